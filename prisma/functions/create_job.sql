@@ -1,0 +1,94 @@
+-- Creates a whole tree of jobs, with the items that it starts with.
+--
+-- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
+--            runAt?, finalStage?, dedupeKey?, sealed?, feed?, items?, children?}; children are the same, and any depth
+--            up to 32. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?}: feed_payloads.
+-- returns    the root's id, and whether it is new: with a dedupeKey that a job of the type has, it is that job's id
+-- errors     JT002 a tree too deep or too large, a feed at the root, a child's dedupeKey that is in use;
+--            23514 a value out of bounds (the table's checks)
+create or replace function jobtree.create_job(p_tree jsonb)
+returns table (job_id uuid, created boolean)
+language plpgsql volatile
+as $$
+declare
+  v_now constant timestamptz := clock_timestamp();
+  v_root uuid;
+  v_existing uuid;
+  v_node record;
+  v_job jobtree.job;
+begin
+  if p_tree ? 'feed' then
+    raise exception 'The root has no parent to feed it.' using errcode = 'JT002', column = 'feed';
+  end if;
+
+  for v_node in
+    with recursive node as (
+      select array[]::integer[] as path, p_tree as spec
+      union all
+      select n.path || c.ordinality::integer, c.value
+      from node n
+      cross join lateral jsonb_array_elements(n.spec -> 'children') with ordinality c
+      where cardinality(n.path) <= 32
+    )
+    select n.path, n.spec, count(*) over () as jobs, max(cardinality(n.path)) over () as depth
+    from node n
+    order by n.path
+  loop
+    if v_node.depth > 32 then
+      raise exception 'The tree is more than 32 levels deep below its root.' using errcode = 'JT002', column = 'children';
+    end if;
+    if v_node.jobs > 1000 then
+      raise exception 'The tree has % jobs; the limit is 1000.', v_node.jobs using errcode = 'JT002', column = 'children';
+    end if;
+
+    -- Nodes come parents first, so the ancestors of this one are the jobs of its path, which v_job still is one of, or
+    -- is below one of: walk up from the last job to the parent.
+    while v_root is not null and v_job.depth >= cardinality(v_node.path) loop
+      select * into v_job from jobtree.job j where j.id = v_job.parent_id;
+    end loop;
+
+    insert into jobtree.job (
+      id, root_id, parent_id, depth, type, dedupe_key, priority, run_at, max_failures_per_item, backoff_ms,
+      backoff_jitter, heartbeat_interval_ms, final_stage, feed, feeds_children, created_at, sealed_at
+    )
+    select
+      n.id, coalesce(v_root, n.id), v_job.id, cardinality(v_node.path),
+      s.type, s."dedupeKey", coalesce(s.priority, 0), s."runAt", coalesce(s."maxFailuresPerItem", 3),
+      coalesce(s."backoffMs", '{30000,300000,1800000}'), coalesce(s."backoffJitter", 0.1),
+      coalesce(s."heartbeatIntervalMs", 60000), coalesce(s."finalStage", false), s.feed,
+      coalesce(jsonb_path_exists(v_node.spec, '$.children[*].feed'), false), v_now,
+      case when s.sealed then v_now end
+    from (select jobtree.new_id() as id) n,
+      jsonb_to_record(v_node.spec) as s(
+        type text, "dedupeKey" text, priority smallint, "runAt" timestamptz, "maxFailuresPerItem" integer,
+        "backoffMs" integer[], "backoffJitter" real, "heartbeatIntervalMs" integer, "finalStage" boolean,
+        feed jsonb, sealed boolean
+      )
+    on conflict (type, dedupe_key) do nothing
+    returning * into v_job;
+
+    if v_job.id is null then
+      if v_root is not null then
+        raise exception 'A job of type % with the dedupe key % exists already.', v_node.spec ->> 'type', v_node.spec ->> 'dedupeKey'
+          using errcode = 'JT002', column = 'dedupeKey';
+      end if;
+      select j.id into v_existing from jobtree.job j
+      where j.type = v_node.spec ->> 'type' and j.dedupe_key = v_node.spec ->> 'dedupeKey';
+      return query select v_existing, false;
+      return;
+    end if;
+
+    v_root := coalesce(v_root, v_job.id);
+    insert into jobtree.job_progress (job_id, root_id, open_jobs)
+    values (v_job.id, v_root, case when v_job.id = v_root then v_node.jobs else 0 end);
+    if jsonb_array_length(v_node.spec -> 'items') > 0 then
+      perform jobtree.insert_items(v_job, v_node.spec -> 'items');
+    end if;
+    if v_job.sealed_at is not null then
+      insert into jobtree.progress_delta (root_id, job_id) values (v_root, v_job.id);
+    end if;
+  end loop;
+
+  return query select v_root, true;
+end
+$$;

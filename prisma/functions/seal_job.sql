@@ -1,0 +1,27 @@
+-- Says that a job gets no more items. Sealing a sealed job does nothing.
+--
+-- locks      the job's row, exclusively: waits for add_items in flight
+-- errors     JT001 no such job, JT004 the job is fed by its parent, whose completion seals it
+create or replace function jobtree.seal_job(p_job_id uuid)
+returns uuid
+language plpgsql volatile
+as $$
+declare
+  v_job jobtree.job;
+begin
+  select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
+  if v_job.id is null then
+    raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
+  end if;
+  if v_job.sealed_at is null and v_job.feed is not null then
+    raise exception 'Job % is fed by its parent: it is sealed when its parent is complete.', p_job_id
+      using errcode = 'JT004', column = 'jobId';
+  end if;
+  if v_job.sealed_at is null then
+    update jobtree.job set sealed_at = clock_timestamp() where id = p_job_id;
+    -- A delta of nothing: it has the fold look at the job.
+    insert into jobtree.progress_delta (root_id, job_id) values (v_job.root_id, v_job.id);
+  end if;
+  return v_job.root_id;
+end
+$$;
