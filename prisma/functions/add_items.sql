@@ -1,12 +1,12 @@
 -- Adds items to a job that is not sealed, and with p_seal seals it in the same transaction.
 --
 -- p_items    as insert_items has it
--- returns    as insert_items has it
+-- returns    the tree's root, the job's type and priority, and what insert_items returns
 -- locks      the job's row: shared, so that adders run side by side while seal_job and cancel_job wait for them;
 --            exclusively where it will be sealed, because two that held it shared would then wait for each other
 -- errors     JT001 no such job, JT003 the job is sealed (or cancelled), JT004 p_seal on a job that its parent seals
 create or replace function jobtree.add_items(p_job_id uuid, p_items jsonb, p_seal boolean default false)
-returns table (index integer, item_id uuid, added boolean)
+returns table (root_id uuid, type text, priority smallint, item_ids uuid[], added boolean[])
 language plpgsql volatile
 as $$
 declare
@@ -24,7 +24,7 @@ begin
     raise exception 'Job % is sealed: it takes no more items.', p_job_id using errcode = 'JT003', column = 'jobId';
   end if;
 
-  return query select * from jobtree.insert_items(v_job, p_items);
+  return query select v_job.root_id, v_job.type, v_job.priority, i.* from jobtree.insert_items(v_job, p_items) i;
 
   if p_seal then
     perform jobtree.seal_job(p_job_id);

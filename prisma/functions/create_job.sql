@@ -3,6 +3,7 @@
 -- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
 --            runAt?, finalStage?, dedupeKey?, sealed?, feed?, items?, children?}; children are the same, and any depth
 --            up to 32. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?}: feed_payloads.
+--            A job without children is a final stage unless finalStage says otherwise.
 -- returns    the root's id, and whether it is new: with a dedupeKey that a job of the type has, it is that job's id
 -- errors     JT002 a tree too deep or too large, a feed at the root, a child's dedupeKey that is in use;
 --            23514 a value out of bounds (the table's checks)
@@ -55,7 +56,7 @@ begin
       n.id, coalesce(v_root, n.id), v_job.id, cardinality(v_node.path),
       s.type, s."dedupeKey", coalesce(s.priority, 0), s."runAt", coalesce(s."maxFailuresPerItem", 3),
       coalesce(s."backoffMs", '{30000,300000,1800000}'), coalesce(s."backoffJitter", 0.1),
-      coalesce(s."heartbeatIntervalMs", 60000), coalesce(s."finalStage", false), s.feed,
+      coalesce(s."heartbeatIntervalMs", 60000), coalesce(s."finalStage", not coalesce(jsonb_path_exists(v_node.spec, '$.children[0]'), false)), s.feed,
       coalesce(jsonb_path_exists(v_node.spec, '$.children[*].feed'), false), v_now,
       case when s.sealed then v_now end
     from (select jobtree.new_id() as id) n,

@@ -3,11 +3,11 @@
 --
 -- p_job      the job's row, which the caller holds locked, or has just inserted
 -- p_items    JSON array of {payload, dedupeKey?, priority?, runAt?}; what is missing comes from the job
--- returns    one row an entry, in order: its index, the item's id, and whether the item is new; if not, an item of
---            the job had the dedupe key already, and the id is that item's
+-- returns    for each entry, in order, the item's id, and whether the item is new; if not, an item of the job had the
+--            dedupe key already, and the id is that item's
 -- locks      none but those of inserting; meeting an uncommitted item with the same key waits for it
 create or replace function jobtree.insert_items(p_job jobtree.job, p_items jsonb)
-returns table (index integer, item_id uuid, added boolean)
+returns table (item_ids uuid[], added boolean[])
 language plpgsql volatile
 as $$
 declare
@@ -52,14 +52,13 @@ begin
   end if;
 
   if cardinality(v_ids) = cardinality(v_added) then
-    return query select (u.ordinality - 1)::integer, u.id, true from unnest(v_ids) with ordinality u(id);
+    return query select v_ids, array_fill(true, array[cardinality(v_ids)]);
   else
     -- A new statement: it sees what the conflicting transactions committed.
     return query
-      select (u.ordinality - 1)::integer, i.id, i.id = u.id
+      select array_agg(i.id order by u.ordinality), array_agg(i.id = u.id order by u.ordinality)
       from unnest(v_ids, v_keys) with ordinality u(id, dedupe_key)
-      join jobtree.job_item i on i.id = u.id or (i.job_id = p_job.id and i.dedupe_key = u.dedupe_key)
-      order by u.ordinality;
+      join jobtree.job_item i on i.id = u.id or (i.job_id = p_job.id and i.dedupe_key = u.dedupe_key);
   end if;
 end
 $$;

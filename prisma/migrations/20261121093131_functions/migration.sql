@@ -1,136 +1,14 @@
-create schema if not exists "jobtree";
-
-create table "jobtree"."job" (
-  "id" uuid not null,
-  "root_id" uuid not null,
-  "parent_id" uuid,
-  "depth" smallint not null,
-  "type" text not null,
-  "dedupe_key" text,
-  "priority" smallint not null,
-  "run_at" timestamptz(3),
-  "max_failures_per_item" integer not null,
-  "backoff_ms" integer[] not null,
-  "backoff_jitter" real not null,
-  "heartbeat_interval_ms" integer not null,
-  "final_stage" boolean not null,
-  "feed" jsonb,
-  "feeds_children" boolean not null,
-  "created_at" timestamptz(3) not null,
-  "sealed_at" timestamptz(3),
-  "cancelled_at" timestamptz(3),
-  constraint "job_pkey" primary key ("id"),
-  constraint "job_type_check" check (length("type") between 1 and 200),
-  constraint "job_dedupe_key_check" check (length("dedupe_key") between 1 and 500),
-  constraint "job_depth_check" check ("depth" between 0 and 32),
-  constraint "job_max_failures_per_item_check" check ("max_failures_per_item" between 0 and 1000),
-  constraint "job_backoff_ms_check" check (0 <= all ("backoff_ms") and cardinality("backoff_ms") <= 100),
-  constraint "job_backoff_jitter_check" check ("backoff_jitter" between 0 and 1),
-  constraint "job_heartbeat_interval_ms_check" check ("heartbeat_interval_ms" between 1000 and 86400000),
-  constraint "job_feed_check" check ("feed" ->> 'source' in ('SUCCESSES', 'REPORTS'))
-);
-create unique index "job_type_dedupe_key_key" on "jobtree"."job" ("type", "dedupe_key");
-create index "job_root_id_idx" on "jobtree"."job" ("root_id");
-create index "job_parent_id_idx" on "jobtree"."job" ("parent_id");
-
--- Rewritten by every fold: room for the new version on the same page.
-create table "jobtree"."job_progress" (
-  "job_id" uuid not null,
-  "root_id" uuid not null,
-  "revision" bigint not null default 0,
-  "item_count" bigint not null default 0,
-  "succeeded" bigint not null default 0,
-  "failed" bigint not null default 0,
-  "cancelled" bigint not null default 0,
-  "open_jobs" integer not null default 0,
-  "started_at" timestamptz(3),
-  "completed_at" timestamptz(3),
-  constraint "job_progress_pkey" primary key ("job_id"),
-  constraint "job_progress_open_jobs_check" check ("open_jobs" >= 0)
-) with (fillfactor = 50);
-create index "job_progress_root_id_idx" on "jobtree"."job_progress" ("root_id");
-
-create table "jobtree"."progress_delta" (
-  "id" bigserial not null,
-  "root_id" uuid not null,
-  "job_id" uuid not null,
-  "items" integer not null default 0,
-  "succeeded" integer not null default 0,
-  "failed" integer not null default 0,
-  "cancelled" integer not null default 0,
-  "started" boolean not null default false,
-  constraint "progress_delta_pkey" primary key ("id")
-) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
-create index "progress_delta_root_id_id_idx" on "jobtree"."progress_delta" ("root_id", "id");
-
-create sequence "jobtree"."job_item_position_seq";
-
-create table "jobtree"."job_item" (
-  "id" uuid not null,
-  "root_id" uuid not null,
-  "job_id" uuid not null,
-  "position" bigint not null,
-  "payload" jsonb,
-  "dedupe_key" text,
-  "priority" smallint not null,
-  "run_at" timestamptz(3),
-  "created_at" timestamptz(3) not null,
-  "failures" jsonb not null default '[]',
-  "failed_at" timestamptz(3),
-  "cancelled_at" timestamptz(3),
-  constraint "job_item_pkey" primary key ("id"),
-  constraint "job_item_dedupe_key_check" check (length("dedupe_key") between 1 and 500)
-);
-create unique index "job_item_job_id_position_key" on "jobtree"."job_item" ("job_id", "position");
-create unique index "job_item_dedupe" on "jobtree"."job_item" ("job_id", "dedupe_key") where "dedupe_key" is not null;
-create index "job_item_failed" on "jobtree"."job_item" ("job_id", "position") where "failed_at" is not null;
-
--- Rows live from being added to being claimed, so the tables below want vacuum by count and not by share.
-create table "jobtree"."queue_entry" (
-  "item_id" uuid not null,
-  "root_id" uuid not null,
-  "job_id" uuid not null,
-  "type" text not null,
-  "priority" smallint not null,
-  "position" bigint not null,
-  "run_at" timestamptz(3),
-  "attempt" integer not null,
-  constraint "queue_entry_pkey" primary key ("item_id")
-) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0);
-create index "queue_entry_ready" on "jobtree"."queue_entry" ("type", "priority" desc, "position") where "run_at" is null;
-create index "queue_entry_scheduled" on "jobtree"."queue_entry" ("run_at") where "run_at" is not null;
-
--- Finishing changes no indexed column; with room on the page it stays a heap-only update.
-create table "jobtree"."assignment" (
-  "id" uuid not null,
-  "root_id" uuid not null,
-  "job_id" uuid not null,
-  "item_id" uuid not null,
-  "held_item_id" uuid,
-  "attempt" integer not null,
-  "worker" text not null,
-  "claimed_at" timestamptz(3) not null,
-  "heartbeat_at" timestamptz(3) not null,
-  "deadline_at" timestamptz(3) not null,
-  "finished_at" timestamptz(3),
-  "outcome" text,
-  "result" jsonb,
-  constraint "assignment_pkey" primary key ("id"),
-  constraint "assignment_worker_check" check (length("worker") between 1 and 200),
-  constraint "assignment_outcome_check" check ("outcome" in ('succeeded', 'failed', 'lost', 'cancelled'))
-) with (fillfactor = 50);
-create unique index "assignment_held_item_id_key" on "jobtree"."assignment" ("held_item_id");
-create index "assignment_deadline_at_idx" on "jobtree"."assignment" ("deadline_at");
+set local check_function_bodies = off;
 
 -- Adds items to a job that is not sealed, and with p_seal seals it in the same transaction.
 --
 -- p_items    as insert_items has it
--- returns    as insert_items has it
+-- returns    the tree's root, the job's type and priority, and what insert_items returns
 -- locks      the job's row: shared, so that adders run side by side while seal_job and cancel_job wait for them;
 --            exclusively where it will be sealed, because two that held it shared would then wait for each other
 -- errors     JT001 no such job, JT003 the job is sealed (or cancelled), JT004 p_seal on a job that its parent seals
 create or replace function jobtree.add_items(p_job_id uuid, p_items jsonb, p_seal boolean default false)
-returns table (index integer, item_id uuid, added boolean)
+returns table (root_id uuid, type text, priority smallint, item_ids uuid[], added boolean[])
 language plpgsql volatile
 as $$
 declare
@@ -148,7 +26,7 @@ begin
     raise exception 'Job % is sealed: it takes no more items.', p_job_id using errcode = 'JT003', column = 'jobId';
   end if;
 
-  return query select * from jobtree.insert_items(v_job, p_items);
+  return query select v_job.root_id, v_job.type, v_job.priority, i.* from jobtree.insert_items(v_job, p_items) i;
 
   if p_seal then
     perform jobtree.seal_job(p_job_id);
@@ -383,6 +261,7 @@ $$;
 -- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
 --            runAt?, finalStage?, dedupeKey?, sealed?, feed?, items?, children?}; children are the same, and any depth
 --            up to 32. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?}: feed_payloads.
+--            A job without children is a final stage unless finalStage says otherwise.
 -- returns    the root's id, and whether it is new: with a dedupeKey that a job of the type has, it is that job's id
 -- errors     JT002 a tree too deep or too large, a feed at the root, a child's dedupeKey that is in use;
 --            23514 a value out of bounds (the table's checks)
@@ -435,7 +314,7 @@ begin
       n.id, coalesce(v_root, n.id), v_job.id, cardinality(v_node.path),
       s.type, s."dedupeKey", coalesce(s.priority, 0), s."runAt", coalesce(s."maxFailuresPerItem", 3),
       coalesce(s."backoffMs", '{30000,300000,1800000}'), coalesce(s."backoffJitter", 0.1),
-      coalesce(s."heartbeatIntervalMs", 60000), coalesce(s."finalStage", false), s.feed,
+      coalesce(s."heartbeatIntervalMs", 60000), coalesce(s."finalStage", not coalesce(jsonb_path_exists(v_node.spec, '$.children[0]'), false)), s.feed,
       coalesce(jsonb_path_exists(v_node.spec, '$.children[*].feed'), false), v_now,
       case when s.sealed then v_now end
     from (select jobtree.new_id() as id) n,
@@ -921,11 +800,11 @@ $$;
 --
 -- p_job      the job's row, which the caller holds locked, or has just inserted
 -- p_items    JSON array of {payload, dedupeKey?, priority?, runAt?}; what is missing comes from the job
--- returns    one row an entry, in order: its index, the item's id, and whether the item is new; if not, an item of
---            the job had the dedupe key already, and the id is that item's
+-- returns    for each entry, in order, the item's id, and whether the item is new; if not, an item of the job had the
+--            dedupe key already, and the id is that item's
 -- locks      none but those of inserting; meeting an uncommitted item with the same key waits for it
 create or replace function jobtree.insert_items(p_job jobtree.job, p_items jsonb)
-returns table (index integer, item_id uuid, added boolean)
+returns table (item_ids uuid[], added boolean[])
 language plpgsql volatile
 as $$
 declare
@@ -970,14 +849,13 @@ begin
   end if;
 
   if cardinality(v_ids) = cardinality(v_added) then
-    return query select (u.ordinality - 1)::integer, u.id, true from unnest(v_ids) with ordinality u(id);
+    return query select v_ids, array_fill(true, array[cardinality(v_ids)]);
   else
     -- A new statement: it sees what the conflicting transactions committed.
     return query
-      select (u.ordinality - 1)::integer, i.id, i.id = u.id
+      select array_agg(i.id order by u.ordinality), array_agg(i.id = u.id order by u.ordinality)
       from unnest(v_ids, v_keys) with ordinality u(id, dedupe_key)
-      join jobtree.job_item i on i.id = u.id or (i.job_id = p_job.id and i.dedupe_key = u.dedupe_key)
-      order by u.ordinality;
+      join jobtree.job_item i on i.id = u.id or (i.job_id = p_job.id and i.dedupe_key = u.dedupe_key);
   end if;
 end
 $$;

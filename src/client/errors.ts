@@ -1,0 +1,108 @@
+/** What can go wrong for a caller of the client, and how a handler says that trying again is useless. */
+import type { ErrorCode, NotClaimableReason } from '../generated/graphql/graphql.ts';
+
+/**
+ * Why an operation did not succeed: a refusal of the server (its codes), or
+ * - `UNREACHABLE`: there was no answer. Whether the server acted is not known, unless the operation is safe to repeat.
+ * - `BAD_RESPONSE`: the answer is not one of jobtree, or the server failed; its log says more.
+ */
+export type ClientErrorCode = ErrorCode | 'UNREACHABLE' | 'BAD_RESPONSE';
+
+/** The one error that the client's operations throw (but for `signal.reason`, when you abort one). */
+export class JobtreeError extends Error {
+  override readonly name = 'JobtreeError';
+  /** What kind of error, for programs. */
+  readonly code: ClientErrorCode;
+  /** The path of the input that is to blame, if one is: `items[3].runAt`. */
+  readonly field: string | undefined;
+  /** With `ITEM_NOT_CLAIMABLE`: why the item is not waiting for a worker. */
+  readonly reason: NotClaimableReason | undefined;
+
+  constructor(
+    code: ClientErrorCode,
+    message: string,
+    details: { field?: string | null | undefined; reason?: NotClaimableReason | undefined; cause?: unknown } = {},
+  ) {
+    super(message, 'cause' in details ? { cause: details.cause } : undefined);
+    this.code = code;
+    this.field = details.field ?? undefined;
+    this.reason = details.reason;
+  }
+}
+
+/** Thrown by a handler: the item has failed for good, whatever `maxFailuresPerItem` says. */
+export class PermanentError extends Error {
+  override readonly name = 'PermanentError';
+  /** What kind of failure, for grouping: 1 to 200 characters. Default: `PERMANENT`. */
+  readonly code: string;
+
+  constructor(message: string, options: { code?: string; cause?: unknown } = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined);
+    this.code = options.code ?? 'PERMANENT';
+  }
+}
+
+/**
+ * Why a worker aborted a handler:
+ * - `LOST`: the server took the hold back; the item is, or will be, worked on elsewhere.
+ * - `CANCELLED`: the job was cancelled or deleted.
+ * - `FINISHED`: the outcome was reported already.
+ * - `HEARTBEATS_FAILED`: two heartbeats in a row got no answer, so the hold may be lost any moment.
+ * - `STOPPED`: the worker stops, and the handler took longer than `stopTimeoutMs`.
+ */
+export type AbortCode = 'LOST' | 'CANCELLED' | 'FINISHED' | 'HEARTBEATS_FAILED' | 'STOPPED';
+
+const abortMessages: Record<AbortCode, string> = {
+  LOST: 'The hold on the item was lost.',
+  CANCELLED: 'The job was cancelled.',
+  FINISHED: 'The outcome of this attempt was reported already.',
+  HEARTBEATS_FAILED: 'Two heartbeats in a row failed.',
+  STOPPED: 'The worker stops.',
+};
+
+/** The reason of a handler's `signal`: its work is not wanted any more. */
+export class HoldEndedError extends Error {
+  override readonly name = 'HoldEndedError';
+  readonly code: AbortCode;
+
+  constructor(code: AbortCode) {
+    super(abortMessages[code]);
+    this.code = code;
+  }
+}
+
+/** What `errors` of a GraphQL response say, as one error. */
+export function fromGraphqlErrors(errors: readonly unknown[]): JobtreeError {
+  const [first] = errors as readonly { message?: unknown; extensions?: { code?: unknown; field?: unknown } }[];
+  const message = typeof first?.message === 'string' ? first.message : 'The server failed.';
+  const { code, field } = first?.extensions ?? {};
+  if (typeof code === 'string' && expected.has(code)) {
+    return new JobtreeError(code as ErrorCode, message, { field: typeof field === 'string' ? field : undefined });
+  }
+  return new JobtreeError('BAD_RESPONSE', message, { cause: errors });
+}
+
+const codes: Record<ErrorCode, true> = {
+  NOT_FOUND: true,
+  INVALID_INPUT: true,
+  JOB_SEALED: true,
+  JOB_FED_BY_PARENT: true,
+  ITEM_NOT_CLAIMABLE: true,
+};
+const expected = new Set(Object.keys(codes));
+
+interface Refusal {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly field?: string | null;
+  readonly reason?: NotClaimableReason;
+}
+
+/** The payload of a mutation's result union; a refusal is thrown. */
+export function payloadOf<T extends object>(result: T | Refusal | null | undefined): Exclude<T, Refusal> {
+  if (result == null) throw new JobtreeError('BAD_RESPONSE', 'The answer of the server lacks a result.');
+  if ('code' in result && 'message' in result) {
+    throw new JobtreeError(result.code, result.message, { field: result.field, reason: result.reason });
+  }
+  return result as Exclude<T, Refusal>;
+}

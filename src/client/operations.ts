@@ -1,0 +1,168 @@
+/** Every operation that the client sends. The types of variables and results are generated from them (codegen.ts). */
+import { graphql } from '../generated/graphql/index.ts';
+
+export const createJob = graphql(`
+  mutation CreateJob($input: JobInput!) {
+    createJob(input: $input) {
+      ... on CreateJobPayload { created job { id } }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const addItems = graphql(`
+  mutation AddItems($input: AddItemsInput!) {
+    addItems(input: $input) {
+      ... on AddItemsPayload { added duplicates invalid entries { status itemId error { message field } } }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const sealJob = graphql(`
+  mutation SealJob($input: SealJobInput!) {
+    sealJob(input: $input) {
+      ... on SealJobPayload { job { id } }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const cancelJob = graphql(`
+  mutation CancelJob($input: CancelJobInput!) {
+    cancelJob(input: $input) {
+      ... on CancelJobPayload { cancelledItems }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const deleteJob = graphql(`
+  mutation DeleteJob($input: DeleteJobInput!) {
+    deleteJob(input: $input) {
+      ... on DeleteJobPayload { jobId }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const progressFields = graphql(`
+  fragment ProgressFields on JobProgress {
+    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt
+  }
+`);
+
+export const jobFields = graphql(`
+  fragment JobFields on Job {
+    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter
+    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt progress { ...ProgressFields }
+  }
+`);
+
+export const itemFields = graphql(`
+  fragment ItemFields on JobItem {
+    id status payload result failures { attempt code message worker at }
+    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }
+  }
+`);
+
+export const job = graphql(`
+  query Job($id: ID!) {
+    job(id: $id) { ...JobFields children { id } }
+  }
+`);
+
+export const tree = graphql(`
+  query Tree($id: ID!) {
+    job(id: $id) { tree { ...JobFields } }
+  }
+`);
+
+export const jobs = graphql(`
+  query Jobs($filter: JobFilter, $order: JobOrder, $first: Int, $after: String) {
+    jobs(filter: $filter, order: $order, first: $first, after: $after) {
+      edges { node { ...JobFields } }
+      pageInfo { endCursor hasNextPage }
+    }
+  }
+`);
+
+export const items = graphql(`
+  query Items($jobId: ID!, $status: ItemStatus, $first: Int, $after: String) {
+    job(id: $jobId) {
+      items(status: $status, first: $first, after: $after) {
+        edges { node { ...ItemFields } }
+        pageInfo { endCursor hasNextPage }
+      }
+    }
+  }
+`);
+
+export const results = graphql(`
+  query Results($jobId: ID!, $first: Int, $after: String) {
+    job(id: $jobId) {
+      results(first: $first, after: $after) {
+        edges { node { id payload result } }
+        pageInfo { endCursor hasNextPage }
+      }
+    }
+  }
+`);
+
+export const claimItem = graphql(`
+  mutation ClaimItem($input: ClaimItemInput!) {
+    claimItem(input: $input) {
+      ... on ClaimItemPayload { assignment { id itemId jobId type attempt payload heartbeatIntervalMs } }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+/** What a worker sends, in one request: outcomes and what it gives back, then how many items it has room for. */
+export const exchange = graphql(`
+  mutation Exchange(
+    $reports: ReportOutcomesInput!, $withReports: Boolean!
+    $releases: ReleaseAssignmentsInput!, $withReleases: Boolean!
+    $claims: ClaimItemsInput!, $withClaims: Boolean!
+  ) {
+    reportOutcomes(input: $reports) @include(if: $withReports) {
+      ... on ReportOutcomesPayload { entries { status retryAt error { message field } } }
+      ... on Error { code message field }
+    }
+    releaseAssignments(input: $releases) @include(if: $withReleases) {
+      ... on ReleaseAssignmentsPayload { entries { status } }
+      ... on Error { code message field }
+    }
+    claimItems(input: $claims) @include(if: $withClaims) {
+      ... on ClaimItemsPayload { assignments { id itemId jobId type attempt payload heartbeatIntervalMs } }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const heartbeat = graphql(`
+  mutation Heartbeat($input: HeartbeatInput!) {
+    heartbeat(input: $input) {
+      ... on HeartbeatPayload { entries { status } }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const jobProgress = graphql(`
+  subscription JobProgress($jobId: ID!) {
+    jobProgress(jobId: $jobId) { ...ProgressFields }
+  }
+`);
+
+export const jobTreeProgress = graphql(`
+  subscription JobTreeProgress($rootId: ID!) {
+    jobTreeProgress(rootId: $rootId) { rootId openJobs complete jobs { ...ProgressFields } }
+  }
+`);
+
+export const workAvailable = graphql(`
+  subscription WorkAvailable($types: [String!]!) {
+    workAvailable(types: $types) { types }
+  }
+`);

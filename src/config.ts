@@ -1,0 +1,140 @@
+/**
+ * The environment as one frozen, validated value. Read once, at the program's edge, and passed down from there: nothing
+ * else reads the environment. Every problem is listed at once, and an unknown `JOBTREE_…` name is a problem, since it is
+ * most likely a misspelt one.
+ */
+import { z } from 'zod';
+
+const milliseconds = (lowest: number, highest: number, standard: number) =>
+  z.coerce.number().int().min(lowest).max(highest).default(standard);
+
+const settings = {
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
+    .optional()
+    .describe('The Postgres (15 or newer) to use. Without it, an embedded one is started.'),
+  JOBTREE_DATA_DIR: z
+    .string()
+    .min(1)
+    .default('./.jobtree')
+    .describe('Where the embedded Postgres keeps its data.'),
+  JOBTREE_HOST: z.string().min(1).default('127.0.0.1').describe('The address to listen on.'),
+  JOBTREE_PORT: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(65535)
+    .default(4000)
+    .describe('The port to listen on; 0 takes a free one.'),
+  JOBTREE_POOL_SIZE: z.coerce
+    .number()
+    .int()
+    .min(2)
+    .max(200)
+    .default(10)
+    .describe('The most Postgres connections for operations; two more listen and serve reads of the API.'),
+  JOBTREE_MAX_JSON_BYTES: z.coerce
+    .number()
+    .int()
+    .min(1_000)
+    .max(50_000_000)
+    .default(1_000_000)
+    .describe('The largest payload or result, in bytes of its JSON text.'),
+  JOBTREE_MAX_REQUEST_BYTES: z.coerce
+    .number()
+    .int()
+    .min(10_000)
+    .max(500_000_000)
+    .default(25_000_000)
+    .describe('The largest request, in bytes, over HTTP and WebSocket.'),
+  JOBTREE_FOLD_INTERVAL_MS: milliseconds(5, 1_000, 20).describe(
+    'Progress is counted at most this often, in milliseconds.',
+  ),
+  JOBTREE_SWEEP_INTERVAL_MS: milliseconds(100, 60_000, 1_000).describe(
+    'Lost heartbeats and due items are looked for this often, in milliseconds.',
+  ),
+  JOBTREE_SHUTDOWN_TIMEOUT_MS: milliseconds(0, 600_000, 10_000).describe(
+    'How long requests in flight may take to finish after SIGTERM, in milliseconds.',
+  ),
+  JOBTREE_LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe('What is logged: debug adds the start and end of every item and request.'),
+  JOBTREE_LOG_PAYLOADS: z
+    .enum(['true', 'false'])
+    .default('false')
+    .describe('Whether payloads and results may stand in the log.'),
+  JOBTREE_GRAPHIQL: z
+    .enum(['true', 'false'])
+    .default('true')
+    .describe('Whether /graphql shows GraphiQL to browsers.'),
+};
+
+const environment = z.object(settings);
+
+/** Names that other parts of jobtree read: the client's and the tests'. */
+const foreign = new Set(['JOBTREE_URL']);
+
+export interface Config {
+  readonly databaseUrl: string | undefined;
+  readonly dataDirectory: string;
+  readonly host: string;
+  readonly port: number;
+  readonly poolSize: number;
+  readonly maxJsonBytes: number;
+  readonly maxRequestBytes: number;
+  readonly foldIntervalMs: number;
+  readonly sweepIntervalMs: number;
+  readonly shutdownTimeoutMs: number;
+  readonly logLevel: z.infer<typeof settings.JOBTREE_LOG_LEVEL>;
+  readonly logPayloads: boolean;
+  readonly graphiql: boolean;
+}
+
+/** The environment can't be used; the message lists every problem, a line each. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const problems = Object.keys(env)
+    .filter((name) => name.startsWith('JOBTREE_') && !(name in settings) && !foreign.has(name))
+    .map((name) => `${name}: there is no such setting`);
+
+  // An empty value means "not set", as it does for most programs.
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const parsed = environment.safeParse(given);
+  if (!parsed.success) {
+    problems.push(...parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`));
+  }
+  if (problems.length > 0 || !parsed.success) {
+    throw new ConfigError(`The configuration can't be used:\n${problems.map((line) => `  ${line}`).join('\n')}`);
+  }
+
+  const value = parsed.data;
+  return Object.freeze({
+    databaseUrl: value.DATABASE_URL,
+    dataDirectory: value.JOBTREE_DATA_DIR,
+    host: value.JOBTREE_HOST,
+    port: value.JOBTREE_PORT,
+    poolSize: value.JOBTREE_POOL_SIZE,
+    maxJsonBytes: value.JOBTREE_MAX_JSON_BYTES,
+    maxRequestBytes: value.JOBTREE_MAX_REQUEST_BYTES,
+    foldIntervalMs: value.JOBTREE_FOLD_INTERVAL_MS,
+    sweepIntervalMs: value.JOBTREE_SWEEP_INTERVAL_MS,
+    shutdownTimeoutMs: value.JOBTREE_SHUTDOWN_TIMEOUT_MS,
+    logLevel: value.JOBTREE_LOG_LEVEL,
+    logPayloads: value.JOBTREE_LOG_PAYLOADS === 'true',
+    graphiql: value.JOBTREE_GRAPHIQL === 'true',
+  });
+}
+
+/** Every setting with its meaning and default, for `jobtree start --help` and the documentation. */
+export const settingDescriptions: readonly { name: string; meaning: string; standard: string }[] = Object.entries(
+  settings,
+).map(([name, schema]) => ({
+  name,
+  meaning: schema.description ?? '',
+  standard: schema instanceof z.ZodDefault ? String(schema.def.defaultValue) : 'not set',
+}));

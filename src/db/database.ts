@@ -1,0 +1,83 @@
+/**
+ * The way to Postgres: operations call stored functions over a pool of named statements, one round trip each; the API's
+ * reads go through Prisma, which is several times slower for one row and writes the joins.
+ */
+import { PrismaPg } from '@prisma/adapter-pg';
+import pg from 'pg';
+import { PrismaClient } from '../generated/prisma/client.ts';
+import { asRefusal, isRetryable } from './sqlstate.ts';
+
+export interface DatabaseOptions {
+  readonly url: string;
+  readonly poolSize: number;
+  /** Told of connections that break while they idle; the pool replaces them by itself. */
+  readonly onIdleError: (error: Error) => void;
+}
+
+/** int8 as number: counts and positions stay far below 2^53. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    oid === pg.types.builtins.INT8 && format !== 'binary'
+      ? Number
+      : pg.types.getTypeParser(oid, format as 'text')) as pg.CustomTypesConfig['getTypeParser'],
+};
+
+export class Database {
+  readonly pool: pg.Pool;
+  readonly prisma: PrismaClient;
+  readonly url: string;
+  readonly #statements = new Map<string, string>();
+
+  constructor(options: DatabaseOptions) {
+    this.url = options.url;
+    this.pool = new pg.Pool({
+      connectionString: options.url,
+      max: options.poolSize,
+      types,
+      application_name: 'jobtree',
+      keepAlive: true,
+      connectionTimeoutMillis: 10_000,
+    });
+    this.pool.on('error', options.onIdleError);
+    this.prisma = new PrismaClient({
+      adapter: new PrismaPg(
+        {
+          connectionString: options.url,
+          max: Math.max(2, Math.floor(options.poolSize / 2)),
+          application_name: 'jobtree reads',
+          connectionTimeoutMillis: 10_000,
+        },
+        { onPoolError: options.onIdleError },
+      ),
+      log: [{ emit: 'event', level: 'query' }],
+    });
+  }
+
+  /** Calls `jobtree.<name>` and returns its rows. JSON goes in as text, everything else as pg takes it. */
+  async call<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]> {
+    const text = this.#statement(name, values.length);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return (await this.pool.query<Row>({ name: `${name}/${values.length}`, text, values: [...values] }))
+          .rows;
+      } catch (error) {
+        if (!isRetryable(error) || attempt === 5) throw asRefusal(error);
+      }
+    }
+  }
+
+  #statement(name: string, count: number): string {
+    const key = `${name}/${count}`;
+    let text = this.#statements.get(key);
+    if (text === undefined) {
+      const parameters = Array.from({ length: count }, (_, i) => `$${i + 1}`).join(', ');
+      text = `select * from jobtree.${name}(${parameters})`;
+      this.#statements.set(key, text);
+    }
+    return text;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.pool.end(), this.prisma.$disconnect()]);
+  }
+}

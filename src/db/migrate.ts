@@ -1,0 +1,215 @@
+// Brings the database up to the migrations of this package, at every start of a server.
+//
+// It keeps Prisma's own books (jobtree._prisma_migrations, the same checksums and the same advisory lock), so that
+// `prisma migrate` with `?schema=jobtree` in the URL agrees with it. Each migration is one transaction together with its
+// row in the books: a migration that fails leaves nothing behind, and the next start tries it again. Servers that start
+// at once wait for each other at the lock; a database that is up to date is recognised without it.
+
+import { createHash, randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+
+/** The same two levels up from src/db and from dist/db. */
+export const MIGRATIONS_DIRECTORY = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
+
+const OLDEST_SERVER_VERSION = 15;
+const PRISMA_ADVISORY_LOCK = 72707369;
+
+/** The database can't be used with this version of jobtree; the message says why and what to do. */
+export class MigrationError extends Error {
+  override name = 'MigrationError';
+}
+
+interface Migration {
+  name: string;
+  sql: string;
+  checksum: string;
+}
+
+interface AppliedMigration {
+  name: string;
+  checksum: string;
+  finished: boolean;
+}
+
+export interface MigrateOptions {
+  connectionString: string;
+  /** Called with the name of each migration before it runs. */
+  onApply?: (name: string) => void;
+  directory?: string;
+}
+
+export async function migrate({
+  connectionString,
+  onApply,
+  directory = MIGRATIONS_DIRECTORY,
+}: MigrateOptions): Promise<{ applied: string[] }> {
+  const migrations = await readMigrations(directory);
+  const client = new pg.Client({ connectionString });
+  // A lost connection also rejects the query in flight, which is where it is handled.
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    requireSupportedServer(await serverVersion(client));
+    const applied: string[] = [];
+    if (isUpToDate(migrations, await readBooks(client))) return { applied };
+    for (;;) {
+      const name = await applyNext(client, migrations, onApply);
+      if (name === undefined) return { applied };
+      applied.push(name);
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+/** Throws for a server that is too old, given its `server_version_num`. */
+export function requireSupportedServer(serverVersion: number): void {
+  const major = Math.floor(serverVersion / 10_000);
+  if (major < OLDEST_SERVER_VERSION)
+    throw new MigrationError(
+      `jobtree needs PostgreSQL ${OLDEST_SERVER_VERSION} or newer; this server is PostgreSQL ${major}.`,
+    );
+}
+
+async function serverVersion(client: pg.Client): Promise<number> {
+  const { rows } = await client.query(`select current_setting('server_version_num')::int as version`);
+  return rows[0].version;
+}
+
+async function readMigrations(directory: string): Promise<Migration[]> {
+  const entries = await readdir(directory, { withFileTypes: true });
+  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  return Promise.all(
+    names.sort().map(async (name) => {
+      const sql = await readFile(join(directory, name, 'migration.sql'), 'utf8');
+      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+    }),
+  );
+}
+
+async function readBooks(client: pg.Client): Promise<AppliedMigration[]> {
+  if (!(await hasBooks(client))) return [];
+  const { rows } = await client.query<AppliedMigration>(
+    `select migration_name as name, checksum, finished_at is not null as finished
+       from jobtree._prisma_migrations
+      where rolled_back_at is null
+      order by started_at`,
+  );
+  return rows;
+}
+
+function isUpToDate(migrations: Migration[], books: AppliedMigration[]): boolean {
+  const checksums = new Map(migrations.map(({ name, checksum }) => [name, checksum]));
+  return (
+    books.length === migrations.length &&
+    books.every(({ name, checksum, finished }) => finished && checksums.get(name) === checksum)
+  );
+}
+
+/** Applies the first migration that the books don't have, and returns its name; undefined if there is none. */
+async function applyNext(
+  client: pg.Client,
+  migrations: Migration[],
+  onApply: MigrateOptions['onApply'],
+): Promise<string | undefined> {
+  // Read committed, whatever the default: what is read behind the lock has to be what the last holder left.
+  await client.query('begin isolation level read committed');
+  try {
+    await client.query('set local statement_timeout = 0');
+    await client.query('select pg_advisory_xact_lock($1)', [PRISMA_ADVISORY_LOCK]);
+    const books = await readBooks(client);
+    requireReadableBooks(migrations, books);
+    const next = migrations.find(({ name }) => !books.some((row) => row.name === name));
+    if (next !== undefined) {
+      onApply?.(next.name);
+      await apply(client, next).catch((error) => {
+        throw failure(next, error);
+      });
+    }
+    await client.query('commit');
+    return next?.name;
+  } catch (error) {
+    // Fails on a lost connection, and then there is nothing left to roll back.
+    await client.query('rollback').catch(() => {});
+    throw error;
+  }
+}
+
+function requireReadableBooks(migrations: Migration[], books: AppliedMigration[]): void {
+  const checksums = new Map(migrations.map(({ name, checksum }) => [name, checksum]));
+  const unfinished = books.find(({ finished }) => !finished);
+  if (unfinished !== undefined)
+    throw new MigrationError(
+      `Migration ${unfinished.name} was begun by another program and did not finish. Its row in ` +
+        'jobtree._prisma_migrations has the log. Once its traces are removed, let it be tried again with: ' +
+        `update jobtree._prisma_migrations set rolled_back_at = now() where migration_name = '${unfinished.name}'`,
+    );
+  const unknown = books.filter(({ name }) => !checksums.has(name)).map(({ name }) => name);
+  if (unknown.length > 0)
+    throw new MigrationError(
+      `The database was migrated by a newer jobtree: this version does not know ${unknown.join(', ')}. ` +
+        'Start that version, or go back to a backup from before.',
+    );
+  const edited = books
+    .filter(({ name, checksum }) => checksums.get(name) !== checksum)
+    .map(({ name }) => name);
+  if (edited.length > 0)
+    throw new MigrationError(
+      `Applied and then edited: ${edited.join(', ')}. The database has the older text. ` +
+        'Restore the file, and put the change into a new migration.',
+    );
+}
+
+async function apply(client: pg.Client, { name, checksum, sql }: Migration): Promise<void> {
+  await openBooks(client);
+  // The search path that Prisma would use, so that the same text does the same thing.
+  await client.query('set local search_path = jobtree');
+  await client.query(sql);
+  // Not now(), which is when the wait for the lock began: Prisma takes the order of the times for that of the migrations.
+  await client.query(
+    `insert into jobtree._prisma_migrations (id, migration_name, checksum, started_at, finished_at, applied_steps_count)
+     values ($1, $2, $3, clock_timestamp(), clock_timestamp(), 1)`,
+    [randomUUID(), name, checksum],
+  );
+}
+
+/** Asks the catalog's tables: to_regclass may answer from before the wait for the lock. */
+async function hasBooks(client: pg.Client): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `select from pg_tables where schemaname = 'jobtree' and tablename = '_prisma_migrations'`,
+  );
+  return rowCount === 1;
+}
+
+/** Creates what is missing only: `if not exists` wants the right to create even where nothing is created. */
+async function openBooks(client: pg.Client): Promise<void> {
+  const { rowCount } = await client.query(`select from pg_namespace where nspname = 'jobtree'`);
+  if (rowCount === 0) await client.query('create schema jobtree');
+  if (!(await hasBooks(client)))
+    await client.query(
+      `create table jobtree._prisma_migrations (
+         id varchar(36) primary key not null,
+         checksum varchar(64) not null,
+         finished_at timestamptz,
+         migration_name varchar(255) not null,
+         logs text,
+         rolled_back_at timestamptz,
+         started_at timestamptz not null default now(),
+         applied_steps_count integer not null default 0
+       )`,
+    );
+}
+
+function failure({ name, sql }: Migration, cause: unknown): MigrationError {
+  const { message, detail, hint, position } = cause as pg.DatabaseError;
+  const line =
+    position === undefined ? [] : [`line ${sql.slice(0, Number(position) - 1).split('\n').length}`];
+  const reason = [message, detail, hint, ...line].filter((part) => part !== undefined).join('; ');
+  return new MigrationError(
+    `Migration ${name} failed: ${reason}. Nothing of it was kept. Remove the cause and start again.`,
+    { cause },
+  );
+}

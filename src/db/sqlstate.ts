@@ -1,0 +1,36 @@
+/**
+ * The one table from SQLSTATE to refusal. The stored functions raise these with the field in the error's column; whatever
+ * is not listed is not a refusal but a fault.
+ */
+import { DatabaseError } from 'pg';
+import {
+  InvalidInputError,
+  ItemNotClaimableError,
+  JobFedByParentError,
+  JobSealedError,
+  type JobtreeError,
+  type NotClaimableReason,
+  NotFoundError,
+} from '../errors.ts';
+
+const refusals: Readonly<Record<string, (error: DatabaseError) => JobtreeError>> = {
+  JT001: (error) => new NotFoundError(error.message, error.column),
+  JT002: (error) => new InvalidInputError(error.message, error.column),
+  JT003: (error) => new JobSealedError(error.message, error.column),
+  JT004: (error) => new JobFedByParentError(error.message, error.column),
+  // statement_too_complex: the stack that Postgres gives its JSON parser ended.
+  '54001': () => new InvalidInputError('A JSON value is nested too deeply.'),
+  JT005: (error) =>
+    new ItemNotClaimableError(error.message, error.column, error.detail as NotClaimableReason),
+};
+
+/** What to throw for an error of Postgres: the refusal that it stands for, or the error itself. */
+export function asRefusal(error: unknown): unknown {
+  const refusal = error instanceof DatabaseError && error.code !== undefined && refusals[error.code];
+  return refusal ? refusal(error) : error;
+}
+
+/** Postgres ended the transaction to let another one go on: a deadlock or a serialization failure. Try again. */
+export function isRetryable(error: unknown): boolean {
+  return error instanceof DatabaseError && (error.code === '40P01' || error.code === '40001');
+}

@@ -1,0 +1,73 @@
+import type { Database } from '../db/database.ts';
+import type { Engine } from './engine.ts';
+
+/** An assignment as a claim gives it to a worker: all it needs to know, from one row. */
+export interface Assignment {
+  readonly id: string;
+  readonly itemId: string;
+  readonly jobId: string;
+  readonly type: string;
+  readonly payload: unknown;
+  /** 1 for the first try; a release does not count. */
+  readonly attempt: number;
+  readonly worker: string;
+  readonly claimedAt: Date;
+  readonly heartbeatAt: Date;
+  readonly deadlineAt: Date;
+  readonly heartbeatIntervalMs: number;
+}
+
+/** A row of hold_entries. */
+export interface HeldRow {
+  readonly id: string;
+  readonly item_id: string;
+  readonly job_id: string;
+  readonly root_id: string;
+  readonly type: string;
+  readonly priority: number;
+  readonly position: number;
+  readonly payload: unknown;
+  readonly attempt: number;
+  readonly worker: string;
+  readonly claimed_at: Date;
+  readonly deadline_at: Date;
+  readonly heartbeat_interval_ms: number;
+}
+
+export function toAssignment(row: HeldRow): Assignment {
+  return {
+    id: row.id,
+    itemId: row.item_id,
+    jobId: row.job_id,
+    type: row.type,
+    payload: row.payload,
+    attempt: row.attempt,
+    worker: row.worker,
+    claimedAt: row.claimed_at,
+    heartbeatAt: row.claimed_at,
+    deadlineAt: row.deadline_at,
+    heartbeatIntervalMs: row.heartbeat_interval_ms,
+  };
+}
+
+/** Assignments by their ids, in one query, in any order. */
+export async function readAssignments(database: Database, ids: readonly string[]): Promise<Assignment[]> {
+  const { rows } = await database.pool.query<HeldRow & { heartbeat_at: Date }>({
+    name: 'read_assignments',
+    text: `select a.*, j.type, j.heartbeat_interval_ms, i.payload
+           from jobtree.assignment a
+           join jobtree.job j on j.id = a.job_id
+           join jobtree.job_item i on i.id = a.item_id
+           where a.id = any ($1)`,
+    values: [ids],
+  });
+  return rows.map((row) => ({ ...toAssignment(row), heartbeatAt: row.heartbeat_at }));
+}
+
+export function logClaims({ logger, logPayloads }: Engine, assignments: readonly Assignment[]): void {
+  if (!logger.isLevelEnabled('debug')) return;
+  for (const { id, itemId, jobId, type, attempt, worker, payload } of assignments) {
+    const ids = { assignmentId: id, itemId, jobId, type, attempt, worker };
+    logger.debug(logPayloads ? { ...ids, payload } : ids, 'item started');
+  }
+}

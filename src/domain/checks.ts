@@ -1,0 +1,88 @@
+/** Checks of single values. Each throws an InvalidInputError that names the field, or returns what was asked for. */
+import { InvalidInputError } from '../errors.ts';
+import { maxBatch, runAtEnd } from './limits.ts';
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const unstorable = /\\u0000|\\ud[89a-f]/i;
+
+export function checkId(value: string, kind: string, field: string): string {
+  if (!uuid.test(value)) throw new InvalidInputError(`${field} is not the id of ${kind}: ${quote(value)}.`, field);
+  return value;
+}
+
+export function checkText(value: string, field: string, maxLength: number): string {
+  if (value.length === 0) throw new InvalidInputError(`${field} is empty.`, field);
+  if (value.length > maxLength) {
+    throw new InvalidInputError(`${field} has ${value.length} characters; the limit is ${maxLength}.`, field);
+  }
+  if (value.includes('\0') || !value.isWellFormed()) {
+    throw new InvalidInputError(`${field} has a character that can't be stored: \\u0000 or half a surrogate pair.`, field);
+  }
+  return value;
+}
+
+export function checkInteger(value: number, field: string, lowest: number, highest: number): number {
+  if (!Number.isInteger(value) || value < lowest || value > highest) {
+    throw new InvalidInputError(`${field} is ${value}; it must be a whole number from ${lowest} to ${highest}.`, field);
+  }
+  return value;
+}
+
+export function checkInstant(value: Date, field: string): Date {
+  if (!(value.getTime() >= 0 && value.getTime() < runAtEnd)) {
+    throw new InvalidInputError(`${field} must be an instant from 1970 to the end of the year 9999.`, field);
+  }
+  return value;
+}
+
+export function checkBatch(size: number, field: string): void {
+  if (size === 0) throw new InvalidInputError(`${field} is empty.`, field);
+  if (size > maxBatch) {
+    throw new InvalidInputError(`${field} has ${size} entries; the limit is ${maxBatch}. Send several batches.`, field);
+  }
+}
+
+/** The JSON text of a value, if Postgres can store it. */
+export function toJsonText(value: unknown, field: string, maxBytes: number): string {
+  const text = stringify(value ?? null, field);
+  // A character has at most three bytes in UTF-8 for each unit of its length, so most texts need no count.
+  if (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes) {
+    throw new InvalidInputError(
+      `${field} has ${Buffer.byteLength(text)} bytes of JSON; the limit is ${maxBytes}. Store it elsewhere and send a reference.`,
+      field,
+    );
+  }
+  if (unstorable.test(text)) checkStrings(value, field);
+  return text;
+}
+
+function stringify(value: unknown, field: string): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    if (error instanceof RangeError) throw new InvalidInputError(`${field} is nested too deeply.`, field);
+    throw error;
+  }
+}
+
+/** Finds the string that can't be stored, if there is one: text that only looks like an escape is fine. */
+function checkStrings(value: unknown, field: string): void {
+  if (typeof value === 'string') {
+    if (value.includes('\0') || !value.isWellFormed()) {
+      throw new InvalidInputError(`${field} has a character that can't be stored: \\u0000 or half a surrogate pair.`, field);
+    }
+  } else if (Array.isArray(value)) {
+    value.forEach((element, i) => {
+      checkStrings(element, `${field}[${i}]`);
+    });
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, member] of Object.entries(value)) {
+      checkStrings(key, `${field} (a key)`);
+      checkStrings(member, `${field}.${key}`);
+    }
+  }
+}
+
+function quote(value: string): string {
+  return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
+}

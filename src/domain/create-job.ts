@@ -1,0 +1,148 @@
+/** Creates a whole tree of jobs. Everything is checked before anything is written, and the first problem is named by its path. */
+import { InvalidInputError } from '../errors.ts';
+import { checkInstant, checkInteger, checkText } from './checks.ts';
+import type { Engine } from './engine.ts';
+import { type NewItem, toItemText } from './items.ts';
+import {
+  heartbeatIntervalMsRange,
+  type Limits,
+  maxBackoffMs,
+  maxBackoffSteps,
+  maxBatch,
+  maxDedupeKeyLength,
+  maxFailuresLimit,
+  maxNameLength,
+  maxTreeDepth,
+  maxTreeJobs,
+  priorityRange,
+} from './limits.ts';
+
+export interface Feed {
+  readonly source?: 'SUCCESSES' | 'REPORTS' | null | undefined;
+  /** The path to a list; each of its elements makes an item. */
+  readonly forEach?: string | null | undefined;
+  /** A path, or an object whose values are paths. */
+  readonly payload?: NonNullable<unknown> | null | undefined;
+}
+
+export interface NewJob {
+  readonly type: string;
+  readonly dedupeKey?: string | null | undefined;
+  readonly priority?: number | null | undefined;
+  readonly runAt?: Date | null | undefined;
+  readonly maxFailuresPerItem?: number | null | undefined;
+  readonly backoffMs?: readonly number[] | null | undefined;
+  readonly backoffJitter?: number | null | undefined;
+  readonly heartbeatIntervalMs?: number | null | undefined;
+  readonly finalStage?: boolean | null | undefined;
+  readonly sealed?: boolean | null | undefined;
+  readonly feed?: Feed | null | undefined;
+  readonly items?: readonly NewItem[] | null | undefined;
+  readonly children?: readonly NewJob[] | null | undefined;
+}
+
+export async function createJob(engine: Engine, job: NewJob): Promise<{ jobId: string; created: boolean }> {
+  const types = new Set<string>();
+  const text = toJobText(job, '', { limits: engine.limits, depth: 0, jobs: 0, types });
+  const [row] = await engine.database.call<{ job_id: string; created: boolean }>('create_job', text);
+  if (row === undefined) throw new Error('create_job returned no row');
+  if (row.created) {
+    engine.effects.touched(row.job_id);
+    if (types.size > 0) engine.effects.ready([...types]);
+  }
+  return { jobId: row.job_id, created: row.created };
+}
+
+interface Walk {
+  readonly limits: Limits;
+  readonly depth: number;
+  readonly types: Set<string>;
+  jobs: number;
+}
+
+function toJobText(job: NewJob, path: string, walk: Walk): string {
+  if (walk.depth > maxTreeDepth) {
+    throw new InvalidInputError(`${path}children is more than ${maxTreeDepth} levels below the root.`, `${path}children`);
+  }
+  if (++walk.jobs > maxTreeJobs) {
+    throw new InvalidInputError(`The tree has more than ${maxTreeJobs} jobs.`, 'children');
+  }
+  if (walk.depth === 0 && job.feed != null) throw new InvalidInputError('The root has no parent to feed it.', 'feed');
+  if (job.feed != null && job.sealed) {
+    throw new InvalidInputError(
+      `${path}sealed can't be set: the job is fed by its parent, whose completion seals it.`,
+      `${path}sealed`,
+    );
+  }
+  const items = job.items ?? [];
+  if (items.length > maxBatch) {
+    throw new InvalidInputError(
+      `${path}items has ${items.length} entries; the limit is ${maxBatch}. Add the others with addItems.`,
+      `${path}items`,
+    );
+  }
+  const head = JSON.stringify({
+    type: checkText(job.type, `${path}type`, maxNameLength),
+    dedupeKey: given(job.dedupeKey, (key) => checkText(key, `${path}dedupeKey`, maxDedupeKeyLength)),
+    priority: given(job.priority, (value) => checkInteger(value, `${path}priority`, ...priorityRange)),
+    runAt: given(job.runAt, (value) => checkInstant(value, `${path}runAt`)),
+    maxFailuresPerItem: given(job.maxFailuresPerItem, (value) =>
+      checkInteger(value, `${path}maxFailuresPerItem`, 0, maxFailuresLimit),
+    ),
+    backoffMs: given(job.backoffMs, (steps) => checkBackoff(steps, `${path}backoffMs`)),
+    backoffJitter: given(job.backoffJitter, (value) => checkShare(value, `${path}backoffJitter`)),
+    heartbeatIntervalMs: given(job.heartbeatIntervalMs, (value) =>
+      checkInteger(value, `${path}heartbeatIntervalMs`, ...heartbeatIntervalMsRange),
+    ),
+    finalStage: job.finalStage ?? undefined,
+    sealed: job.sealed ?? undefined,
+    feed: given(job.feed, (feed) => checkFeed(feed, `${path}feed`)),
+  });
+  if (items.length > 0) walk.types.add(job.type);
+  const itemTexts = items.map((item, i) => toItemText(item, `${path}items[${i}]`, walk.limits));
+  const below = { ...walk, depth: walk.depth + 1 };
+  const childTexts = (job.children ?? []).map((child, i) => toJobText(child, `${path}children[${i}].`, below));
+  walk.jobs = below.jobs;
+  return `${head.slice(0, -1)},"items":[${itemTexts.join(',')}],"children":[${childTexts.join(',')}]}`;
+}
+
+function given<T, R>(value: T | null | undefined, check: (value: T) => R): R | undefined {
+  return value == null ? undefined : check(value);
+}
+
+function checkBackoff(steps: readonly number[], field: string): readonly number[] {
+  if (steps.length > maxBackoffSteps) {
+    throw new InvalidInputError(`${field} has ${steps.length} steps; the limit is ${maxBackoffSteps}.`, field);
+  }
+  return steps.map((step, i) => checkInteger(step, `${field}[${i}]`, 0, maxBackoffMs));
+}
+
+function checkShare(value: number, field: string): number {
+  if (!(value >= 0 && value <= 1)) throw new InvalidInputError(`${field} is ${value}; it must be from 0 to 1.`, field);
+  return value;
+}
+
+const path = /^(payload|result|element)(\.[^.]+)*$/;
+
+function checkFeed(feed: Feed, field: string): Record<string, unknown> {
+  const source = feed.source ?? 'SUCCESSES';
+  if (source === 'REPORTS' && (feed.forEach != null || feed.payload != null)) {
+    throw new InvalidInputError(`${field} takes its items from reports, so it has no mapping.`, field);
+  }
+  if (feed.forEach != null) checkPath(feed.forEach, `${field}.forEach`, false);
+  const isTemplate = typeof feed.payload === 'object' && feed.payload !== null && !Array.isArray(feed.payload);
+  if (feed.payload != null) {
+    const paths = isTemplate ? Object.entries(feed.payload as object) : [['', feed.payload] as const];
+    for (const [key, value] of paths) {
+      checkPath(value, key === '' ? `${field}.payload` : `${field}.payload.${key}`, feed.forEach != null);
+    }
+  }
+  return { source, forEach: feed.forEach ?? undefined, payload: feed.payload ?? undefined };
+}
+
+function checkPath(value: unknown, field: string, hasElement: boolean): void {
+  if (typeof value !== 'string' || !path.test(value) || (value.startsWith('element') && !hasElement)) {
+    const roots = hasElement ? 'payload, result or element' : 'payload or result';
+    throw new InvalidInputError(`${field} must be a path: ${roots}, then keys or positions behind dots.`, field);
+  }
+}

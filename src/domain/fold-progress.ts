@@ -1,0 +1,18 @@
+import type { Engine } from './engine.ts';
+
+export interface Fold {
+  /** The highest delta that the fold read; 0 for none. */
+  readonly lastDelta: number;
+  /** Something is to be done that could not be done yet: fold again. */
+  readonly retry: boolean;
+}
+
+/** Counts a tree's deltas from one on. Undefined where another fold has the tree. */
+export async function foldProgress(
+  engine: Pick<Engine, 'database'>,
+  rootId: string,
+  fromDelta: number,
+): Promise<Fold | undefined> {
+  const [row] = await engine.database.call<{ last_delta: number; retry: boolean }>('fold_progress', rootId, fromDelta);
+  return row && { lastDelta: row.last_delta, retry: row.retry };
+}

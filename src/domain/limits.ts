@@ -1,0 +1,19 @@
+/** The bounds of what a caller may send, in one place; the same stand in the descriptions of the API. */
+export interface Limits {
+  /** The largest payload or result, in bytes of its JSON text. */
+  readonly maxJsonBytes: number;
+}
+
+export const maxBatch = 1_000;
+export const maxNameLength = 200;
+export const maxDedupeKeyLength = 500;
+export const maxTreeDepth = 32;
+export const maxTreeJobs = 1_000;
+export const maxFailuresLimit = 1_000;
+export const maxBackoffSteps = 100;
+export const maxBackoffMs = 2_147_483_647;
+export const heartbeatIntervalMsRange = [1_000, 86_400_000] as const;
+export const priorityRange = [-32_768, 32_767] as const;
+/** Exclusive: the first instant of the year 10000. */
+export const runAtEnd = Date.UTC(10_000, 0, 1);
+export const maxFailureTextLength = 10_000;

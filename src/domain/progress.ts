@@ -1,0 +1,112 @@
+/**
+ * How far a job is: absolute counts and a revision, never a change. The same shape comes from the table and from a fold's
+ * notification, so that a message can be lost, repeated or overtaken, and the newer of two states still wins.
+ */
+import type { Database } from '../db/database.ts';
+
+export interface JobProgress {
+  readonly jobId: string;
+  /** Grows with every fold that changes the job. */
+  readonly revision: number;
+  readonly itemCount: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  readonly sealed: boolean;
+  /** Milliseconds since 1970, when the first item was claimed. */
+  readonly startedAt: number | null;
+  readonly completedAt: number | null;
+}
+
+/** Some or all jobs of one tree. */
+export interface TreeProgress {
+  readonly root: string;
+  /** How many jobs of the tree are not complete. */
+  readonly openJobs: number;
+  readonly jobs: readonly JobProgress[];
+}
+
+export type JobStatus = 'WAITING' | 'RUNNING' | 'COMPLETED';
+
+export function itemProgress(progress: JobProgress): number {
+  return progress.succeeded + progress.failed + progress.cancelled;
+}
+
+export function jobStatus(progress: JobProgress): JobStatus {
+  if (progress.completedAt !== null) return 'COMPLETED';
+  return progress.startedAt === null ? 'WAITING' : 'RUNNING';
+}
+
+/** Null while items can still come, since a share of an unknown whole means nothing; 100 only when complete. */
+export function percent(progress: JobProgress): number | null {
+  if (!progress.sealed) return null;
+  if (progress.completedAt !== null) return 100;
+  return Math.min(99, Math.floor((100 * itemProgress(progress)) / Math.max(1, progress.itemCount)));
+}
+
+export function progressMessage(progress: JobProgress): string {
+  switch (jobStatus(progress)) {
+    case 'WAITING':
+      return 'Waiting for job to start…';
+    case 'COMPLETED':
+      return 'Job complete';
+    case 'RUNNING': {
+      const share = percent(progress);
+      return share === null
+        ? `Job running, ${itemProgress(progress)} of ${progress.itemCount} items so far…`
+        : `Job running, ${share}% complete…`;
+    }
+  }
+}
+
+/** Whether `next` says more than `known`. After a crash a revision can come again, with newer counts. */
+export function isNewer(next: JobProgress, known: JobProgress | undefined): boolean {
+  if (known === undefined || next.revision > known.revision) return true;
+  return next.revision === known.revision && itemProgress(next) + next.itemCount > itemProgress(known) + known.itemCount;
+}
+
+interface ProgressRow {
+  root_id: string;
+  job_id: string;
+  revision: number;
+  item_count: number;
+  succeeded: number;
+  failed: number;
+  cancelled: number;
+  open_jobs: number;
+  sealed: boolean;
+  started_at: Date | null;
+  completed_at: Date | null;
+}
+
+/** The state of whole trees, in one query. A tree that does not exist is not in the answer. */
+export async function readTrees(database: Database, rootIds: readonly string[]): Promise<TreeProgress[]> {
+  const { rows } = await database.pool.query<ProgressRow>({
+    name: 'read_trees',
+    text: `select p.*, j.sealed_at is not null as sealed
+           from jobtree.job_progress p join jobtree.job j on j.id = p.job_id
+           where p.root_id = any ($1) order by j.depth, j.id`,
+    values: [rootIds],
+  });
+  const trees = new Map<string, { root: string; openJobs: number; jobs: JobProgress[] }>();
+  for (const row of rows) {
+    let tree = trees.get(row.root_id);
+    if (tree === undefined) {
+      tree = { root: row.root_id, openJobs: 0, jobs: [] };
+      trees.set(row.root_id, tree);
+    }
+    if (row.job_id === row.root_id) tree.openJobs = row.open_jobs;
+    tree.jobs.push({
+      jobId: row.job_id,
+      revision: row.revision,
+      itemCount: row.item_count,
+      succeeded: row.succeeded,
+      failed: row.failed,
+      cancelled: row.cancelled,
+      sealed: row.sealed,
+      startedAt: row.started_at?.getTime() ?? null,
+      completedAt: row.completed_at?.getTime() ?? null,
+    });
+  }
+  return [...trees.values()];
+}

@@ -1,0 +1,159 @@
+// An embedded Postgres for a jobtree that was given no DATABASE_URL: one server per data directory, on loopback, with
+// a random password, started by the first process that asks and shared with all others.
+//
+// The folder holds
+//     postgres/       the files of the server (PGDATA), with the password in jobtree.password, all of mode 0700 or 0600
+//     postgres.log    what the server has to say
+//
+// A start goes around this loop until it has a server:
+//
+//     a server answers there, its owner lives           -> attach: use it, never stop it
+//     a server answers there, its owner is gone         -> an orphan about to be stopped: stop it, look again
+//     a server is there but not ready (starts, stops)   -> wait, look again
+//     none, or a pid file that a killed server left     -> launch one and own it; if somebody was faster, look again
+//
+// The owner's stop is a clean one and takes the server from the attached too: their connections fail. That is as much
+// as sharing promises: it is for a command beside a running server, not for a cluster.
+
+import { realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { installedBinaries, prepareBinaries } from './binaries.ts';
+import { checkVersion, createCluster, readPassword, SUPERUSER } from './cluster.ts';
+import { EmbeddedPostgresError } from './error.ts';
+import { CLUSTER, chooseLocation } from './location.ts';
+import {
+  isAlive,
+  launchPostmaster,
+  type Postmaster,
+  quoteLog,
+  readPidFile,
+  servesCluster,
+  shutDown,
+} from './postmaster.ts';
+
+export interface EmbeddedPostgresOptions {
+  /** Made if missing. Root may get another one: see location.ts. */
+  dataDirectory: string;
+  /** Server settings, over our defaults. Address and port are not for choosing. */
+  settings?: Record<string, string>;
+  /** Where root's Postgres goes if it cannot reach dataDirectory; the first that works is taken. */
+  rootFallbacks?: string[];
+}
+
+export interface EmbeddedPostgres {
+  /** Of the database `jobtree`, as its superuser. */
+  url: string;
+  /** The folder in use. Name it to the operator if it is not the one asked for. */
+  dataDirectory: string;
+  port: number;
+  started: 'fresh' | 'existing' | 'attached';
+  /** Stops the server if this process started it. May be called again. */
+  stop(): Promise<void>;
+}
+
+const DATABASE = 'jobtree';
+
+/** How long to wait for a server of another process that is neither ready nor gone. */
+const PATIENCE_MS = 60_000;
+const POLL_MS = 100;
+
+const DEFAULT_SETTINGS: Record<string, string> = {
+  max_connections: '100',
+  shared_buffers: '128MB',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  log_checkpoints: 'off',
+  // After a crash: one call for the whole file system instead of an fsync for each of a thousand files.
+  ...(process.platform === 'linux' ? { recovery_init_sync_method: 'syncfs' } : {}),
+};
+
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const installed = installedBinaries();
+  const { folder, account } = chooseLocation(options.dataDirectory, options.rootFallbacks);
+  const binaries = prepareBinaries(installed, folder, account);
+  const settings = { ...DEFAULT_SETTINGS, ...options.settings };
+  // The real path: processes that reach the folder by different names must agree on whose server it is.
+  const cluster = join(realpathSync(folder), CLUSTER);
+  const log = join(folder, 'postgres.log');
+
+  const fresh = await createCluster(binaries, account, cluster, settings.fsync !== 'off');
+  checkVersion(cluster, binaries);
+  const password = readPassword(cluster);
+  const running = (started: EmbeddedPostgres['started'], { port, stop }: Postmaster): EmbeddedPostgres => ({
+    url: `postgresql://${SUPERUSER}:${password}@127.0.0.1:${port}/${DATABASE}`,
+    dataDirectory: folder,
+    port,
+    started,
+    stop,
+  });
+
+  const deadline = Date.now() + PATIENCE_MS;
+  while (true) {
+    const found = readPidFile(cluster);
+    const serving = found && servesCluster(found.pid, cluster);
+    const server = found?.ready && (await visit(found.port, password, cluster).catch(() => undefined));
+    // Only a process that we can see on this directory may be stopped: a number alone can be anybody's.
+    const orphaned = server && !server.isOwned && serving !== false;
+    if (server && !orphaned) return running('attached', { port: found.port, stop: async () => {} });
+    if (orphaned) shutDown(binaries, cluster, found.pid);
+    else if (!serving) {
+      const formerPid = serving === false ? found?.pid : undefined;
+      const postmaster = await launchPostmaster({ binaries, account, cluster, log, settings, formerPid });
+      if (postmaster) {
+        await visit(postmaster.port, password, cluster).catch(async (error: Error) => {
+          await postmaster.stop();
+          throw new EmbeddedPostgresError(
+            `Cannot use the embedded Postgres: ${error.message}. ${quoteLog(log)}`,
+          );
+        });
+        return running(fresh ? 'fresh' : 'existing', postmaster);
+      }
+    }
+    if (Date.now() > deadline) {
+      throw new EmbeddedPostgresError(
+        `Another Postgres, process ${found?.pid}, holds ${cluster} and does not let us in. ${quoteLog(log)}`,
+      );
+    }
+    await delay(POLL_MS);
+  }
+}
+
+/**
+ * Logs in, makes the database if it is missing, and tells whether the process that owns the server lives. That the
+ * password fits and the directory is the same proves that it is our server, not some program on a port it once had.
+ */
+async function visit(port: number, password: string, cluster: string): Promise<{ isOwned: boolean }> {
+  const client = new pg.Client({
+    host: '127.0.0.1',
+    port,
+    user: SUPERUSER,
+    password,
+    database: 'postgres',
+    ssl: false,
+    connectionTimeoutMillis: 5_000,
+  });
+  client.on('error', () => {}); // the query in progress fails too, and says so
+  try {
+    await client.connect();
+    const { rows } = await client.query(
+      `SELECT current_setting('data_directory') AS directory, current_setting('jobtree.owner', true) AS owner,
+              EXISTS (SELECT FROM pg_database WHERE datname = $1) AS complete`,
+      [DATABASE],
+    );
+    const [{ directory, owner, complete }] = rows;
+    if (directory !== cluster) throw new Error(`the server on port ${port} serves ${directory}`);
+    if (!complete) await client.query(`CREATE DATABASE ${DATABASE}`).catch(ignoreExisting);
+    return { isOwned: owner === null || isAlive(Number(owner)) }; // null: started by hand, not ours to stop
+  } finally {
+    await client.end();
+  }
+}
+
+/** Several processes may find it missing at the same time. */
+function ignoreExisting(error: { code?: string }): void {
+  const DUPLICATE_DATABASE = '42P04';
+  const UNIQUE_VIOLATION = '23505';
+  if (error.code !== DUPLICATE_DATABASE && error.code !== UNIQUE_VIOLATION) throw error;
+}

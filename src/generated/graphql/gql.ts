@@ -1,0 +1,140 @@
+/* eslint-disable */
+import * as types from './graphql.ts';
+
+
+
+/**
+ * Map of all GraphQL operations in the project.
+ *
+ * This map has several performance disadvantages:
+ * 1. It is not tree-shakeable, so it will include all operations in the project.
+ * 2. It is not minifiable, so the string of a GraphQL query will be multiple times inside the bundle.
+ * 3. It does not support dead code elimination, so it will add unused operations.
+ *
+ * Therefore it is highly recommended to use the babel or swc plugin for production.
+ * Learn more about it here: https://the-guild.dev/graphql/codegen/plugins/presets/preset-client#reducing-bundle-size
+ */
+type Documents = {
+    "\n  mutation CreateJob($input: JobInput!) {\n    createJob(input: $input) {\n      ... on CreateJobPayload { created job { id } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.CreateJobDocument,
+    "\n  mutation AddItems($input: AddItemsInput!) {\n    addItems(input: $input) {\n      ... on AddItemsPayload { added duplicates invalid entries { status itemId error { message field } } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.AddItemsDocument,
+    "\n  mutation SealJob($input: SealJobInput!) {\n    sealJob(input: $input) {\n      ... on SealJobPayload { job { id } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.SealJobDocument,
+    "\n  mutation CancelJob($input: CancelJobInput!) {\n    cancelJob(input: $input) {\n      ... on CancelJobPayload { cancelledItems }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.CancelJobDocument,
+    "\n  mutation DeleteJob($input: DeleteJobInput!) {\n    deleteJob(input: $input) {\n      ... on DeleteJobPayload { jobId }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.DeleteJobDocument,
+    "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt\n  }\n": typeof types.ProgressFieldsFragmentDoc,
+    "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt progress { ...ProgressFields }\n  }\n": typeof types.JobFieldsFragmentDoc,
+    "\n  fragment ItemFields on JobItem {\n    id status payload result failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n": typeof types.ItemFieldsFragmentDoc,
+    "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } }\n  }\n": typeof types.JobDocument,
+    "\n  query Tree($id: ID!) {\n    job(id: $id) { tree { ...JobFields } }\n  }\n": typeof types.TreeDocument,
+    "\n  query Jobs($filter: JobFilter, $order: JobOrder, $first: Int, $after: String) {\n    jobs(filter: $filter, order: $order, first: $first, after: $after) {\n      edges { node { ...JobFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n": typeof types.JobsDocument,
+    "\n  query Items($jobId: ID!, $status: ItemStatus, $first: Int, $after: String) {\n    job(id: $jobId) {\n      items(status: $status, first: $first, after: $after) {\n        edges { node { ...ItemFields } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": typeof types.ItemsDocument,
+    "\n  query Results($jobId: ID!, $first: Int, $after: String) {\n    job(id: $jobId) {\n      results(first: $first, after: $after) {\n        edges { node { id payload result } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": typeof types.ResultsDocument,
+    "\n  mutation ClaimItem($input: ClaimItemInput!) {\n    claimItem(input: $input) {\n      ... on ClaimItemPayload { assignment { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.ClaimItemDocument,
+    "\n  mutation Exchange(\n    $reports: ReportOutcomesInput!, $withReports: Boolean!\n    $releases: ReleaseAssignmentsInput!, $withReleases: Boolean!\n    $claims: ClaimItemsInput!, $withClaims: Boolean!\n  ) {\n    reportOutcomes(input: $reports) @include(if: $withReports) {\n      ... on ReportOutcomesPayload { entries { status retryAt error { message field } } }\n      ... on Error { code message field }\n    }\n    releaseAssignments(input: $releases) @include(if: $withReleases) {\n      ... on ReleaseAssignmentsPayload { entries { status } }\n      ... on Error { code message field }\n    }\n    claimItems(input: $claims) @include(if: $withClaims) {\n      ... on ClaimItemsPayload { assignments { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.ExchangeDocument,
+    "\n  mutation Heartbeat($input: HeartbeatInput!) {\n    heartbeat(input: $input) {\n      ... on HeartbeatPayload { entries { status } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.HeartbeatDocument,
+    "\n  subscription JobProgress($jobId: ID!) {\n    jobProgress(jobId: $jobId) { ...ProgressFields }\n  }\n": typeof types.JobProgressDocument,
+    "\n  subscription JobTreeProgress($rootId: ID!) {\n    jobTreeProgress(rootId: $rootId) { rootId openJobs complete jobs { ...ProgressFields } }\n  }\n": typeof types.JobTreeProgressDocument,
+    "\n  subscription WorkAvailable($types: [String!]!) {\n    workAvailable(types: $types) { types }\n  }\n": typeof types.WorkAvailableDocument,
+};
+const documents: Documents = {
+    "\n  mutation CreateJob($input: JobInput!) {\n    createJob(input: $input) {\n      ... on CreateJobPayload { created job { id } }\n      ... on Error { code message field }\n    }\n  }\n": types.CreateJobDocument,
+    "\n  mutation AddItems($input: AddItemsInput!) {\n    addItems(input: $input) {\n      ... on AddItemsPayload { added duplicates invalid entries { status itemId error { message field } } }\n      ... on Error { code message field }\n    }\n  }\n": types.AddItemsDocument,
+    "\n  mutation SealJob($input: SealJobInput!) {\n    sealJob(input: $input) {\n      ... on SealJobPayload { job { id } }\n      ... on Error { code message field }\n    }\n  }\n": types.SealJobDocument,
+    "\n  mutation CancelJob($input: CancelJobInput!) {\n    cancelJob(input: $input) {\n      ... on CancelJobPayload { cancelledItems }\n      ... on Error { code message field }\n    }\n  }\n": types.CancelJobDocument,
+    "\n  mutation DeleteJob($input: DeleteJobInput!) {\n    deleteJob(input: $input) {\n      ... on DeleteJobPayload { jobId }\n      ... on Error { code message field }\n    }\n  }\n": types.DeleteJobDocument,
+    "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt\n  }\n": types.ProgressFieldsFragmentDoc,
+    "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt progress { ...ProgressFields }\n  }\n": types.JobFieldsFragmentDoc,
+    "\n  fragment ItemFields on JobItem {\n    id status payload result failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n": types.ItemFieldsFragmentDoc,
+    "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } }\n  }\n": types.JobDocument,
+    "\n  query Tree($id: ID!) {\n    job(id: $id) { tree { ...JobFields } }\n  }\n": types.TreeDocument,
+    "\n  query Jobs($filter: JobFilter, $order: JobOrder, $first: Int, $after: String) {\n    jobs(filter: $filter, order: $order, first: $first, after: $after) {\n      edges { node { ...JobFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n": types.JobsDocument,
+    "\n  query Items($jobId: ID!, $status: ItemStatus, $first: Int, $after: String) {\n    job(id: $jobId) {\n      items(status: $status, first: $first, after: $after) {\n        edges { node { ...ItemFields } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": types.ItemsDocument,
+    "\n  query Results($jobId: ID!, $first: Int, $after: String) {\n    job(id: $jobId) {\n      results(first: $first, after: $after) {\n        edges { node { id payload result } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": types.ResultsDocument,
+    "\n  mutation ClaimItem($input: ClaimItemInput!) {\n    claimItem(input: $input) {\n      ... on ClaimItemPayload { assignment { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n    }\n  }\n": types.ClaimItemDocument,
+    "\n  mutation Exchange(\n    $reports: ReportOutcomesInput!, $withReports: Boolean!\n    $releases: ReleaseAssignmentsInput!, $withReleases: Boolean!\n    $claims: ClaimItemsInput!, $withClaims: Boolean!\n  ) {\n    reportOutcomes(input: $reports) @include(if: $withReports) {\n      ... on ReportOutcomesPayload { entries { status retryAt error { message field } } }\n      ... on Error { code message field }\n    }\n    releaseAssignments(input: $releases) @include(if: $withReleases) {\n      ... on ReleaseAssignmentsPayload { entries { status } }\n      ... on Error { code message field }\n    }\n    claimItems(input: $claims) @include(if: $withClaims) {\n      ... on ClaimItemsPayload { assignments { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n    }\n  }\n": types.ExchangeDocument,
+    "\n  mutation Heartbeat($input: HeartbeatInput!) {\n    heartbeat(input: $input) {\n      ... on HeartbeatPayload { entries { status } }\n      ... on Error { code message field }\n    }\n  }\n": types.HeartbeatDocument,
+    "\n  subscription JobProgress($jobId: ID!) {\n    jobProgress(jobId: $jobId) { ...ProgressFields }\n  }\n": types.JobProgressDocument,
+    "\n  subscription JobTreeProgress($rootId: ID!) {\n    jobTreeProgress(rootId: $rootId) { rootId openJobs complete jobs { ...ProgressFields } }\n  }\n": types.JobTreeProgressDocument,
+    "\n  subscription WorkAvailable($types: [String!]!) {\n    workAvailable(types: $types) { types }\n  }\n": types.WorkAvailableDocument,
+};
+
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation CreateJob($input: JobInput!) {\n    createJob(input: $input) {\n      ... on CreateJobPayload { created job { id } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').CreateJobDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation AddItems($input: AddItemsInput!) {\n    addItems(input: $input) {\n      ... on AddItemsPayload { added duplicates invalid entries { status itemId error { message field } } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').AddItemsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation SealJob($input: SealJobInput!) {\n    sealJob(input: $input) {\n      ... on SealJobPayload { job { id } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').SealJobDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation CancelJob($input: CancelJobInput!) {\n    cancelJob(input: $input) {\n      ... on CancelJobPayload { cancelledItems }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').CancelJobDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation DeleteJob($input: DeleteJobInput!) {\n    deleteJob(input: $input) {\n      ... on DeleteJobPayload { jobId }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').DeleteJobDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt\n  }\n"): typeof import('./graphql.ts').ProgressFieldsFragmentDoc;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt progress { ...ProgressFields }\n  }\n"): typeof import('./graphql.ts').JobFieldsFragmentDoc;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  fragment ItemFields on JobItem {\n    id status payload result failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n"): typeof import('./graphql.ts').ItemFieldsFragmentDoc;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } }\n  }\n"): typeof import('./graphql.ts').JobDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query Tree($id: ID!) {\n    job(id: $id) { tree { ...JobFields } }\n  }\n"): typeof import('./graphql.ts').TreeDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query Jobs($filter: JobFilter, $order: JobOrder, $first: Int, $after: String) {\n    jobs(filter: $filter, order: $order, first: $first, after: $after) {\n      edges { node { ...JobFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n"): typeof import('./graphql.ts').JobsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query Items($jobId: ID!, $status: ItemStatus, $first: Int, $after: String) {\n    job(id: $jobId) {\n      items(status: $status, first: $first, after: $after) {\n        edges { node { ...ItemFields } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n"): typeof import('./graphql.ts').ItemsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query Results($jobId: ID!, $first: Int, $after: String) {\n    job(id: $jobId) {\n      results(first: $first, after: $after) {\n        edges { node { id payload result } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n"): typeof import('./graphql.ts').ResultsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation ClaimItem($input: ClaimItemInput!) {\n    claimItem(input: $input) {\n      ... on ClaimItemPayload { assignment { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').ClaimItemDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation Exchange(\n    $reports: ReportOutcomesInput!, $withReports: Boolean!\n    $releases: ReleaseAssignmentsInput!, $withReleases: Boolean!\n    $claims: ClaimItemsInput!, $withClaims: Boolean!\n  ) {\n    reportOutcomes(input: $reports) @include(if: $withReports) {\n      ... on ReportOutcomesPayload { entries { status retryAt error { message field } } }\n      ... on Error { code message field }\n    }\n    releaseAssignments(input: $releases) @include(if: $withReleases) {\n      ... on ReleaseAssignmentsPayload { entries { status } }\n      ... on Error { code message field }\n    }\n    claimItems(input: $claims) @include(if: $withClaims) {\n      ... on ClaimItemsPayload { assignments { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').ExchangeDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation Heartbeat($input: HeartbeatInput!) {\n    heartbeat(input: $input) {\n      ... on HeartbeatPayload { entries { status } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').HeartbeatDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  subscription JobProgress($jobId: ID!) {\n    jobProgress(jobId: $jobId) { ...ProgressFields }\n  }\n"): typeof import('./graphql.ts').JobProgressDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  subscription JobTreeProgress($rootId: ID!) {\n    jobTreeProgress(rootId: $rootId) { rootId openJobs complete jobs { ...ProgressFields } }\n  }\n"): typeof import('./graphql.ts').JobTreeProgressDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  subscription WorkAvailable($types: [String!]!) {\n    workAvailable(types: $types) { types }\n  }\n"): typeof import('./graphql.ts').WorkAvailableDocument;
+
+
+export function graphql(source: string) {
+  return (documents as any)[source] ?? {};
+}

@@ -1,0 +1,1008 @@
+/* eslint-disable */
+import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
+export type Maybe<T> = T | null;
+export type InputMaybe<T> = T | null | undefined;
+export type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
+export type MakeOptional<T, K extends keyof T> = Omit<T, K> & { [SubKey in K]?: Maybe<T[SubKey]> };
+export type MakeMaybe<T, K extends keyof T> = Omit<T, K> & { [SubKey in K]: Maybe<T[SubKey]> };
+export type MakeEmpty<T extends { [key: string]: unknown }, K extends keyof T> = { [_ in K]?: never };
+export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
+/** All built-in and custom scalars, mapped to their actual values */
+export type Scalars = {
+  ID: { input: string; output: string; }
+  String: { input: string; output: string; }
+  Boolean: { input: boolean; output: boolean; }
+  Int: { input: number; output: number; }
+  Float: { input: number; output: number; }
+  /** An instant in ISO 8601 with its offset: `2026-03-01T09:30:00Z`. From 1970 to the end of the year 9999, to the millisecond. */
+  DateTime: { input: string; output: string; }
+  /** Any JSON value, null included. Stored as Postgres `jsonb`: keys come back in another order, of repeated keys the last one counts, and a number beyond what JavaScript can hold loses digits. Text with `\u0000` or half a surrogate pair is refused. */
+  JSON: { input: unknown; output: unknown; }
+};
+
+/** Items for one job. */
+export type AddItemsInput = {
+  /** The new items: 1 to 1,000. */
+  items: Array<ItemInput>;
+  /** The job. It must not be sealed. */
+  jobId: Scalars['ID']['input'];
+  /** Whether these are the last ones: seals the job in the same transaction. Default: false. */
+  seal?: InputMaybe<Scalars['Boolean']['input']>;
+};
+
+/** What became of an entry. */
+export type AddStatus =
+  /** It is an item now. */
+  | 'ADDED'
+  /** The job had an item with its dedupe key; nothing was added. */
+  | 'DUPLICATE'
+  /** It breaks a rule; nothing was added. */
+  | 'INVALID';
+
+/** Which job to cancel. */
+export type CancelJobInput = {
+  /** The job. */
+  jobId: Scalars['ID']['input'];
+};
+
+/** Who wants which item. */
+export type ClaimItemInput = {
+  /** The item. */
+  itemId: Scalars['ID']['input'];
+  /** A name for the worker, 1 to 200 characters. */
+  worker: Scalars['String']['input'];
+};
+
+/** Who wants which work. */
+export type ClaimItemsInput = {
+  /** The types that the worker can do, and its room for each. */
+  wants: Array<WantInput>;
+  /** A name for the worker, 1 to 200 characters; it stands in failures and helps to find who holds what. */
+  worker: Scalars['String']['input'];
+};
+
+/** The root of the tree to delete. */
+export type DeleteJobInput = {
+  /** The job. */
+  jobId: Scalars['ID']['input'];
+};
+
+/** Every reason for which a request can be refused. */
+export type ErrorCode =
+  /** The input breaks a rule; `field` says where. */
+  | 'INVALID_INPUT'
+  /** The item is not waiting for a worker. */
+  | 'ITEM_NOT_CLAIMABLE'
+  /** The job is fed by its parent, whose completion seals it; it can't be sealed by hand. */
+  | 'JOB_FED_BY_PARENT'
+  /** The job is sealed or cancelled, and takes no more items. */
+  | 'JOB_SEALED'
+  /** What the id names does not exist (any more). */
+  | 'NOT_FOUND';
+
+/** What went wrong. */
+export type FailureInput = {
+  /** What kind of failure, for grouping: 1 to 200 characters. */
+  code: Scalars['String']['input'];
+  /** What went wrong, in words: up to 10,000 characters. */
+  message: Scalars['String']['input'];
+  /** Whether trying again is useless: the item has failed for good. Default: false. */
+  permanent?: InputMaybe<Scalars['Boolean']['input']>;
+};
+
+/** How successes of the parent become items, in the transaction that takes the report. A path is `payload`, `result` or (with `forEach`) `element`, then keys or list positions behind dots: `result.lines.0.amount`. A path to nothing gives null. */
+export type FeedInput = {
+  /** The path to a list: each element makes an item, none for an empty list. A report in which it leads to no list is INVALID. Default: one item for each success. */
+  forEach?: InputMaybe<Scalars['String']['input']>;
+  /** The payload of the new item: a path, or an object whose values are paths. Default: the element with `forEach`, else the whole result. */
+  payload?: InputMaybe<Scalars['JSON']['input']>;
+  /** Default: SUCCESSES. */
+  source?: InputMaybe<FeedSource>;
+};
+
+/** Where the items of a fed job come from. */
+export type FeedSource =
+  /** Only the new items that reports of the parent name. */
+  | 'REPORTS'
+  /** Each success of the parent makes items by the mapping; reports may name more. */
+  | 'SUCCESSES';
+
+/** What a worker still works on. */
+export type HeartbeatInput = {
+  /** The holds to keep: 1 to 1,000. */
+  assignmentIds: Array<Scalars['ID']['input']>;
+};
+
+/** What became of a hold. For all but HELD the worker stops its work on the item. */
+export type HoldStatus =
+  /** The job was cancelled. */
+  | 'CANCELLED'
+  /** Its outcome was reported. */
+  | 'FINISHED'
+  /** It is kept: its deadline has moved. */
+  | 'HELD'
+  /** It is unknown, was released, or was taken back after its deadline. */
+  | 'LOST';
+
+/** A new item. */
+export type ItemInput = {
+  /** Unique among the items of the job, 1 to 500 characters: with a key that is taken no item is added. */
+  dedupeKey?: InputMaybe<Scalars['String']['input']>;
+  /** What is to be done: any JSON, up to 1 MB of text (a setting of the server). Default: null. */
+  payload?: InputMaybe<Scalars['JSON']['input']>;
+  /** Among items of a type, higher goes first: -32,768 to 32,767. Default: the priority of the job. */
+  priority?: InputMaybe<Scalars['Int']['input']>;
+  /** Not to be claimed before this. Default: the `runAt` of the job. */
+  runAt?: InputMaybe<Scalars['DateTime']['input']>;
+};
+
+/** Where an item stands. */
+export type ItemStatus =
+  /** It was cancelled before it was done. */
+  | 'CANCELLED'
+  /** It failed for good: permanently, or more often than `maxFailuresPerItem`. */
+  | 'FAILED'
+  /** It waits for a worker, for its time, or a worker holds it. */
+  | 'PENDING'
+  /** It has a result. */
+  | 'SUCCEEDED';
+
+/** Which jobs a list shows; all conditions hold together. */
+export type JobFilter = {
+  /** Only roots of trees. Default: true. */
+  rootsOnly?: InputMaybe<Scalars['Boolean']['input']>;
+  /** Only jobs of this status. */
+  status?: InputMaybe<JobStatus>;
+  /** Only jobs of this type. */
+  type?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** A new job, with all jobs below it. A tree has up to 1,000 jobs, and up to 32 levels below its root. */
+export type JobInput = {
+  /** Up to this share is added to each backoff, at random: 0 to 1. Default: 0.1. */
+  backoffJitter?: InputMaybe<Scalars['Float']['input']>;
+  /** How long an item waits after its first, second … failure, in milliseconds; the last one repeats, and an empty list means not at all. Up to 100 steps. Default: 30 s, 5 min, 30 min. */
+  backoffMs?: InputMaybe<Array<Scalars['Int']['input']>>;
+  /** The jobs right below it. Default: none. */
+  children?: InputMaybe<Array<JobInput>>;
+  /** Unique among the jobs of its type, 1 to 500 characters. At the root, a key that is taken gives the existing tree and creates nothing; below the root it is refused. */
+  dedupeKey?: InputMaybe<Scalars['String']['input']>;
+  /** How the parent feeds it. A fed job is sealed when its parent is complete. Default: it is not fed. */
+  feed?: InputMaybe<FeedInput>;
+  /** Whether its results are among the results of the tree. Default: true for a job without children. */
+  finalStage?: InputMaybe<Scalars['Boolean']['input']>;
+  /** How often a worker is to heartbeat, in milliseconds: 1,000 to 86,400,000; silence for three intervals is a failure. Default: 60,000. */
+  heartbeatIntervalMs?: InputMaybe<Scalars['Int']['input']>;
+  /** The items it starts with: up to 1,000. Default: none. */
+  items?: InputMaybe<Array<ItemInput>>;
+  /** An item that fails more often than this has failed for good: 0 to 1,000. Default: 3. */
+  maxFailuresPerItem?: InputMaybe<Scalars['Int']['input']>;
+  /** The priority of items that name none: -32,768 to 32,767. Default: 0. */
+  priority?: InputMaybe<Scalars['Int']['input']>;
+  /** The `runAt` of items that name none. Default: at once. */
+  runAt?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Whether no more items will come than those given here. A job that is sealed while empty is complete at once. Default: false. */
+  sealed?: InputMaybe<Scalars['Boolean']['input']>;
+  /** What kind of work the items are: the name that workers claim by. 1 to 200 characters. */
+  type: Scalars['String']['input'];
+};
+
+/** How a list of jobs is ordered. */
+export type JobOrder =
+  /** By creation, the latest first. */
+  | 'NEWEST_FIRST'
+  /** By creation, the earliest first. */
+  | 'OLDEST_FIRST';
+
+/** Where a job stands. */
+export type JobStatus =
+  /** Sealed, and no item is pending. A job completes whether its items succeeded or failed. */
+  | 'COMPLETED'
+  /** At least one item was claimed, and the job is not complete. */
+  | 'RUNNING'
+  /** No item was claimed yet. */
+  | 'WAITING';
+
+/** A new item for a child job that the job feeds. */
+export type NewItemInput = {
+  /** As for ItemInput. */
+  dedupeKey?: InputMaybe<Scalars['String']['input']>;
+  /** As for ItemInput. */
+  payload?: InputMaybe<Scalars['JSON']['input']>;
+  /** As for ItemInput. */
+  priority?: InputMaybe<Scalars['Int']['input']>;
+  /** As for ItemInput. */
+  runAt?: InputMaybe<Scalars['DateTime']['input']>;
+  /** The type of the child; exactly one fed child must have it. */
+  type: Scalars['String']['input'];
+};
+
+/** Why an item is not waiting for a worker. */
+export type NotClaimableReason =
+  /** It was cancelled. */
+  | 'CANCELLED'
+  /** It failed for good. */
+  | 'FAILED'
+  /** A worker holds it. */
+  | 'HELD'
+  /** It is due later: its `runAt`, or the backoff after a failure, lies ahead. */
+  | 'SCHEDULED'
+  /** It has its result. */
+  | 'SUCCEEDED';
+
+/** What a worker gives back. */
+export type ReleaseAssignmentsInput = {
+  /** The holds to give back: 1 to 1,000. */
+  assignmentIds: Array<Scalars['ID']['input']>;
+};
+
+/** What became of a hold that a worker gave back. */
+export type ReleaseStatus =
+  /** The item waits for a worker again, in its old place. */
+  | 'RELEASED'
+  /** There was no such hold (any more). Nothing changed. */
+  | 'STALE';
+
+/** The outcome of one attempt: exactly one of `result` and `failure`. */
+export type ReportInput = {
+  /** The hold under which the work was done. */
+  assignmentId: Scalars['ID']['input'];
+  /** What went wrong. */
+  failure?: InputMaybe<FailureInput>;
+  /** With a result: new items for fed child jobs, made in the same transaction. Up to 1,000. */
+  newItems?: InputMaybe<Array<NewItemInput>>;
+  /** What came out: any JSON, null included, up to 1 MB of text (a setting of the server). */
+  result?: InputMaybe<Scalars['JSON']['input']>;
+};
+
+/** Outcomes of attempts. */
+export type ReportOutcomesInput = {
+  /** The reports: 1 to 1,000. */
+  reports: Array<ReportInput>;
+};
+
+/** What became of a report. */
+export type ReportStatus =
+  /** It counts, and is durable. */
+  | 'ACCEPTED'
+  /** This assignment has reported the same before: a call that was repeated. Nothing changed. */
+  | 'DUPLICATE'
+  /** What it says breaks a rule. Nothing changed, and the hold is kept. */
+  | 'INVALID'
+  /** The hold was lost, released or cancelled, or ended otherwise. Nothing changed; drop the work. */
+  | 'STALE';
+
+/** Which job to seal. */
+export type SealJobInput = {
+  /** The job. */
+  jobId: Scalars['ID']['input'];
+};
+
+/** How many items of a type a worker has room for. */
+export type WantInput = {
+  /** At most so many: 1 to 1,000, over all types of a call. */
+  limit: Scalars['Int']['input'];
+  /** The type. */
+  type: Scalars['String']['input'];
+};
+
+export type CreateJobMutationVariables = Exact<{
+  input: JobInput;
+}>;
+
+
+export type CreateJobMutation = { createJob:
+    | { created: boolean, job: { id: string } }
+    | { code: ErrorCode, message: string, field?: string | null }
+   };
+
+export type AddItemsMutationVariables = Exact<{
+  input: AddItemsInput;
+}>;
+
+
+export type AddItemsMutation = { addItems:
+    | { added: number, duplicates: number, invalid: number, entries: Array<{ status: AddStatus, itemId?: string | null, error?: { message: string, field?: string | null } | null }> }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   };
+
+export type SealJobMutationVariables = Exact<{
+  input: SealJobInput;
+}>;
+
+
+export type SealJobMutation = { sealJob:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { job: { id: string } }
+   };
+
+export type CancelJobMutationVariables = Exact<{
+  input: CancelJobInput;
+}>;
+
+
+export type CancelJobMutation = { cancelJob:
+    | { cancelledItems: number }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   };
+
+export type DeleteJobMutationVariables = Exact<{
+  input: DeleteJobInput;
+}>;
+
+
+export type DeleteJobMutation = { deleteJob:
+    | { jobId: string }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   };
+
+export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: number, startedAt?: string | null, completedAt?: string | null };
+
+export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, root: { id: string }, parent?: { id: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: number, startedAt?: string | null, completedAt?: string | null } };
+
+export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker: string, at: string }>, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
+
+export type JobQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, children: Array<{ id: string }>, root: { id: string }, parent?: { id: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: number, startedAt?: string | null, completedAt?: string | null } } | null };
+
+export type TreeQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type TreeQuery = { job?: { tree: Array<{ id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, root: { id: string }, parent?: { id: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: number, startedAt?: string | null, completedAt?: string | null } }> } | null };
+
+export type JobsQueryVariables = Exact<{
+  filter?: InputMaybe<JobFilter>;
+  order?: InputMaybe<JobOrder>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type JobsQuery = { jobs: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, root: { id: string }, parent?: { id: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: number, startedAt?: string | null, completedAt?: string | null } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
+
+export type ItemsQueryVariables = Exact<{
+  jobId: Scalars['ID']['input'];
+  status?: InputMaybe<ItemStatus>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type ItemsQuery = { job?: { items: { edges: Array<{ node: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker: string, at: string }>, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
+
+export type ResultsQueryVariables = Exact<{
+  jobId: Scalars['ID']['input'];
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type ResultsQuery = { job?: { results: { edges: Array<{ node: { id: string, payload?: unknown | null, result?: unknown | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
+
+export type ClaimItemMutationVariables = Exact<{
+  input: ClaimItemInput;
+}>;
+
+
+export type ClaimItemMutation = { claimItem:
+    | { assignment: { id: string, itemId: string, jobId: string, type: string, attempt: number, payload?: unknown | null, heartbeatIntervalMs: number } }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   };
+
+export type ExchangeMutationVariables = Exact<{
+  reports: ReportOutcomesInput;
+  withReports: Scalars['Boolean']['input'];
+  releases: ReleaseAssignmentsInput;
+  withReleases: Scalars['Boolean']['input'];
+  claims: ClaimItemsInput;
+  withClaims: Scalars['Boolean']['input'];
+}>;
+
+
+export type ExchangeMutation = { reportOutcomes?:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { entries: Array<{ status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }
+  , releaseAssignments?:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { entries: Array<{ status: ReleaseStatus }> }
+  , claimItems?:
+    | { assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, payload?: unknown | null, heartbeatIntervalMs: number }> }
+    | { code: ErrorCode, message: string, field?: string | null }
+   };
+
+export type HeartbeatMutationVariables = Exact<{
+  input: HeartbeatInput;
+}>;
+
+
+export type HeartbeatMutation = { heartbeat:
+    | { entries: Array<{ status: HoldStatus }> }
+    | { code: ErrorCode, message: string, field?: string | null }
+   };
+
+export type JobProgressSubscriptionVariables = Exact<{
+  jobId: Scalars['ID']['input'];
+}>;
+
+
+export type JobProgressSubscription = { jobProgress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: number, startedAt?: string | null, completedAt?: string | null } };
+
+export type JobTreeProgressSubscriptionVariables = Exact<{
+  rootId: Scalars['ID']['input'];
+}>;
+
+
+export type JobTreeProgressSubscription = { jobTreeProgress: { rootId: string, openJobs: number, complete: boolean, jobs: Array<{ jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: number, startedAt?: string | null, completedAt?: string | null }> } };
+
+export type WorkAvailableSubscriptionVariables = Exact<{
+  types: Array<Scalars['String']['input']> | Scalars['String']['input'];
+}>;
+
+
+export type WorkAvailableSubscription = { workAvailable: { types: Array<string> } };
+
+export class TypedDocumentString<TResult, TVariables>
+  extends String
+  implements DocumentTypeDecoration<TResult, TVariables>
+{
+  __apiType?: NonNullable<DocumentTypeDecoration<TResult, TVariables>['__apiType']>;
+  private value: string;
+  public __meta__?: Record<string, any> | undefined;
+
+  constructor(value: string, __meta__?: Record<string, any> | undefined) {
+    super(value);
+    this.value = value;
+    this.__meta__ = __meta__;
+  }
+
+  override toString(): string & DocumentTypeDecoration<TResult, TVariables> {
+    return this.value;
+  }
+}
+export const ProgressFieldsFragmentDoc = new TypedDocumentString(`
+    fragment ProgressFields on JobProgress {
+  jobId
+  status
+  message
+  itemCount
+  itemProgress
+  succeeded
+  failed
+  cancelled
+  percent
+  sealed
+  revision
+  startedAt
+  completedAt
+}
+    `, {"fragmentName":"ProgressFields"}) as unknown as TypedDocumentString<ProgressFieldsFragment, unknown>;
+export const JobFieldsFragmentDoc = new TypedDocumentString(`
+    fragment JobFields on Job {
+  id
+  type
+  root {
+    id
+  }
+  parent {
+    id
+  }
+  depth
+  dedupeKey
+  priority
+  runAt
+  maxFailuresPerItem
+  backoffMs
+  backoffJitter
+  heartbeatIntervalMs
+  finalStage
+  feed
+  createdAt
+  sealedAt
+  cancelledAt
+  progress {
+    ...ProgressFields
+  }
+}
+    fragment ProgressFields on JobProgress {
+  jobId
+  status
+  message
+  itemCount
+  itemProgress
+  succeeded
+  failed
+  cancelled
+  percent
+  sealed
+  revision
+  startedAt
+  completedAt
+}`, {"fragmentName":"JobFields"}) as unknown as TypedDocumentString<JobFieldsFragment, unknown>;
+export const ItemFieldsFragmentDoc = new TypedDocumentString(`
+    fragment ItemFields on JobItem {
+  id
+  status
+  payload
+  result
+  failures {
+    attempt
+    code
+    message
+    worker
+    at
+  }
+  priority
+  runAt
+  retryAt
+  dedupeKey
+  createdAt
+  finishedAt
+  assignment {
+    id
+    worker
+    attempt
+    claimedAt
+    heartbeatAt
+    deadlineAt
+  }
+}
+    `, {"fragmentName":"ItemFields"}) as unknown as TypedDocumentString<ItemFieldsFragment, unknown>;
+export const CreateJobDocument = new TypedDocumentString(`
+    mutation CreateJob($input: JobInput!) {
+  createJob(input: $input) {
+    ... on CreateJobPayload {
+      created
+      job {
+        id
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<CreateJobMutation, CreateJobMutationVariables>;
+export const AddItemsDocument = new TypedDocumentString(`
+    mutation AddItems($input: AddItemsInput!) {
+  addItems(input: $input) {
+    ... on AddItemsPayload {
+      added
+      duplicates
+      invalid
+      entries {
+        status
+        itemId
+        error {
+          message
+          field
+        }
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<AddItemsMutation, AddItemsMutationVariables>;
+export const SealJobDocument = new TypedDocumentString(`
+    mutation SealJob($input: SealJobInput!) {
+  sealJob(input: $input) {
+    ... on SealJobPayload {
+      job {
+        id
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<SealJobMutation, SealJobMutationVariables>;
+export const CancelJobDocument = new TypedDocumentString(`
+    mutation CancelJob($input: CancelJobInput!) {
+  cancelJob(input: $input) {
+    ... on CancelJobPayload {
+      cancelledItems
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<CancelJobMutation, CancelJobMutationVariables>;
+export const DeleteJobDocument = new TypedDocumentString(`
+    mutation DeleteJob($input: DeleteJobInput!) {
+  deleteJob(input: $input) {
+    ... on DeleteJobPayload {
+      jobId
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DeleteJobMutation, DeleteJobMutationVariables>;
+export const JobDocument = new TypedDocumentString(`
+    query Job($id: ID!) {
+  job(id: $id) {
+    ...JobFields
+    children {
+      id
+    }
+  }
+}
+    fragment ProgressFields on JobProgress {
+  jobId
+  status
+  message
+  itemCount
+  itemProgress
+  succeeded
+  failed
+  cancelled
+  percent
+  sealed
+  revision
+  startedAt
+  completedAt
+}
+fragment JobFields on Job {
+  id
+  type
+  root {
+    id
+  }
+  parent {
+    id
+  }
+  depth
+  dedupeKey
+  priority
+  runAt
+  maxFailuresPerItem
+  backoffMs
+  backoffJitter
+  heartbeatIntervalMs
+  finalStage
+  feed
+  createdAt
+  sealedAt
+  cancelledAt
+  progress {
+    ...ProgressFields
+  }
+}`) as unknown as TypedDocumentString<JobQuery, JobQueryVariables>;
+export const TreeDocument = new TypedDocumentString(`
+    query Tree($id: ID!) {
+  job(id: $id) {
+    tree {
+      ...JobFields
+    }
+  }
+}
+    fragment ProgressFields on JobProgress {
+  jobId
+  status
+  message
+  itemCount
+  itemProgress
+  succeeded
+  failed
+  cancelled
+  percent
+  sealed
+  revision
+  startedAt
+  completedAt
+}
+fragment JobFields on Job {
+  id
+  type
+  root {
+    id
+  }
+  parent {
+    id
+  }
+  depth
+  dedupeKey
+  priority
+  runAt
+  maxFailuresPerItem
+  backoffMs
+  backoffJitter
+  heartbeatIntervalMs
+  finalStage
+  feed
+  createdAt
+  sealedAt
+  cancelledAt
+  progress {
+    ...ProgressFields
+  }
+}`) as unknown as TypedDocumentString<TreeQuery, TreeQueryVariables>;
+export const JobsDocument = new TypedDocumentString(`
+    query Jobs($filter: JobFilter, $order: JobOrder, $first: Int, $after: String) {
+  jobs(filter: $filter, order: $order, first: $first, after: $after) {
+    edges {
+      node {
+        ...JobFields
+      }
+    }
+    pageInfo {
+      endCursor
+      hasNextPage
+    }
+  }
+}
+    fragment ProgressFields on JobProgress {
+  jobId
+  status
+  message
+  itemCount
+  itemProgress
+  succeeded
+  failed
+  cancelled
+  percent
+  sealed
+  revision
+  startedAt
+  completedAt
+}
+fragment JobFields on Job {
+  id
+  type
+  root {
+    id
+  }
+  parent {
+    id
+  }
+  depth
+  dedupeKey
+  priority
+  runAt
+  maxFailuresPerItem
+  backoffMs
+  backoffJitter
+  heartbeatIntervalMs
+  finalStage
+  feed
+  createdAt
+  sealedAt
+  cancelledAt
+  progress {
+    ...ProgressFields
+  }
+}`) as unknown as TypedDocumentString<JobsQuery, JobsQueryVariables>;
+export const ItemsDocument = new TypedDocumentString(`
+    query Items($jobId: ID!, $status: ItemStatus, $first: Int, $after: String) {
+  job(id: $jobId) {
+    items(status: $status, first: $first, after: $after) {
+      edges {
+        node {
+          ...ItemFields
+        }
+      }
+      pageInfo {
+        endCursor
+        hasNextPage
+      }
+    }
+  }
+}
+    fragment ItemFields on JobItem {
+  id
+  status
+  payload
+  result
+  failures {
+    attempt
+    code
+    message
+    worker
+    at
+  }
+  priority
+  runAt
+  retryAt
+  dedupeKey
+  createdAt
+  finishedAt
+  assignment {
+    id
+    worker
+    attempt
+    claimedAt
+    heartbeatAt
+    deadlineAt
+  }
+}`) as unknown as TypedDocumentString<ItemsQuery, ItemsQueryVariables>;
+export const ResultsDocument = new TypedDocumentString(`
+    query Results($jobId: ID!, $first: Int, $after: String) {
+  job(id: $jobId) {
+    results(first: $first, after: $after) {
+      edges {
+        node {
+          id
+          payload
+          result
+        }
+      }
+      pageInfo {
+        endCursor
+        hasNextPage
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ResultsQuery, ResultsQueryVariables>;
+export const ClaimItemDocument = new TypedDocumentString(`
+    mutation ClaimItem($input: ClaimItemInput!) {
+  claimItem(input: $input) {
+    ... on ClaimItemPayload {
+      assignment {
+        id
+        itemId
+        jobId
+        type
+        attempt
+        payload
+        heartbeatIntervalMs
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ClaimItemMutation, ClaimItemMutationVariables>;
+export const ExchangeDocument = new TypedDocumentString(`
+    mutation Exchange($reports: ReportOutcomesInput!, $withReports: Boolean!, $releases: ReleaseAssignmentsInput!, $withReleases: Boolean!, $claims: ClaimItemsInput!, $withClaims: Boolean!) {
+  reportOutcomes(input: $reports) @include(if: $withReports) {
+    ... on ReportOutcomesPayload {
+      entries {
+        status
+        retryAt
+        error {
+          message
+          field
+        }
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+  releaseAssignments(input: $releases) @include(if: $withReleases) {
+    ... on ReleaseAssignmentsPayload {
+      entries {
+        status
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+  claimItems(input: $claims) @include(if: $withClaims) {
+    ... on ClaimItemsPayload {
+      assignments {
+        id
+        itemId
+        jobId
+        type
+        attempt
+        payload
+        heartbeatIntervalMs
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ExchangeMutation, ExchangeMutationVariables>;
+export const HeartbeatDocument = new TypedDocumentString(`
+    mutation Heartbeat($input: HeartbeatInput!) {
+  heartbeat(input: $input) {
+    ... on HeartbeatPayload {
+      entries {
+        status
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<HeartbeatMutation, HeartbeatMutationVariables>;
+export const JobProgressDocument = new TypedDocumentString(`
+    subscription JobProgress($jobId: ID!) {
+  jobProgress(jobId: $jobId) {
+    ...ProgressFields
+  }
+}
+    fragment ProgressFields on JobProgress {
+  jobId
+  status
+  message
+  itemCount
+  itemProgress
+  succeeded
+  failed
+  cancelled
+  percent
+  sealed
+  revision
+  startedAt
+  completedAt
+}`) as unknown as TypedDocumentString<JobProgressSubscription, JobProgressSubscriptionVariables>;
+export const JobTreeProgressDocument = new TypedDocumentString(`
+    subscription JobTreeProgress($rootId: ID!) {
+  jobTreeProgress(rootId: $rootId) {
+    rootId
+    openJobs
+    complete
+    jobs {
+      ...ProgressFields
+    }
+  }
+}
+    fragment ProgressFields on JobProgress {
+  jobId
+  status
+  message
+  itemCount
+  itemProgress
+  succeeded
+  failed
+  cancelled
+  percent
+  sealed
+  revision
+  startedAt
+  completedAt
+}`) as unknown as TypedDocumentString<JobTreeProgressSubscription, JobTreeProgressSubscriptionVariables>;
+export const WorkAvailableDocument = new TypedDocumentString(`
+    subscription WorkAvailable($types: [String!]!) {
+  workAvailable(types: $types) {
+    types
+  }
+}
+    `) as unknown as TypedDocumentString<WorkAvailableSubscription, WorkAvailableSubscriptionVariables>;

@@ -1,0 +1,64 @@
+/** The builder that all graph types are made with, and what their resolvers may use. */
+import SchemaBuilder from '@pothos/core';
+import DataloaderPlugin from '@pothos/plugin-dataloader';
+import ErrorsPlugin from '@pothos/plugin-errors';
+import PrismaPlugin from '@pothos/plugin-prisma';
+import RelayPlugin from '@pothos/plugin-relay';
+import type { Engine } from '../domain/engine.ts';
+import type { FoldScheduler } from '../events/fold-scheduler.ts';
+import type { ProgressHub } from '../events/hub.ts';
+import type { WorkHints } from '../events/work-hints.ts';
+import type PrismaTypes from '../generated/pothos.ts';
+import { getDatamodel } from '../generated/pothos.ts';
+import { decodeGlobalId, encodeGlobalId } from './global-id.ts';
+
+/** The running parts of the server, the same for every request. */
+export interface Services {
+  readonly engine: Engine;
+  readonly folds: FoldScheduler;
+  readonly hub: ProgressHub;
+  readonly hints: WorkHints;
+}
+
+export interface SchemaTypes {
+  PrismaTypes: PrismaTypes;
+  Context: Services;
+  DefaultFieldNullability: false;
+  Scalars: {
+    DateTime: { Input: Date; Output: Date };
+    JSON: { Input: NonNullable<unknown>; Output: unknown };
+    ID: { Input: string; Output: string };
+  };
+}
+
+const upperFirst = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
+
+export const builder = new SchemaBuilder<SchemaTypes>({
+  plugins: [ErrorsPlugin, RelayPlugin, PrismaPlugin, DataloaderPlugin],
+  defaultFieldNullability: false,
+  errors: {
+    // Nothing becomes part of a result by default: what is not named by a field is a fault, and masked.
+    defaultTypes: [],
+    directResult: true,
+    defaultUnionOptions: {
+      name: ({ fieldName }) => `${upperFirst(fieldName)}Result`,
+      description: 'What the mutation did, or why it refused.',
+    },
+  },
+  prisma: {
+    client: ({ engine }) => engine.database.prisma,
+    dmmf: getDatamodel(),
+    maxConnectionSize: 1_000,
+    defaultConnectionSize: 50,
+  },
+  relay: {
+    encodeGlobalID: (typename, id) => encodeGlobalId(typename, String(id)),
+    decodeGlobalID: (globalId) => decodeGlobalId(globalId),
+    nodesQueryOptions: false,
+    nodesOnConnection: { description: 'The nodes of this page, without their cursors.' },
+    nodeQueryOptions: { description: 'Any job, item or assignment, by its id; null if there is none (any more).' },
+    nodeTypeOptions: { description: 'Something with an id that is unique among all types.' },
+    pageInfoTypeOptions: { description: 'Where a page stands in its list.' },
+    cursorFieldOptions: { description: 'The place of this node in the list, for `after` and `before`.' },
+  },
+});

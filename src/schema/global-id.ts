@@ -1,0 +1,35 @@
+/**
+ * Ids as clients see them: the type and the key, `Job:019a…`. Readable on purpose: people meet them in logs and on the
+ * command line, and a wrong one can be told from a right one.
+ */
+import { checkId } from '../domain/checks.ts';
+import { InvalidInputError } from '../errors.ts';
+
+const kinds = { Job: 'a job', JobItem: 'an item', Assignment: 'an assignment' } as const;
+export type NodeType = keyof typeof kinds;
+
+export function encodeGlobalId(typename: string, id: string): string {
+  return `${typename}:${id}`;
+}
+
+export function decodeGlobalId(globalId: string): { typename: string; id: string } {
+  const colon = globalId.indexOf(':');
+  return { typename: globalId.slice(0, Math.max(colon, 0)), id: globalId.slice(colon + 1) };
+}
+
+/** The key in an id that must be one of this type. */
+export function keyOf(type: NodeType, globalId: string, field: string): string {
+  const { typename, id } = decodeGlobalId(globalId);
+  if (typename !== type) {
+    throw new InvalidInputError(
+      `${field} is not the id of ${kinds[type]}: ${JSON.stringify(globalId.slice(0, 80))}. Such an id starts with ${type}:`,
+      field,
+    );
+  }
+  return checkId(id, kinds[type], field);
+}
+
+/** The key in an id of a batch's entry; what is no id of this type stays as it is, for the entry's own check to refuse. */
+export function keyOrText(type: NodeType, globalId: string): string {
+  return globalId.startsWith(`${type}:`) ? globalId.slice(type.length + 1) : globalId;
+}

@@ -1,0 +1,28 @@
+/** The graph, put together from its types. Needs no database until it is executed. */
+import { builder } from './builder.ts';
+import './scalars.ts';
+import './errors.ts';
+import './progress.ts';
+import './assignment.ts';
+import './job-item.ts';
+import './job.ts';
+import './inputs.ts';
+import './query.ts';
+import './subscription.ts';
+import './mutations/create-job.ts';
+import './mutations/add-items.ts';
+import './mutations/seal-job.ts';
+import './mutations/cancel-job.ts';
+import './mutations/delete-job.ts';
+import './mutations/claim-items.ts';
+import './mutations/claim-item.ts';
+import './mutations/report-outcomes.ts';
+import './mutations/heartbeat.ts';
+import './mutations/release-assignments.ts';
+
+builder.mutationType({
+  description:
+    'What changes things. Each takes one input; its result is a payload, or a refusal that the caller can expect. Batches answer for each entry.',
+});
+
+export const schema = builder.toSchema();

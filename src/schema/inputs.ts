@@ -1,0 +1,89 @@
+/** What producers give: items and trees of jobs. */
+import type { NewJob } from '../domain/create-job.ts';
+import { builder } from './builder.ts';
+
+export const ItemInput = builder.inputType('ItemInput', {
+  description: 'A new item.',
+  fields: (t) => ({
+    payload: t.field({
+      type: 'JSON',
+      description: 'What is to be done: any JSON, up to 1 MB of text (a setting of the server). Default: null.',
+    }),
+    dedupeKey: t.string({
+      description: 'Unique among the items of the job, 1 to 500 characters: with a key that is taken no item is added.',
+    }),
+    priority: t.int({
+      description: 'Among items of a type, higher goes first: -32,768 to 32,767. Default: the priority of the job.',
+    }),
+    runAt: t.field({ type: 'DateTime', description: 'Not to be claimed before this. Default: the `runAt` of the job.' }),
+  }),
+});
+
+const FeedSource = builder.enumType('FeedSource', {
+  description: 'Where the items of a fed job come from.',
+  values: {
+    SUCCESSES: { description: 'Each success of the parent makes items by the mapping; reports may name more.' },
+    REPORTS: { description: 'Only the new items that reports of the parent name.' },
+  } as const,
+});
+
+const FeedInput = builder.inputType('FeedInput', {
+  description:
+    'How successes of the parent become items, in the transaction that takes the report. A path is `payload`, `result` or (with `forEach`) `element`, then keys or list positions behind dots: `result.lines.0.amount`. A path to nothing gives null.',
+  fields: (t) => ({
+    source: t.field({ type: FeedSource, defaultValue: 'SUCCESSES', description: 'Default: SUCCESSES.' }),
+    forEach: t.string({
+      description:
+        'The path to a list: each element makes an item, none for an empty list. A report in which it leads to no list is INVALID. Default: one item for each success.',
+    }),
+    payload: t.field({
+      type: 'JSON',
+      description:
+        'The payload of the new item: a path, or an object whose values are paths. Default: the element with `forEach`, else the whole result.',
+    }),
+  }),
+});
+
+const JobInputRef = builder.inputRef<NewJob>('JobInput');
+export const JobInput = JobInputRef.implement({
+  description: 'A new job, with all jobs below it. A tree has up to 1,000 jobs, and up to 32 levels below its root.',
+  fields: (t) => ({
+    type: t.string({
+      required: true,
+      description: 'What kind of work the items are: the name that workers claim by. 1 to 200 characters.',
+    }),
+    dedupeKey: t.string({
+      description:
+        'Unique among the jobs of its type, 1 to 500 characters. At the root, a key that is taken gives the existing tree and creates nothing; below the root it is refused.',
+    }),
+    priority: t.int({ description: 'The priority of items that name none: -32,768 to 32,767. Default: 0.' }),
+    runAt: t.field({ type: 'DateTime', description: 'The `runAt` of items that name none. Default: at once.' }),
+    maxFailuresPerItem: t.int({
+      description: 'An item that fails more often than this has failed for good: 0 to 1,000. Default: 3.',
+    }),
+    backoffMs: t.intList({
+      description:
+        'How long an item waits after its first, second … failure, in milliseconds; the last one repeats, and an empty list means not at all. Up to 100 steps. Default: 30 s, 5 min, 30 min.',
+    }),
+    backoffJitter: t.float({
+      description: 'Up to this share is added to each backoff, at random: 0 to 1. Default: 0.1.',
+    }),
+    heartbeatIntervalMs: t.int({
+      description:
+        'How often a worker is to heartbeat, in milliseconds: 1,000 to 86,400,000; silence for three intervals is a failure. Default: 60,000.',
+    }),
+    finalStage: t.boolean({
+      description: 'Whether its results are among the results of the tree. Default: true for a job without children.',
+    }),
+    sealed: t.boolean({
+      description:
+        'Whether no more items will come than those given here. A job that is sealed while empty is complete at once. Default: false.',
+    }),
+    feed: t.field({
+      type: FeedInput,
+      description: 'How the parent feeds it. A fed job is sealed when its parent is complete. Default: it is not fed.',
+    }),
+    items: t.field({ type: [ItemInput], description: 'The items it starts with: up to 1,000. Default: none.' }),
+    children: t.field({ type: [JobInputRef], description: 'The jobs right below it. Default: none.' }),
+  }),
+});

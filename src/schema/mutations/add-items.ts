@@ -1,0 +1,77 @@
+import { type AddEntry, addItems } from '../../domain/add-items.ts';
+import { InvalidInputError, JobFedByParentError, JobSealedError, NotFoundError } from '../../errors.ts';
+import { builder } from '../builder.ts';
+import { InvalidInput } from '../errors.ts';
+import { encodeGlobalId, keyOf } from '../global-id.ts';
+import { ItemInput } from '../inputs.ts';
+import { jobField } from './payload.ts';
+
+const AddStatus = builder.enumType('AddStatus', {
+  description: 'What became of an entry.',
+  values: {
+    ADDED: { description: 'It is an item now.' },
+    DUPLICATE: { description: 'The job had an item with its dedupe key; nothing was added.' },
+    INVALID: { description: 'It breaks a rule; nothing was added.' },
+  } as const,
+});
+
+const Entry = builder.objectRef<AddEntry>('AddEntry').implement({
+  description: 'The answer to one entry.',
+  fields: (t) => ({
+    status: t.field({ type: AddStatus, description: 'What became of it.', resolve: ({ status }) => status }),
+    itemId: t.id({
+      nullable: true,
+      description: 'The item: the new one, or for a duplicate the one that has its key. Null for an invalid entry.',
+      resolve: (entry) => (entry.status === 'INVALID' ? null : encodeGlobalId('JobItem', entry.itemId)),
+    }),
+    error: t.field({
+      type: InvalidInput,
+      nullable: true,
+      description: 'What is wrong with an invalid entry.',
+      resolve: (entry) => (entry.status === 'INVALID' ? entry.error : null),
+    }),
+  }),
+});
+
+const Payload = builder.objectRef<{ jobId: string; entries: AddEntry[] }>('AddItemsPayload').implement({
+  description: 'What became of the entries.',
+  fields: (t) => ({
+    job: jobField(t),
+    entries: t.expose('entries', { type: [Entry], description: 'An answer for each entry, in their order.' }),
+    ...Object.fromEntries(
+      (['ADDED', 'DUPLICATE', 'INVALID'] as const).map((status) => [
+        { ADDED: 'added', DUPLICATE: 'duplicates', INVALID: 'invalid' }[status],
+        t.int({
+          description: `How many entries are ${status}.`,
+          resolve: ({ entries }) => entries.reduce((count, entry) => count + (entry.status === status ? 1 : 0), 0),
+        }),
+      ]),
+    ),
+  }),
+});
+
+const Input = builder.inputType('AddItemsInput', {
+  description: 'Items for one job.',
+  fields: (t) => ({
+    jobId: t.id({ required: true, description: 'The job. It must not be sealed.' }),
+    items: t.field({ type: [ItemInput], required: true, description: 'The new items: 1 to 1,000.' }),
+    seal: t.boolean({
+      defaultValue: false,
+      description: 'Whether these are the last ones: seals the job in the same transaction. Default: false.',
+    }),
+  }),
+});
+
+builder.mutationField('addItems', (t) =>
+  t.field({
+    type: Payload,
+    description:
+      'Adds items to a job, while workers may be at work on others. Each entry is judged alone: a bad one or a duplicate keeps no other out. Items of one call stand in the order of its entries.',
+    args: { input: t.arg({ type: Input, required: true, description: 'The job and its items.' }) },
+    errors: { types: [NotFoundError, InvalidInputError, JobSealedError, JobFedByParentError] },
+    resolve: async (_, { input }, { engine }) => {
+      const jobId = keyOf('Job', input.jobId, 'jobId');
+      return { jobId, entries: await addItems(engine, jobId, input.items, { seal: input.seal ?? false }) };
+    },
+  }),
+);

@@ -1,0 +1,33 @@
+import { cancelJob } from '../../domain/cancel-job.ts';
+import { InvalidInputError, NotFoundError } from '../../errors.ts';
+import { builder } from '../builder.ts';
+import { keyOf } from '../global-id.ts';
+import { jobField, jobInput } from './payload.ts';
+
+const Payload = builder.objectRef<{ jobId: string; cancelledItems: number }>('CancelJobPayload').implement({
+  description: 'The job and all below it are cancelled.',
+  fields: (t) => ({
+    job: jobField(t),
+    cancelledItems: t.exposeInt('cancelledItems', { description: 'How many pending items this call cancelled.' }),
+  }),
+});
+
+builder.mutationField('cancelJob', (t) =>
+  t.field({
+    type: Payload,
+    description:
+      'Cancels a job and all below it: they take no more items, what waits or is scheduled is dropped, and what workers hold ends (they learn it from their next heartbeat or report). What is done stays. Cancelling twice changes nothing.',
+    args: {
+      input: t.arg({
+        type: jobInput('CancelJobInput', 'Which job to cancel.'),
+        required: true,
+        description: 'Which job to cancel.',
+      }),
+    },
+    errors: { types: [NotFoundError, InvalidInputError] },
+    resolve: async (_, { input }, { engine }) => {
+      const jobId = keyOf('Job', input.jobId, 'jobId');
+      return { jobId, ...(await cancelJob(engine, jobId)) };
+    },
+  }),
+);

@@ -1,0 +1,37 @@
+import type { Assignment as AssignmentState } from '../../domain/assignment.ts';
+import { claimItem } from '../../domain/claim-item.ts';
+import { InvalidInputError, ItemNotClaimableError, NotFoundError } from '../../errors.ts';
+import { Assignment } from '../assignment.ts';
+import { builder } from '../builder.ts';
+import { keyOf } from '../global-id.ts';
+
+const Payload = builder.objectRef<{ assignment: AssignmentState }>('ClaimItemPayload').implement({
+  description: 'What the worker got.',
+  fields: (t) => ({
+    assignment: t.field({
+      type: Assignment,
+      description: 'The hold on the item.',
+      resolve: ({ assignment }) => assignment,
+    }),
+  }),
+});
+
+const Input = builder.inputType('ClaimItemInput', {
+  description: 'Who wants which item.',
+  fields: (t) => ({
+    itemId: t.id({ required: true, description: 'The item.' }),
+    worker: t.string({ required: true, description: 'A name for the worker, 1 to 200 characters.' }),
+  }),
+});
+
+builder.mutationField('claimItem', (t) =>
+  t.field({
+    type: Payload,
+    description: 'Gives one named item to a worker, whatever waits before it.',
+    args: { input: t.arg({ type: Input, required: true, description: 'Who wants which item.' }) },
+    errors: { types: [NotFoundError, InvalidInputError, ItemNotClaimableError] },
+    resolve: async (_, { input }, { engine }) => ({
+      assignment: await claimItem(engine, keyOf('JobItem', input.itemId, 'itemId'), input.worker),
+    }),
+  }),
+);

@@ -1,0 +1,48 @@
+import type { Assignment as AssignmentState } from '../../domain/assignment.ts';
+import { claimItems } from '../../domain/claim-items.ts';
+import { InvalidInputError } from '../../errors.ts';
+import { Assignment } from '../assignment.ts';
+import { builder } from '../builder.ts';
+
+const Payload = builder.objectRef<{ assignments: AssignmentState[] }>('ClaimItemsPayload').implement({
+  description: 'What the worker got.',
+  fields: (t) => ({
+    assignments: t.field({
+      type: [Assignment],
+      description: 'The holds, none if there is no work. Of each type those of the highest priority first.',
+      resolve: ({ assignments }) => assignments,
+    }),
+  }),
+});
+
+const Want = builder.inputType('WantInput', {
+  description: 'How many items of a type a worker has room for.',
+  fields: (t) => ({
+    type: t.string({ required: true, description: 'The type.' }),
+    limit: t.int({ required: true, description: 'At most so many: 1 to 1,000, over all types of a call.' }),
+  }),
+});
+
+const Input = builder.inputType('ClaimItemsInput', {
+  description: 'Who wants which work.',
+  fields: (t) => ({
+    worker: t.string({
+      required: true,
+      description: 'A name for the worker, 1 to 200 characters; it stands in failures and helps to find who holds what.',
+    }),
+    wants: t.field({ type: [Want], required: true, description: 'The types that the worker can do, and its room for each.' }),
+  }),
+});
+
+builder.mutationField('claimItems', (t) =>
+  t.field({
+    type: Payload,
+    description:
+      'Gives ready items to a worker, each to one worker only: higher priority first, then in the order in which they became due. Returns at once; an idle worker waits for `workAvailable` and polls slowly behind it.',
+    args: { input: t.arg({ type: Input, required: true, description: 'Who wants which work.' }) },
+    errors: { types: [InvalidInputError] },
+    resolve: async (_, { input }, { engine }) => ({
+      assignments: await claimItems(engine, input.worker, input.wants),
+    }),
+  }),
+);

@@ -1,0 +1,23 @@
+import { createJob } from '../../domain/create-job.ts';
+import { InvalidInputError } from '../../errors.ts';
+import { builder } from '../builder.ts';
+import { JobInput } from '../inputs.ts';
+import { jobField } from './payload.ts';
+
+const Payload = builder.objectRef<{ jobId: string; created: boolean }>('CreateJobPayload').implement({
+  description: 'The tree that was created, or that its dedupe key found.',
+  fields: (t) => ({
+    job: jobField(t),
+    created: t.exposeBoolean('created', { description: 'False if a job with the dedupe key existed, and nothing was created.' }),
+  }),
+});
+
+builder.mutationField('createJob', (t) =>
+  t.field({
+    type: Payload,
+    description: 'Creates a whole tree of jobs, with the items that it starts with: all of it, or nothing.',
+    args: { input: t.arg({ type: JobInput, required: true, description: 'The root, with all that is below it.' }) },
+    errors: { types: [InvalidInputError] },
+    resolve: (_, { input }, { engine }) => createJob(engine, input),
+  }),
+);

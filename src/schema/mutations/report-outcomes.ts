@@ -1,0 +1,106 @@
+import { type ReportAnswer, reportOutcomes } from '../../domain/report-outcomes.ts';
+import { InvalidInputError } from '../../errors.ts';
+import { builder } from '../builder.ts';
+import { InvalidInput } from '../errors.ts';
+import { keyOrText } from '../global-id.ts';
+
+const ReportStatus = builder.enumType('ReportStatus', {
+  description: 'What became of a report.',
+  values: {
+    ACCEPTED: { description: 'It counts, and is durable.' },
+    DUPLICATE: { description: 'This assignment has reported the same before: a call that was repeated. Nothing changed.' },
+    STALE: { description: 'The hold was lost, released or cancelled, or ended otherwise. Nothing changed; drop the work.' },
+    INVALID: { description: 'What it says breaks a rule. Nothing changed, and the hold is kept.' },
+  } as const,
+});
+
+type Entry = ReportAnswer & { assignmentId: string };
+const Entry = builder.objectRef<Entry>('ReportEntry').implement({
+  description: 'The answer to one report.',
+  fields: (t) => ({
+    assignmentId: t.exposeID('assignmentId', { description: 'The assignment, as the report named it.' }),
+    status: t.expose('status', { type: ReportStatus, description: 'What became of it.' }),
+    retryAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: 'After an accepted failure: when the item is due again, null if it failed for good.',
+      resolve: ({ retryAt }) => retryAt ?? null,
+    }),
+    error: t.field({
+      type: InvalidInput,
+      nullable: true,
+      description: 'What is wrong with an invalid report.',
+      resolve: ({ error }) => error ?? null,
+    }),
+  }),
+});
+
+const Payload = builder.objectRef<{ entries: Entry[] }>('ReportOutcomesPayload').implement({
+  description: 'What became of the reports.',
+  fields: (t) => ({
+    entries: t.expose('entries', { type: [Entry], description: 'An answer for each report, in their order.' }),
+  }),
+});
+
+const Failure = builder.inputType('FailureInput', {
+  description: 'What went wrong.',
+  fields: (t) => ({
+    code: t.string({ required: true, description: 'What kind of failure, for grouping: 1 to 200 characters.' }),
+    message: t.string({ required: true, description: 'What went wrong, in words: up to 10,000 characters.' }),
+    permanent: t.boolean({
+      defaultValue: false,
+      description: 'Whether trying again is useless: the item has failed for good. Default: false.',
+    }),
+  }),
+});
+
+const NewItem = builder.inputType('NewItemInput', {
+  description: 'A new item for a child job that the job feeds.',
+  fields: (t) => ({
+    type: t.string({ required: true, description: 'The type of the child; exactly one fed child must have it.' }),
+    payload: t.field({ type: 'JSON', description: 'As for ItemInput.' }),
+    dedupeKey: t.string({ description: 'As for ItemInput.' }),
+    priority: t.int({ description: 'As for ItemInput.' }),
+    runAt: t.field({ type: 'DateTime', description: 'As for ItemInput.' }),
+  }),
+});
+
+const Report = builder.inputType('ReportInput', {
+  description: 'The outcome of one attempt: exactly one of `result` and `failure`.',
+  fields: (t) => ({
+    assignmentId: t.id({ required: true, description: 'The hold under which the work was done.' }),
+    result: t.field({
+      type: 'JSON',
+      description: 'What came out: any JSON, null included, up to 1 MB of text (a setting of the server).',
+    }),
+    failure: t.field({ type: Failure, description: 'What went wrong.' }),
+    newItems: t.field({
+      type: [NewItem],
+      description: 'With a result: new items for fed child jobs, made in the same transaction. Up to 1,000.',
+    }),
+  }),
+});
+
+const Input = builder.inputType('ReportOutcomesInput', {
+  description: 'Outcomes of attempts.',
+  fields: (t) => ({
+    reports: t.field({ type: [Report], required: true, description: 'The reports: 1 to 1,000.' }),
+  }),
+});
+
+builder.mutationField('reportOutcomes', (t) =>
+  t.field({
+    type: Payload,
+    description:
+      'Takes results and failures, each judged alone. Repeating a call is safe: what it had done answers DUPLICATE. A late report counts as long as nobody took the hold back.',
+    args: { input: t.arg({ type: Input, required: true, description: 'The outcomes.' }) },
+    errors: { types: [InvalidInputError] },
+    resolve: async (_, { input }, { engine }) => {
+      const answers = await reportOutcomes(
+        engine,
+        input.reports.map((report) => ({ ...report, assignmentId: keyOrText('Assignment', report.assignmentId) })),
+      );
+      return { entries: answers.map((answer, i) => ({ ...answer, assignmentId: input.reports[i]?.assignmentId ?? '' })) };
+    },
+  }),
+);

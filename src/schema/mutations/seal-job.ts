@@ -1,0 +1,31 @@
+import { sealJob } from '../../domain/seal-job.ts';
+import { InvalidInputError, JobFedByParentError, NotFoundError } from '../../errors.ts';
+import { builder } from '../builder.ts';
+import { keyOf } from '../global-id.ts';
+import { jobField, jobInput } from './payload.ts';
+
+const Payload = builder.objectRef<{ jobId: string }>('SealJobPayload').implement({
+  description: 'The job is sealed.',
+  fields: (t) => ({ job: jobField(t) }),
+});
+
+builder.mutationField('sealJob', (t) =>
+  t.field({
+    type: Payload,
+    description:
+      'Says that a job gets no more items, so that it can complete: at once if nothing is pending. Sealing a sealed job changes nothing.',
+    args: {
+      input: t.arg({
+        type: jobInput('SealJobInput', 'Which job to seal.'),
+        required: true,
+        description: 'Which job to seal.',
+      }),
+    },
+    errors: { types: [NotFoundError, InvalidInputError, JobFedByParentError] },
+    resolve: async (_, { input }, { engine }) => {
+      const jobId = keyOf('Job', input.jobId, 'jobId');
+      await sealJob(engine, jobId);
+      return { jobId };
+    },
+  }),
+);

@@ -1,0 +1,75 @@
+import {
+  itemProgress,
+  type JobProgress as JobProgressState,
+  jobStatus,
+  percent,
+  progressMessage,
+  type TreeProgress,
+} from '../domain/progress.ts';
+import { builder } from './builder.ts';
+import { encodeGlobalId } from './global-id.ts';
+
+export const JobStatus = builder.enumType('JobStatus', {
+  description: 'Where a job stands.',
+  values: {
+    WAITING: { description: 'No item was claimed yet.' },
+    RUNNING: { description: 'At least one item was claimed, and the job is not complete.' },
+    COMPLETED: {
+      description: 'Sealed, and no item is pending. A job completes whether its items succeeded or failed.',
+    },
+  } as const,
+});
+
+export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').implement({
+  description:
+    'How far a job is, counted by the server from the outcomes of its items. Absolute counts: of two states the one with the higher revision is newer.',
+  fields: (t) => ({
+    jobId: t.id({ description: 'The job.', resolve: (progress) => encodeGlobalId('Job', progress.jobId) }),
+    status: t.field({ type: JobStatus, description: 'Where the job stands.', resolve: jobStatus }),
+    message: t.string({
+      description: 'The status for people: `Waiting for job to start…`, `Job running, 1% complete…`, `Job complete`.',
+      resolve: progressMessage,
+    }),
+    itemCount: t.exposeInt('itemCount', { description: 'How many items the job has; final once it is sealed.' }),
+    itemProgress: t.int({
+      description: 'How many items are done: succeeded, failed and cancelled ones.',
+      resolve: itemProgress,
+    }),
+    succeeded: t.exposeInt('succeeded', { description: 'How many items have a result.' }),
+    failed: t.exposeInt('failed', { description: 'How many items failed for good.' }),
+    cancelled: t.exposeInt('cancelled', { description: 'How many items were cancelled.' }),
+    percent: t.int({
+      nullable: true,
+      description:
+        'The share of items that are done, from 0 to 100, rounded down; 100 only when the job is complete. Null until the job is sealed, since more items may come.',
+      resolve: percent,
+    }),
+    sealed: t.exposeBoolean('sealed', { description: 'Whether no more items will come.' }),
+    revision: t.exposeInt('revision', { description: 'Grows with every change.' }),
+    startedAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the first item was claimed.',
+      resolve: ({ startedAt }) => (startedAt === null ? null : new Date(startedAt)),
+    }),
+    completedAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the job was complete.',
+      resolve: ({ completedAt }) => (completedAt === null ? null : new Date(completedAt)),
+    }),
+  }),
+});
+
+export const JobTreeProgress = builder.objectRef<TreeProgress>('JobTreeProgress').implement({
+  description: 'How far a tree is: all its jobs in the first event of a subscription, the changed ones in later events.',
+  fields: (t) => ({
+    rootId: t.id({ description: 'The root of the tree.', resolve: ({ root }) => encodeGlobalId('Job', root) }),
+    openJobs: t.exposeInt('openJobs', { description: 'How many jobs of the tree are not complete.' }),
+    complete: t.boolean({
+      description: 'Whether every job of the tree is complete.',
+      resolve: ({ openJobs }) => openJobs === 0,
+    }),
+    jobs: t.expose('jobs', { type: [JobProgress], description: 'The progress of each job.' }),
+  }),
+});

@@ -1,0 +1,44 @@
+import { GraphQLError, Kind, type ValueNode } from 'graphql';
+import { builder } from './builder.ts';
+
+builder.scalarType('DateTime', {
+  description:
+    'An instant in ISO 8601 with its offset: `2026-03-01T09:30:00Z`. From 1970 to the end of the year 9999, to the millisecond.',
+  serialize: (value) => (value instanceof Date ? value : new Date(value as string | number)).toISOString() as unknown as Date,
+  parseValue: parseInstant,
+  parseLiteral: (node) => parseInstant(node.kind === Kind.STRING ? node.value : undefined),
+});
+
+const iso = /^[+-]?\d{4,6}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
+
+/** Text that names no instant, and instants out of range, become an invalid date: the field's own check names them. */
+function parseInstant(value: unknown): Date {
+  if (typeof value !== 'string') throw new GraphQLError('A DateTime is a string in ISO 8601.');
+  return new Date(iso.test(value) ? value : Number.NaN);
+}
+
+builder.scalarType('JSON', {
+  description:
+    'Any JSON value, null included. Stored as Postgres `jsonb`: keys come back in another order, of repeated keys the last one counts, and a number beyond what JavaScript can hold loses digits. Text with `\\u0000` or half a surrogate pair is refused.',
+  serialize: (value) => value,
+  parseValue: (value) => value as NonNullable<unknown>,
+  parseLiteral: (node, variables) => literal(node, variables ?? {}) as NonNullable<unknown>,
+});
+
+function literal(node: ValueNode, variables: Record<string, unknown>): unknown {
+  switch (node.kind) {
+    case Kind.OBJECT:
+      return Object.fromEntries(node.fields.map((field) => [field.name.value, literal(field.value, variables)]));
+    case Kind.LIST:
+      return node.values.map((value) => literal(value, variables));
+    case Kind.INT:
+    case Kind.FLOAT:
+      return Number(node.value);
+    case Kind.VARIABLE:
+      return variables[node.name.value];
+    case Kind.NULL:
+      return null;
+    default:
+      return node.value;
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * The service, wired together in one place:
+ *
+ *   HTTP, WebSocket ─▶ schema ─▶ domain ─▶ Postgres
+ *                        │          └─ effects ─▶ fold scheduler, work hints
+ *                        └─ subscriptions ◀─ hub ◀─ listener ◀─ NOTIFY
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import { Database } from '../db/database.ts';
+import { migrate } from '../db/migrate.ts';
+import { createEngine } from '../domain/engine.ts';
+import type { TreeProgress } from '../domain/progress.ts';
+import { FoldScheduler } from '../events/fold-scheduler.ts';
+import { ProgressHub } from '../events/hub.ts';
+import { Listener } from '../events/listener.ts';
+import { WorkHints, workChannel } from '../events/work-hints.ts';
+import { createGraphQL } from './graphql.ts';
+import { createHealth } from './health.ts';
+import { Operations } from './operations.ts';
+import { Sweeper } from './sweeper.ts';
+import { serveWebSocket } from './websocket.ts';
+
+export interface App {
+  /** Where the API is: `http://127.0.0.1:4000/graphql`. */
+  readonly url: string;
+  /** Stops accepting, lets requests finish within the configured time, and closes everything. */
+  close(): Promise<void>;
+}
+
+/** Starts the service on a database, which it first migrates. */
+export async function createApp(options: { config: Config; databaseUrl: string; logger: Logger }): Promise<App> {
+  const { config, databaseUrl, logger } = options;
+  await migrate({
+    connectionString: databaseUrl,
+    onApply: (migration) => logger.info({ migration }, 'applying migration'),
+  });
+
+  const database = new Database({
+    url: databaseUrl,
+    poolSize: config.poolSize,
+    onIdleError: (error) => logger.warn({ err: error }, 'a connection to Postgres broke'),
+  });
+  const folds = new FoldScheduler({ database, intervalMs: config.foldIntervalMs, logger });
+  const hub = new ProgressHub({ database, logger });
+  const hints = new WorkHints({ database, logger });
+  const engine = createEngine({
+    database,
+    limits: { maxJsonBytes: config.maxJsonBytes },
+    effects: {
+      touched: (rootId, fromStart) => folds.touch(rootId, fromStart),
+      ready: (types) => hints.ready(types),
+    },
+    logger,
+    logPayloads: config.logPayloads,
+  });
+  const listener = new Listener({
+    url: databaseUrl,
+    channels: {
+      jobtree_progress: (payload) => hub.publish(JSON.parse(payload) as TreeProgress),
+      [workChannel]: (payload) => hints.receive(payload),
+    },
+    onEpoch: () => {
+      hub.newEpoch();
+      hints.wakeAll();
+    },
+    logger,
+  });
+  const sweeper = new Sweeper({ engine, intervalMs: config.sweepIntervalMs, logger });
+
+  let closing = false;
+  const isClosing = () => closing;
+  const operations = new Operations(logger);
+  const yoga = createGraphQL({ config, services: { engine, folds, hub, hints }, operations });
+  const health = createHealth({ database, isClosing });
+  const server = createServer((request, response) => {
+    if (!health(request, response)) void yoga(request, response);
+  });
+  const webSocket = serveWebSocket({ server, yoga, maxMessageBytes: config.maxRequestBytes, isClosing });
+
+  const close = async () => {
+    closing = true;
+    const closed = new Promise((resolve) => server.close(resolve));
+    await sweeper.stop();
+    await Promise.race([operations.idle(), after(config.shutdownTimeoutMs)]);
+    hub.close();
+    hints.close();
+    await webSocket.close();
+    server.closeAllConnections();
+    await closed;
+    await folds.close();
+    await listener.stop();
+    await database.close();
+  };
+
+  try {
+    await listener.start();
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(config.port, config.host, resolve);
+    });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  sweeper.start();
+  const { port } = server.address() as AddressInfo;
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+  return { url: `http://${host}:${port}/graphql`, close };
+}
+
+function after(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref());
+}

@@ -1,0 +1,30 @@
+/** `/healthz`: the process lives. `/readyz`: it can do its work, so a load balancer may send it requests. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Database } from '../db/database.ts';
+
+export function createHealth(options: { database: Database; isClosing: () => boolean }) {
+  /** Answers the request if it is one of its own, and says whether it was. */
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
+    const path = request.url?.split('?', 1)[0];
+    if (path === '/healthz') {
+      answer(response, 200, 'ok');
+    } else if (path === '/readyz') {
+      if (options.isClosing()) answer(response, 503, 'shutting down');
+      else {
+        options.database.pool.query('select 1').then(
+          () => answer(response, 200, 'ok'),
+          () => answer(response, 503, 'the database does not answer'),
+        );
+      }
+    } else if (path === '/') {
+      response.writeHead(302, { location: '/graphql' }).end();
+    } else {
+      return false;
+    }
+    return true;
+  };
+}
+
+function answer(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }).end(`${text}\n`);
+}

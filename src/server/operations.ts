@@ -1,0 +1,81 @@
+/**
+ * What happens around every GraphQL operation, whichever way it came (HTTP, SSE, WebSocket): it is counted, so that a
+ * shutdown can wait for it, and logged, and its faults are masked.
+ */
+import { randomUUID } from 'node:crypto';
+import { GraphQLError, type ExecutionArgs } from 'graphql';
+import { isAsyncIterable, type Plugin } from 'graphql-yoga';
+import type { Logger } from 'pino';
+import { JobtreeError } from '../errors.ts';
+
+export class Operations {
+  readonly #logger: Logger;
+  #active = 0;
+  #onIdle: (() => void) | undefined;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /** Resolves once no query or mutation is under way. */
+  async idle(): Promise<void> {
+    if (this.#active === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+    });
+  }
+
+  readonly plugin: Plugin = {
+    onExecute: ({ args }) => {
+      this.#active++;
+      const end = this.#started(args);
+      return {
+        onExecuteDone: ({ result }) => {
+          end(isAsyncIterable(result) ? undefined : result.errors);
+          this.#active--;
+          if (this.#active === 0) this.#onIdle?.();
+        },
+      };
+    },
+    onSubscribe: ({ args }) => {
+      const end = this.#started(args);
+      return {
+        onSubscribeResult: ({ result }) => {
+          if (!isAsyncIterable(result)) end(result.errors);
+          return { onEnd: () => end(undefined) };
+        },
+      };
+    },
+  };
+
+  /** Refusals reach the client with their code and field; faults reach the log, and the client gets an id to ask about. */
+  readonly maskError = (error: unknown): Error => {
+    const cause = error instanceof GraphQLError ? error.originalError : error;
+    const place = error instanceof GraphQLError ? { nodes: error.nodes ?? null, path: error.path ?? null } : {};
+    if (cause instanceof JobtreeError) {
+      const extensions = { code: cause.code, field: cause.field };
+      return new GraphQLError(cause.message, { ...place, extensions });
+    }
+    // What GraphQL itself has to say of a request: a syntax error, an unknown field, a variable of the wrong type.
+    if (error instanceof GraphQLError && (cause === undefined || cause instanceof GraphQLError)) return error;
+    const errorId = randomUUID();
+    this.#logger.error({ err: cause ?? error, errorId }, 'request failed');
+    return new GraphQLError('Something went wrong in the server.', {
+      ...place,
+      extensions: { code: 'INTERNAL', errorId },
+    });
+  };
+
+  #started(args: ExecutionArgs): (errors: readonly GraphQLError[] | undefined) => void {
+    if (!this.#logger.isLevelEnabled('debug')) return () => {};
+    const requestId = randomUUID();
+    const operation = args.operationName ?? 'anonymous';
+    const startedAt = performance.now();
+    this.#logger.debug({ requestId, operation }, 'request started');
+    return (errors) => {
+      const ms = Math.round(performance.now() - startedAt);
+      if (errors === undefined) this.#logger.debug({ requestId, operation, ms }, 'request ended');
+      else this.#logger.debug({ requestId, operation, ms, errors: errors.map(({ message }) => message) }, 'request failed');
+    };
+  }
+}

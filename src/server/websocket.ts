@@ -1,0 +1,59 @@
+/**
+ * GraphQL over WebSocket (graphql-transport-ws), on the port and path of the HTTP API. Operations run through the plugins
+ * of the HTTP side. A request that can't be parsed or is refused is answered on its own and never closes the socket, which
+ * may carry others.
+ */
+import type { Server } from 'node:http';
+import { type ExecutionArgs, GraphQLError } from 'graphql';
+import { useServer } from 'graphql-ws/use/ws';
+import { WebSocketServer } from 'ws';
+import type { Yoga } from './graphql.ts';
+
+type Envelop = ReturnType<Yoga['getEnveloped']>;
+type Args = ExecutionArgs & { rootValue: Pick<Envelop, 'execute' | 'subscribe'> };
+
+export function serveWebSocket(options: {
+  server: Server;
+  yoga: Yoga;
+  maxMessageBytes: number;
+  isClosing: () => boolean;
+}): { close: () => Promise<void> } {
+  const { server, yoga, maxMessageBytes, isClosing } = options;
+  const sockets = new WebSocketServer({
+    server,
+    path: yoga.graphqlEndpoint,
+    maxPayload: maxMessageBytes,
+    perMessageDeflate: false,
+  });
+  const disposable = useServer(
+    {
+      execute: (args) => (args as Args).rootValue.execute(args),
+      subscribe: (args) => (args as Args).rootValue.subscribe(args),
+      onSubscribe: async (context, _id, params) => {
+        if (isClosing()) return [new GraphQLError('The server is shutting down.', { extensions: { code: 'UNAVAILABLE' } })];
+        const { schema, execute, subscribe, contextFactory, parse, validate } = yoga.getEnveloped({
+          connectionParams: context.connectionParams,
+          params,
+        });
+        try {
+          const document = parse(params.query);
+          const errors = validate(schema, document);
+          if (errors.length > 0) return errors;
+          return {
+            schema,
+            document,
+            operationName: params.operationName,
+            variableValues: params.variables,
+            contextValue: await contextFactory(),
+            rootValue: { execute, subscribe },
+          };
+        } catch (error) {
+          return [error instanceof GraphQLError ? error : new GraphQLError('The request could not be read.')];
+        }
+      },
+    },
+    sockets,
+    10_000,
+  );
+  return { close: async () => disposable.dispose() };
+}

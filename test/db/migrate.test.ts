@@ -1,0 +1,241 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { MIGRATIONS_DIRECTORY, migrate, requireSupportedServer } from '../../src/db/migrate.ts';
+import { diagnoseMigrationHistory, diffMigrationsToSchema } from '../../tools/schema-engine.ts';
+import { createScratchDatabase, type ScratchDatabase } from '../../tools/scratch-database.ts';
+import { startScratchServer } from '../../tools/scratch-server.ts';
+import {
+  createStoredFunctions,
+  dropStoredFunctions,
+  readFunctionFiles,
+  readStoredFunctions,
+} from '../../tools/stored-functions.ts';
+
+let server: Awaited<ReturnType<typeof startScratchServer>>;
+const committed = readdirSync(MIGRATIONS_DIRECTORY, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name)
+  .sort();
+
+let database: ScratchDatabase;
+let client: pg.Client;
+let connectionString: string;
+
+beforeAll(async () => {
+  server = await startScratchServer();
+});
+
+afterAll(() => server.stop());
+
+beforeEach(async () => {
+  database = await createScratchDatabase(server.url);
+  connectionString = database.connectionString;
+  client = new pg.Client({ connectionString });
+  await client.connect();
+});
+
+afterEach(async () => {
+  await client.end();
+  await database.drop();
+});
+
+async function column(sql: string): Promise<unknown[]> {
+  const { rows } = await client.query({ text: sql, rowMode: 'array' });
+  return rows.flat();
+}
+
+const books = () => column('select migration_name from jobtree._prisma_migrations order by started_at');
+
+describe('the migrations of the package', () => {
+  test('go into an empty database once, in order', async () => {
+    const seen: string[] = [];
+    const first = await migrate({ connectionString, onApply: (name) => seen.push(name) });
+    expect(first.applied).toEqual(committed);
+    expect(seen).toEqual(committed);
+    expect(await migrate({ connectionString, onApply: (name) => seen.push(name) })).toEqual({ applied: [] });
+    expect(seen).toEqual(committed);
+  });
+
+  test('are applied once when ten servers start at the same moment', async () => {
+    const results = await Promise.all(Array.from({ length: 10 }, () => migrate({ connectionString })));
+    expect(results.flatMap(({ applied }) => applied).sort()).toEqual(committed);
+    expect(await books()).toEqual(committed);
+  });
+
+  test('leave everything outside the schema jobtree alone, also a Prisma project of the user', async () => {
+    await client.query(`create table public._prisma_migrations as select 'theirs' as migration_name`);
+    await migrate({ connectionString });
+    expect(await column('select migration_name from public._prisma_migrations')).toEqual(['theirs']);
+    const outside = `relnamespace <> 'jobtree'::regnamespace and oid >= 16384 and relkind in ('r', 'v', 'S')`;
+    expect(await column(`select relname from pg_class where ${outside}`)).toEqual(['_prisma_migrations']);
+  });
+
+  test('create exactly the functions of prisma/functions', async () => {
+    await migrate({ connectionString });
+    const migrated = await readStoredFunctions(client);
+    await dropStoredFunctions(client);
+    await createStoredFunctions(client, readFunctionFiles('prisma/functions'));
+    expect(migrated).toEqual(await readStoredFunctions(client));
+  });
+
+  test('create the tables of prisma/schema.prisma, in the eyes of Prisma', async () => {
+    await migrate({ connectionString });
+    const project = {
+      connectionString,
+      migrationsDirectory: MIGRATIONS_DIRECTORY,
+      schemaFile: 'prisma/schema.prisma',
+    };
+    expect(await diffMigrationsToSchema(project)).toBe('');
+    expect(await diagnoseMigrationHistory(project)).toEqual({
+      hasMigrationsTable: true,
+      history: null,
+      editedMigrationNames: [],
+      failedMigrationNames: [],
+    });
+  });
+});
+
+describe('a role without special rights', () => {
+  let role: string;
+  let asRole: string;
+
+  beforeEach(async () => {
+    role = `jobtree_role_${randomUUID()}`;
+    await client.query(`create role "${role}" login password 'secret'`);
+    const url = new URL(connectionString);
+    url.username = role;
+    url.password = 'secret';
+    asRole = url.href;
+  });
+
+  afterEach(async () => {
+    await client.query(
+      `reassign owned by "${role}" to current_user; drop owned by "${role}"; drop role "${role}"`,
+    );
+  });
+
+  test('migrates a database that it owns', async () => {
+    await client.query(`alter database "${client.database}" owner to "${role}"`);
+    expect((await migrate({ connectionString: asRole })).applied).toEqual(committed);
+  });
+
+  test('migrates in a schema that was made for it', async () => {
+    await client.query(`create schema jobtree authorization "${role}"`);
+    expect((await migrate({ connectionString: asRole })).applied).toEqual(committed);
+  });
+
+  test('is told the right that it lacks', async () => {
+    await expect(migrate({ connectionString: asRole })).rejects.toThrow(/permission denied for database/);
+  });
+
+  test('starts on a database that is up to date, reading the books and waiting for no lock', async () => {
+    await migrate({ connectionString });
+    await client.query(`grant usage on schema jobtree to "${role}"`);
+    await client.query(`grant select on jobtree._prisma_migrations to "${role}"`);
+    await client.query('select pg_advisory_lock(72707369)');
+    expect(await migrate({ connectionString: asRole })).toEqual({ applied: [] });
+  });
+});
+
+describe('a directory of migrations', () => {
+  let directory: string;
+
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'jobtree-migrations-'));
+    write('1_people', 'create table jobtree.people (name text);');
+  });
+
+  afterEach(() => rmSync(directory, { recursive: true }));
+
+  function write(name: string, sql: string): void {
+    mkdirSync(join(directory, name), { recursive: true });
+    writeFileSync(join(directory, name, 'migration.sql'), sql);
+  }
+
+  const start = () => migrate({ connectionString, directory });
+
+  test('grows: only the new ones are applied', async () => {
+    await start();
+    write('2_places', 'create table places (name text);\nselect 1;');
+    expect(await start()).toEqual({ applied: ['2_places'] });
+    expect(await books()).toEqual(['1_people', '2_places']);
+    // Unqualified names land where Prisma would put them.
+    expect(await column(`select to_regclass('jobtree.places')::text`)).toEqual(['jobtree.places']);
+  });
+
+  test('has one that fails: nothing of it is kept, its name, reason and line are told, and the repaired one goes in', async () => {
+    write('2_broken', 'create table jobtree.half (a int);\n\ncreate table jobtree.half (a int);');
+    write('3_after', 'create table jobtree.never (a int);');
+    const complaint = /2_broken failed: relation "half" already exists.*Nothing of it was kept/;
+    await expect(start()).rejects.toThrow(complaint);
+    await expect(start()).rejects.toThrow(complaint);
+    expect(await books()).toEqual(['1_people']);
+    expect(await column(`select to_regclass('jobtree.half')`)).toEqual([null]);
+
+    write('2_broken', 'create table jobtree.half (a int);\n\nselect nonsense;');
+    await expect(start()).rejects.toThrow(/2_broken failed: column "nonsense" does not exist; line 3/);
+    write('2_broken', 'create table jobtree.half (a int);');
+    expect(await start()).toEqual({ applied: ['2_broken', '3_after'] });
+  });
+
+  test('fails in its first one: not even the schema is kept', async () => {
+    write('1_people', 'select nonsense');
+    await expect(start()).rejects.toThrow(/1_people failed/);
+    expect(await column(`select to_regnamespace('jobtree')`)).toEqual([null]);
+  });
+
+  test('was edited after it was applied: refused', async () => {
+    await start();
+    write('1_people', 'create table jobtree.people (name text, age int);');
+    write('2_places', 'create table jobtree.places (name text);');
+    await expect(start()).rejects.toThrow(/edited: 1_people/);
+    expect(await books()).toEqual(['1_people']);
+  });
+
+  test('is older than the database: refused', async () => {
+    write('2_places', 'create table jobtree.places (name text);');
+    await start();
+    rmSync(join(directory, '2_places'), { recursive: true });
+    await expect(start()).rejects.toThrow(/newer jobtree.*2_places/);
+  });
+
+  test('has one that Prisma began and did not finish: refused until the operator does what the message says', async () => {
+    await start();
+    write('2_places', 'create table jobtree.places (name text);');
+    await client.query(
+      `insert into jobtree._prisma_migrations (id, checksum, migration_name) values ('x', 'x', '2_places')`,
+    );
+    const complaint: Error = await start().then(
+      () => expect.unreachable(),
+      (error) => error,
+    );
+    expect(complaint.message).toContain('2_places was begun by another program and did not finish');
+    await client.query(complaint.message.slice(complaint.message.indexOf('update jobtree.')));
+    expect(await start()).toEqual({ applied: ['2_places'] });
+  });
+
+  test('is awaited by two servers while Prisma holds the lock: the second sees what the first did', async () => {
+    write('2_places', 'create table jobtree.places (name text);');
+    await client.query('select pg_advisory_lock(72707369)');
+    const starts = [start(), start()];
+    const waiting = `select count(*)::int from pg_locks where locktype = 'advisory' and not granted
+      and database = (select oid from pg_database where datname = current_database())`;
+    await expect.poll(() => column(waiting)).toEqual([2]);
+    await client.query('select pg_advisory_unlock(72707369)');
+    const results = await Promise.all(starts);
+    expect(results.flatMap(({ applied }) => applied).sort()).toEqual(['1_people', '2_places']);
+    expect(await books()).toEqual(['1_people', '2_places']);
+  });
+});
+
+test('a server older than PostgreSQL 15 is refused', () => {
+  expect(() => requireSupportedServer(140_022)).toThrow(
+    'needs PostgreSQL 15 or newer; this server is PostgreSQL 14',
+  );
+  expect(() => requireSupportedServer(150_000)).not.toThrow();
+  expect(() => requireSupportedServer(180_004)).not.toThrow();
+});

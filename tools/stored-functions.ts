@@ -1,0 +1,59 @@
+// The functions in the schema `jobtree`, as Postgres has them and as prisma/functions/<name>.sql gives them.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type pg from 'pg';
+
+export interface StoredFunction {
+  name: string;
+  /** Name and argument types, all qualified: what `drop function` takes. */
+  signature: string;
+  /** Arguments with names and defaults, and the result: what `create or replace` may not change. */
+  contract: string;
+  definition: string;
+}
+
+export async function readStoredFunctions(client: pg.Client): Promise<StoredFunction[]> {
+  // With an empty search path Postgres qualifies every name that it prints.
+  await client.query(`set search_path = ''`);
+  const { rows } = await client.query<StoredFunction>(
+    `select proname as name, oid::regprocedure::text as signature, pg_get_functiondef(oid) as definition,
+       concat_ws(' ', prokind, pg_get_function_arguments(oid), pg_get_function_result(oid)) as contract
+     from pg_proc
+     where pronamespace = to_regnamespace('jobtree') and prokind in ('f', 'p')
+     order by proname, signature`,
+  );
+  return rows;
+}
+
+/** The text of each file by the name of its function. */
+export function readFunctionFiles(directory: string): Map<string, string> {
+  const files = readdirSync(directory).filter((file) => file.endsWith('.sql'));
+  return new Map(
+    files.sort().map((file) => [file.slice(0, -'.sql'.length), readFileSync(join(directory, file), 'utf8')]),
+  );
+}
+
+export async function dropStoredFunctions(client: pg.Client): Promise<void> {
+  for (const { signature } of await readStoredFunctions(client))
+    await client.query(`drop routine if exists ${signature} cascade`);
+}
+
+/** Runs the files in a database without functions. Throws if a file is anything but the one function of its name. */
+export async function createStoredFunctions(client: pg.Client, files: Map<string, string>): Promise<void> {
+  // Twice: functions in plain SQL are checked when created, and may name others that come later.
+  for (const check of ['off', 'on']) {
+    await client.query(`set check_function_bodies = ${check}`);
+    for (const [name, sql] of files)
+      await client.query(sql).catch((error: Error) => {
+        throw new Error(`${name}.sql: ${error.message}`, { cause: error });
+      });
+  }
+  const created = (await readStoredFunctions(client)).map(({ name }) => name);
+  const wrong = [...files.keys()].filter((file) => created.filter((name) => name === file).length !== 1);
+  const stray = created.filter((name) => !files.has(name));
+  if (wrong.length + stray.length > 0)
+    throw new Error(
+      `Each <name>.sql has to create the function jobtree.<name> and no other; look at ${[...wrong, ...stray].join(', ')}.`,
+    );
+}
