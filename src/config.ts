@@ -109,7 +109,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     problems.push(...parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`));
   }
   if (problems.length > 0 || !parsed.success) {
-    throw new ConfigError(`The configuration can't be used:\n${problems.map((line) => `  ${line}`).join('\n')}`);
+    throw new ConfigError(
+      `The configuration can't be used:\n${problems.map((line) => `  ${line}`).join('\n')}`,
+    );
   }
 
   const value = parsed.data;
@@ -131,10 +133,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 }
 
 /** Every setting with its meaning and default, for `jobtree start --help` and the documentation. */
-export const settingDescriptions: readonly { name: string; meaning: string; standard: string }[] = Object.entries(
-  settings,
-).map(([name, schema]) => ({
-  name,
-  meaning: schema.description ?? '',
-  standard: schema instanceof z.ZodDefault ? String(schema.def.defaultValue) : 'not set',
-}));
+export const settingDescriptions: readonly { name: string; meaning: string; standard: string }[] =
+  Object.entries(settings).map(([name, schema]) => ({
+    name,
+    meaning: schema.description ?? '',
+    standard: schema instanceof z.ZodDefault ? String(schema.def.defaultValue) : 'not set',
+  }));

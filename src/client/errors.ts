@@ -79,6 +79,8 @@ export function fromGraphqlErrors(errors: readonly unknown[]): JobtreeError {
   if (typeof code === 'string' && expected.has(code)) {
     return new JobtreeError(code as ErrorCode, message, { field: typeof field === 'string' ? field : undefined });
   }
+  // A server that shuts down has not touched the request.
+  if (code === 'UNAVAILABLE') return new JobtreeError('UNREACHABLE', message, { cause: { code } });
   return new JobtreeError('BAD_RESPONSE', message, { cause: errors });
 }
 

@@ -111,7 +111,7 @@ class Walk {
     const prototype: unknown = Object.getPrototypeOf(value);
     if (prototype === null || prototype === Object.prototype) return;
     const kind = Object.prototype.toString.call(value).slice(8, -1);
-    const name = kind === 'Object' ? value.constructor.name : kind;
+    const name = kind === 'Object' ? (value.constructor?.name ?? kind) : kind;
     if (kind !== 'Object' || name !== 'Object') throw this.#error(`is a ${name}, which JSON can't express.`);
   }
 

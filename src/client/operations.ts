@@ -1,4 +1,5 @@
 /** Every operation that the client sends. The types of variables and results are generated from them (codegen.ts). */
+import type { ExchangeMutationVariables } from '../generated/graphql/graphql.ts';
 import { graphql } from '../generated/graphql/index.ts';
 
 export const createJob = graphql(`
@@ -46,6 +47,7 @@ export const deleteJob = graphql(`
   }
 `);
 
+/** Fragments are known by their names; nothing else uses these constants. */
 export const progressFields = graphql(`
   fragment ProgressFields on JobProgress {
     jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt
@@ -69,12 +71,6 @@ export const itemFields = graphql(`
 export const job = graphql(`
   query Job($id: ID!) {
     job(id: $id) { ...JobFields children { id } }
-  }
-`);
-
-export const tree = graphql(`
-  query Tree($id: ID!) {
-    job(id: $id) { tree { ...JobFields } }
   }
 `);
 
@@ -114,6 +110,7 @@ export const claimItem = graphql(`
     claimItem(input: $input) {
       ... on ClaimItemPayload { assignment { id itemId jobId type attempt payload heartbeatIntervalMs } }
       ... on Error { code message field }
+      ... on ItemNotClaimableError { reason }
     }
   }
 `);
@@ -121,9 +118,9 @@ export const claimItem = graphql(`
 /** What a worker sends, in one request: outcomes and what it gives back, then how many items it has room for. */
 export const exchange = graphql(`
   mutation Exchange(
-    $reports: ReportOutcomesInput!, $withReports: Boolean!
-    $releases: ReleaseAssignmentsInput!, $withReleases: Boolean!
-    $claims: ClaimItemsInput!, $withClaims: Boolean!
+    $reports: ReportOutcomesInput = { reports: [] }, $withReports: Boolean!
+    $releases: ReleaseAssignmentsInput = { assignmentIds: [] }, $withReleases: Boolean!
+    $claims: ClaimItemsInput = { worker: "", wants: [] }, $withClaims: Boolean!
   ) {
     reportOutcomes(input: $reports) @include(if: $withReports) {
       ... on ReportOutcomesPayload { entries { status retryAt error { message field } } }
@@ -166,3 +163,5 @@ export const workAvailable = graphql(`
     workAvailable(types: $types) { types }
   }
 `);
+
+export type ExchangeVariables = ExchangeMutationVariables;

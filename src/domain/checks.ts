@@ -6,7 +6,8 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const unstorable = /\\u0000|\\ud[89a-f]/i;
 
 export function checkId(value: string, kind: string, field: string): string {
-  if (!uuid.test(value)) throw new InvalidInputError(`${field} is not the id of ${kind}: ${quote(value)}.`, field);
+  if (!uuid.test(value))
+    throw new InvalidInputError(`${field} is not the id of ${kind}: ${quote(value)}.`, field);
   return value;
 }
 
@@ -16,14 +17,20 @@ export function checkText(value: string, field: string, maxLength: number): stri
     throw new InvalidInputError(`${field} has ${value.length} characters; the limit is ${maxLength}.`, field);
   }
   if (value.includes('\0') || !value.isWellFormed()) {
-    throw new InvalidInputError(`${field} has a character that can't be stored: \\u0000 or half a surrogate pair.`, field);
+    throw new InvalidInputError(
+      `${field} has a character that can't be stored: \\u0000 or half a surrogate pair.`,
+      field,
+    );
   }
   return value;
 }
 
 export function checkInteger(value: number, field: string, lowest: number, highest: number): number {
   if (!Number.isInteger(value) || value < lowest || value > highest) {
-    throw new InvalidInputError(`${field} is ${value}; it must be a whole number from ${lowest} to ${highest}.`, field);
+    throw new InvalidInputError(
+      `${field} is ${value}; it must be a whole number from ${lowest} to ${highest}.`,
+      field,
+    );
   }
   return value;
 }
@@ -38,7 +45,10 @@ export function checkInstant(value: Date, field: string): Date {
 export function checkBatch(size: number, field: string): void {
   if (size === 0) throw new InvalidInputError(`${field} is empty.`, field);
   if (size > maxBatch) {
-    throw new InvalidInputError(`${field} has ${size} entries; the limit is ${maxBatch}. Send several batches.`, field);
+    throw new InvalidInputError(
+      `${field} has ${size} entries; the limit is ${maxBatch}. Send several batches.`,
+      field,
+    );
   }
 }
 
@@ -69,7 +79,10 @@ function stringify(value: unknown, field: string): string {
 function checkStrings(value: unknown, field: string): void {
   if (typeof value === 'string') {
     if (value.includes('\0') || !value.isWellFormed()) {
-      throw new InvalidInputError(`${field} has a character that can't be stored: \\u0000 or half a surrogate pair.`, field);
+      throw new InvalidInputError(
+        `${field} has a character that can't be stored: \\u0000 or half a surrogate pair.`,
+        field,
+      );
     }
   } else if (Array.isArray(value)) {
     value.forEach((element, i) => {

@@ -26,7 +26,9 @@ export async function claimItems(
   if (total > maxBatch) {
     throw new InvalidInputError(`wants asks for ${total} items; the limit is ${maxBatch} a call.`, 'wants');
   }
-  const claimed = await engine.merged.claims.submit(wants.map((want) => ({ worker, type: want.type, limit: want.limit })));
+  const claimed = await engine.merged.claims.submit(
+    wants.map((want) => ({ worker, type: want.type, limit: want.limit })),
+  );
   const assignments = claimed.flat();
   logClaims(engine, assignments);
   return assignments;

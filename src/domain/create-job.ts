@@ -62,12 +62,16 @@ interface Walk {
 
 function toJobText(job: NewJob, path: string, walk: Walk): string {
   if (walk.depth > maxTreeDepth) {
-    throw new InvalidInputError(`${path}children is more than ${maxTreeDepth} levels below the root.`, `${path}children`);
+    throw new InvalidInputError(
+      `${path}children is more than ${maxTreeDepth} levels below the root.`,
+      `${path}children`,
+    );
   }
   if (++walk.jobs > maxTreeJobs) {
     throw new InvalidInputError(`The tree has more than ${maxTreeJobs} jobs.`, 'children');
   }
-  if (walk.depth === 0 && job.feed != null) throw new InvalidInputError('The root has no parent to feed it.', 'feed');
+  if (walk.depth === 0 && job.feed != null)
+    throw new InvalidInputError('The root has no parent to feed it.', 'feed');
   if (job.feed != null && job.sealed) {
     throw new InvalidInputError(
       `${path}sealed can't be set: the job is fed by its parent, whose completion seals it.`,
@@ -101,7 +105,9 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
   if (items.length > 0) walk.types.add(job.type);
   const itemTexts = items.map((item, i) => toItemText(item, `${path}items[${i}]`, walk.limits));
   const below = { ...walk, depth: walk.depth + 1 };
-  const childTexts = (job.children ?? []).map((child, i) => toJobText(child, `${path}children[${i}].`, below));
+  const childTexts = (job.children ?? []).map((child, i) =>
+    toJobText(child, `${path}children[${i}].`, below),
+  );
   walk.jobs = below.jobs;
   return `${head.slice(0, -1)},"items":[${itemTexts.join(',')}],"children":[${childTexts.join(',')}]}`;
 }
@@ -112,13 +118,17 @@ function given<T, R>(value: T | null | undefined, check: (value: T) => R): R | u
 
 function checkBackoff(steps: readonly number[], field: string): readonly number[] {
   if (steps.length > maxBackoffSteps) {
-    throw new InvalidInputError(`${field} has ${steps.length} steps; the limit is ${maxBackoffSteps}.`, field);
+    throw new InvalidInputError(
+      `${field} has ${steps.length} steps; the limit is ${maxBackoffSteps}.`,
+      field,
+    );
   }
   return steps.map((step, i) => checkInteger(step, `${field}[${i}]`, 0, maxBackoffMs));
 }
 
 function checkShare(value: number, field: string): number {
-  if (!(value >= 0 && value <= 1)) throw new InvalidInputError(`${field} is ${value}; it must be from 0 to 1.`, field);
+  if (!(value >= 0 && value <= 1))
+    throw new InvalidInputError(`${field} is ${value}; it must be from 0 to 1.`, field);
   return value;
 }
 
@@ -130,7 +140,8 @@ function checkFeed(feed: Feed, field: string): Record<string, unknown> {
     throw new InvalidInputError(`${field} takes its items from reports, so it has no mapping.`, field);
   }
   if (feed.forEach != null) checkPath(feed.forEach, `${field}.forEach`, false);
-  const isTemplate = typeof feed.payload === 'object' && feed.payload !== null && !Array.isArray(feed.payload);
+  const isTemplate =
+    typeof feed.payload === 'object' && feed.payload !== null && !Array.isArray(feed.payload);
   if (feed.payload != null) {
     const paths = isTemplate ? Object.entries(feed.payload as object) : [['', feed.payload] as const];
     for (const [key, value] of paths) {
@@ -143,6 +154,9 @@ function checkFeed(feed: Feed, field: string): Record<string, unknown> {
 function checkPath(value: unknown, field: string, hasElement: boolean): void {
   if (typeof value !== 'string' || !path.test(value) || (value.startsWith('element') && !hasElement)) {
     const roots = hasElement ? 'payload, result or element' : 'payload or result';
-    throw new InvalidInputError(`${field} must be a path: ${roots}, then keys or positions behind dots.`, field);
+    throw new InvalidInputError(
+      `${field} must be a path: ${roots}, then keys or positions behind dots.`,
+      field,
+    );
   }
 }

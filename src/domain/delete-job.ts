@@ -1,8 +1,9 @@
 /** Deletes a whole tree. What still works in it is cancelled first, so that nothing is left that could report to it. */
+
+import { InvalidInputError, NotFoundError } from '../errors.ts';
 import { cancelJob } from './cancel-job.ts';
 import type { Engine } from './engine.ts';
 import { foldProgress } from './fold-progress.ts';
-import { InvalidInputError, NotFoundError } from '../errors.ts';
 
 export async function deleteJob(engine: Engine, jobId: string): Promise<void> {
   const root = await engine.database.pool.query<{ root_id: string }>({

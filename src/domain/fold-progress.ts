@@ -13,6 +13,10 @@ export async function foldProgress(
   rootId: string,
   fromDelta: number,
 ): Promise<Fold | undefined> {
-  const [row] = await engine.database.call<{ last_delta: number; retry: boolean }>('fold_progress', rootId, fromDelta);
+  const [row] = await engine.database.call<{ last_delta: number; retry: boolean }>(
+    'fold_progress',
+    rootId,
+    fromDelta,
+  );
   return row && { lastDelta: row.last_delta, retry: row.retry };
 }

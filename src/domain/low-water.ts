@@ -64,7 +64,8 @@ export class LowWater {
       lanes.set(priority, Math.max(lanes.get(priority) ?? 0, position));
     }
     for (const [type, lanes] of highest) {
-      for (const [priority, position] of lanes) this.#advance(type, priority, position + 1, inLanes.has(type));
+      for (const [priority, position] of lanes)
+        this.#advance(type, priority, position + 1, inLanes.has(type));
     }
   }
 

@@ -60,7 +60,9 @@ export class Merger<Entry, Answer> {
 
   async #send(calls: Call<Entry, Answer>[]): Promise<void> {
     try {
-      const answers = await this.#run(calls.length === 1 ? calls[0]!.entries : calls.flatMap((call) => call.entries));
+      const answers = await this.#run(
+        calls.length === 1 ? calls[0]!.entries : calls.flatMap((call) => call.entries),
+      );
       let from = 0;
       for (const call of calls) call.resolve(answers.slice(from, (from += call.entries.length)));
     } catch (error) {

@@ -62,7 +62,10 @@ export function progressMessage(progress: JobProgress): string {
 /** Whether `next` says more than `known`. After a crash a revision can come again, with newer counts. */
 export function isNewer(next: JobProgress, known: JobProgress | undefined): boolean {
   if (known === undefined || next.revision > known.revision) return true;
-  return next.revision === known.revision && itemProgress(next) + next.itemCount > itemProgress(known) + known.itemCount;
+  return (
+    next.revision === known.revision &&
+    itemProgress(next) + next.itemCount > itemProgress(known) + known.itemCount
+  );
 }
 
 interface ProgressRow {

@@ -4,7 +4,10 @@ import type { Engine } from './engine.ts';
 export type ReleaseStatus = 'RELEASED' | 'STALE';
 
 /** Gives items back unfinished, without costing them an attempt. */
-export async function releaseAssignments(engine: Engine, assignmentIds: readonly string[]): Promise<ReleaseStatus[]> {
+export async function releaseAssignments(
+  engine: Engine,
+  assignmentIds: readonly string[],
+): Promise<ReleaseStatus[]> {
   checkBatch(assignmentIds.length, 'assignmentIds');
   const rows = await engine.database.call<{ status: ReleaseStatus; type: string | null }>(
     'release_assignments',

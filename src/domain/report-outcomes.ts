@@ -46,7 +46,8 @@ export async function reportOutcomes(engine: Engine, reports: readonly Report[])
   }
   const answers = texts.length === 0 ? [] : await engine.merged.reports.submit(texts);
   let next = 0;
-  const all = invalid.size === 0 ? answers : reports.map((_, i) => invalid.get(i) ?? (answers[next++] as ReportAnswer));
+  const all =
+    invalid.size === 0 ? answers : reports.map((_, i) => invalid.get(i) ?? (answers[next++] as ReportAnswer));
   logReports(engine, reports, all);
   return all;
 }
@@ -74,7 +75,8 @@ function toReportText(report: Report, field: string, limits: Limits): string {
   const id = checkId(report.assignmentId, 'an assignment', `${field}.assignmentId`);
   const newItems = report.newItems ?? [];
   if (report.failure != null) {
-    if (report.result !== undefined) throw new InvalidInputError(`${field} has both a result and a failure.`, field);
+    if (report.result !== undefined)
+      throw new InvalidInputError(`${field} has both a result and a failure.`, field);
     if (newItems.length > 0) {
       throw new InvalidInputError(`${field}.newItems: only a success makes new items.`, `${field}.newItems`);
     }
@@ -98,7 +100,8 @@ function toReportText(report: Report, field: string, limits: Limits): string {
 function checkFailure(failure: Failure, field: string): Failure {
   return {
     code: checkText(failure.code, `${field}.code`, maxNameLength),
-    message: failure.message === '' ? '' : checkText(failure.message, `${field}.message`, maxFailureTextLength),
+    message:
+      failure.message === '' ? '' : checkText(failure.message, `${field}.message`, maxFailureTextLength),
     permanent: failure.permanent ?? false,
   };
 }
@@ -115,7 +118,8 @@ interface ReportRow {
 /** The call itself, for reports of one or several callers. */
 export async function reportPrepared(engine: Engine, texts: readonly string[]): Promise<ReportAnswer[]> {
   const rows = await engine.database.call<ReportRow>('report_outcomes', `[${texts.join(',')}]`);
-  for (const rootId of new Set(rows.map((row) => row.root_id))) if (rootId !== null) engine.effects.touched(rootId);
+  for (const rootId of new Set(rows.map((row) => row.root_id)))
+    if (rootId !== null) engine.effects.touched(rootId);
   const ready = rows[0]?.ready_types;
   if (ready && ready.length > 0) engine.effects.ready(ready);
   return rows.map(toAnswer);
@@ -128,6 +132,7 @@ function toAnswer(row: ReportRow): ReportAnswer {
   return {
     status: row.status,
     retryAt: row.retry_at ?? undefined,
-    error: row.status === 'INVALID' ? new InvalidInputError(row.message ?? '', row.field ?? undefined) : undefined,
+    error:
+      row.status === 'INVALID' ? new InvalidInputError(row.message ?? '', row.field ?? undefined) : undefined,
   };
 }

@@ -50,7 +50,8 @@ export class Listener {
           this.#options.onEpoch();
         });
       } catch (error) {
-        if (!this.#stopped.signal.aborted) this.#options.logger.warn({ err: error }, 'listening to Postgres failed');
+        if (!this.#stopped.signal.aborted)
+          this.#options.logger.warn({ err: error }, 'listening to Postgres failed');
       }
       const pause = (backoffMs[failures] ?? 2_000) * (0.5 + Math.random());
       await delay(pause, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
@@ -75,7 +76,8 @@ export class Listener {
     client.on('notification', ({ channel, payload }) => this.#options.channels[channel]?.(payload ?? ''));
     try {
       await client.connect();
-      for (const channel of Object.keys(this.#options.channels)) await client.query(`listen ${pg.escapeIdentifier(channel)}`);
+      for (const channel of Object.keys(this.#options.channels))
+        await client.query(`listen ${pg.escapeIdentifier(channel)}`);
       onReady();
       for (;;) {
         await Promise.race([delay(pingEveryMs, undefined, { signal: this.#stopped.signal }), failed]);

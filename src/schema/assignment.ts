@@ -16,13 +16,21 @@ builder.objectType(Assignment, {
     'The hold that one worker has on one item. Results, failures and heartbeats name it: once it is lost, they change nothing.',
   fields: (t) => ({
     itemId: t.id({ description: 'The item.', resolve: ({ itemId }) => encodeGlobalId('JobItem', itemId) }),
-    jobId: t.id({ description: 'The job of the item.', resolve: ({ jobId }) => encodeGlobalId('Job', jobId) }),
+    jobId: t.id({
+      description: 'The job of the item.',
+      resolve: ({ jobId }) => encodeGlobalId('Job', jobId),
+    }),
     type: t.exposeString('type', { description: 'The type of the job.' }),
     payload: t.expose('payload', { type: 'JSON', nullable: true, description: 'What is to be done.' }),
-    attempt: t.exposeInt('attempt', { description: 'Which try this is, from 1. A released hold does not count.' }),
+    attempt: t.exposeInt('attempt', {
+      description: 'Which try this is, from 1. A released hold does not count.',
+    }),
     worker: t.exposeString('worker', { description: 'Who holds the item, as the claim named itself.' }),
     claimedAt: t.expose('claimedAt', { type: 'DateTime', description: 'When it was claimed.' }),
-    heartbeatAt: t.expose('heartbeatAt', { type: 'DateTime', description: 'When it last heartbeat; at first, when it was claimed.' }),
+    heartbeatAt: t.expose('heartbeatAt', {
+      type: 'DateTime',
+      description: 'When it last heartbeat; at first, when it was claimed.',
+    }),
     deadlineAt: t.expose('deadlineAt', {
       type: 'DateTime',
       description: 'Without a heartbeat until then, the hold may be taken back.',

@@ -56,7 +56,9 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     decodeGlobalID: (globalId) => decodeGlobalId(globalId),
     nodesQueryOptions: false,
     nodesOnConnection: { description: 'The nodes of this page, without their cursors.' },
-    nodeQueryOptions: { description: 'Any job, item or assignment, by its id; null if there is none (any more).' },
+    nodeQueryOptions: {
+      description: 'Any job, item or assignment, by its id; null if there is none (any more).',
+    },
     nodeTypeOptions: { description: 'Something with an id that is unique among all types.' },
     pageInfoTypeOptions: { description: 'Where a page stands in its list.' },
     cursorFieldOptions: { description: 'The place of this node in the list, for `after` and `before`.' },

@@ -5,7 +5,7 @@ import {
   ItemNotClaimableError,
   JobFedByParentError,
   JobSealedError,
-  JobtreeError,
+  type JobtreeError,
   NotFoundError,
   notClaimableReasons,
 } from '../errors.ts';
@@ -21,7 +21,8 @@ const ErrorCode = builder.enumType('ErrorCode', {
           NOT_FOUND: 'What the id names does not exist (any more).',
           INVALID_INPUT: 'The input breaks a rule; `field` says where.',
           JOB_SEALED: 'The job is sealed or cancelled, and takes no more items.',
-          JOB_FED_BY_PARENT: "The job is fed by its parent, whose completion seals it; it can't be sealed by hand.",
+          JOB_FED_BY_PARENT:
+            "The job is fed by its parent, whose completion seals it; it can't be sealed by hand.",
           ITEM_NOT_CLAIMABLE: 'The item is not waiting for a worker.',
         }[code],
       },

@@ -7,22 +7,30 @@ export const ItemInput = builder.inputType('ItemInput', {
   fields: (t) => ({
     payload: t.field({
       type: 'JSON',
-      description: 'What is to be done: any JSON, up to 1 MB of text (a setting of the server). Default: null.',
+      description:
+        'What is to be done: any JSON, up to 1 MB of text (a setting of the server). Default: null.',
     }),
     dedupeKey: t.string({
-      description: 'Unique among the items of the job, 1 to 500 characters: with a key that is taken no item is added.',
+      description:
+        'Unique among the items of the job, 1 to 500 characters: with a key that is taken no item is added.',
     }),
     priority: t.int({
-      description: 'Among items of a type, higher goes first: -32,768 to 32,767. Default: the priority of the job.',
+      description:
+        'Among items of a type, higher goes first: -32,768 to 32,767. Default: the priority of the job.',
     }),
-    runAt: t.field({ type: 'DateTime', description: 'Not to be claimed before this. Default: the `runAt` of the job.' }),
+    runAt: t.field({
+      type: 'DateTime',
+      description: 'Not to be claimed before this. Default: the `runAt` of the job.',
+    }),
   }),
 });
 
 const FeedSource = builder.enumType('FeedSource', {
   description: 'Where the items of a fed job come from.',
   values: {
-    SUCCESSES: { description: 'Each success of the parent makes items by the mapping; reports may name more.' },
+    SUCCESSES: {
+      description: 'Each success of the parent makes items by the mapping; reports may name more.',
+    },
     REPORTS: { description: 'Only the new items that reports of the parent name.' },
   } as const,
 });
@@ -46,7 +54,8 @@ const FeedInput = builder.inputType('FeedInput', {
 
 const JobInputRef = builder.inputRef<NewJob>('JobInput');
 export const JobInput = JobInputRef.implement({
-  description: 'A new job, with all jobs below it. A tree has up to 1,000 jobs, and up to 32 levels below its root.',
+  description:
+    'A new job, with all jobs below it. A tree has up to 1,000 jobs, and up to 32 levels below its root.',
   fields: (t) => ({
     type: t.string({
       required: true,
@@ -57,7 +66,10 @@ export const JobInput = JobInputRef.implement({
         'Unique among the jobs of its type, 1 to 500 characters. At the root, a key that is taken gives the existing tree and creates nothing; below the root it is refused.',
     }),
     priority: t.int({ description: 'The priority of items that name none: -32,768 to 32,767. Default: 0.' }),
-    runAt: t.field({ type: 'DateTime', description: 'The `runAt` of items that name none. Default: at once.' }),
+    runAt: t.field({
+      type: 'DateTime',
+      description: 'The `runAt` of items that name none. Default: at once.',
+    }),
     maxFailuresPerItem: t.int({
       description: 'An item that fails more often than this has failed for good: 0 to 1,000. Default: 3.',
     }),
@@ -73,7 +85,8 @@ export const JobInput = JobInputRef.implement({
         'How often a worker is to heartbeat, in milliseconds: 1,000 to 86,400,000; silence for three intervals is a failure. Default: 60,000.',
     }),
     finalStage: t.boolean({
-      description: 'Whether its results are among the results of the tree. Default: true for a job without children.',
+      description:
+        'Whether its results are among the results of the tree. Default: true for a job without children.',
     }),
     sealed: t.boolean({
       description:
@@ -81,9 +94,13 @@ export const JobInput = JobInputRef.implement({
     }),
     feed: t.field({
       type: FeedInput,
-      description: 'How the parent feeds it. A fed job is sealed when its parent is complete. Default: it is not fed.',
+      description:
+        'How the parent feeds it. A fed job is sealed when its parent is complete. Default: it is not fed.',
     }),
-    items: t.field({ type: [ItemInput], description: 'The items it starts with: up to 1,000. Default: none.' }),
+    items: t.field({
+      type: [ItemInput],
+      description: 'The items it starts with: up to 1,000. Default: none.',
+    }),
     children: t.field({ type: [JobInputRef], description: 'The jobs right below it. Default: none.' }),
   }),
 });

@@ -47,11 +47,16 @@ const ItemFailure = builder.objectRef<ItemFailureRow>('ItemFailure').implement({
   fields: (t) => ({
     attempt: t.exposeInt('attempt', { description: 'Which attempt failed, from 1.' }),
     code: t.exposeString('code', {
-      description: 'What kind of failure, as the worker named it; `HEARTBEAT_LOST` when the worker fell silent.',
+      description:
+        'What kind of failure, as the worker named it; `HEARTBEAT_LOST` when the worker fell silent.',
     }),
     message: t.exposeString('message', { description: 'What went wrong, in words.' }),
     worker: t.exposeString('worker', { description: 'The worker that held the item.' }),
-    at: t.field({ type: 'DateTime', description: 'When it was reported.', resolve: ({ at }) => new Date(at) }),
+    at: t.field({
+      type: 'DateTime',
+      description: 'When it was reported.',
+      resolve: ({ at }) => new Date(at),
+    }),
   }),
 });
 
@@ -70,7 +75,11 @@ export const JobItem = builder.prismaNode('JobItem', {
         return assignment?.finishedAt == null ? 'PENDING' : 'SUCCEEDED';
       },
     }),
-    payload: t.expose('payload', { type: 'JSON', nullable: true, description: 'What is to be done, as the producer gave it.' }),
+    payload: t.expose('payload', {
+      type: 'JSON',
+      nullable: true,
+      description: 'What is to be done, as the producer gave it.',
+    }),
     result: t.field({
       type: 'JSON',
       nullable: true,
@@ -85,7 +94,11 @@ export const JobItem = builder.prismaNode('JobItem', {
       resolve: ({ failures }) => failures as unknown as ItemFailureRow[],
     }),
     priority: t.exposeInt('priority', { description: 'Among items of a type, higher goes first.' }),
-    runAt: t.expose('runAt', { type: 'DateTime', nullable: true, description: 'It is not claimed before this.' }),
+    runAt: t.expose('runAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'It is not claimed before this.',
+    }),
     retryAt: t.field({
       type: 'DateTime',
       nullable: true,
@@ -103,7 +116,8 @@ export const JobItem = builder.prismaNode('JobItem', {
       nullable: true,
       description: 'When it succeeded, failed for good, or was cancelled.',
       select: { failedAt: true, cancelledAt: true, assignment: { select: { finishedAt: true } } },
-      resolve: ({ failedAt, cancelledAt, assignment }) => failedAt ?? cancelledAt ?? assignment?.finishedAt ?? null,
+      resolve: ({ failedAt, cancelledAt, assignment }) =>
+        failedAt ?? cancelledAt ?? assignment?.finishedAt ?? null,
     }),
     assignment: t.field({
       type: Assignment,

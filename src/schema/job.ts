@@ -8,7 +8,9 @@ export const Job = builder.prismaNode('Job', {
   description:
     'A node of a tree of jobs: zero or more items of one type, and the policies for them. A job is complete when it is sealed and none of its items is pending.',
   fields: (t) => ({
-    type: t.exposeString('type', { description: 'What kind of work its items are: the name that workers claim by.' }),
+    type: t.exposeString('type', {
+      description: 'What kind of work its items are: the name that workers claim by.',
+    }),
     root: t.relation('root', { description: 'The root of its tree: the job itself for a root.' }),
     parent: t.relation('parent', { nullable: true, description: 'The job above it; null for a root.' }),
     children: t.relation('children', {
@@ -31,7 +33,9 @@ export const Job = builder.prismaNode('Job', {
       nullable: true,
       description: 'Unique among the jobs of its type: a second creation with it gives this job.',
     }),
-    priority: t.exposeInt('priority', { description: 'The priority of items that name none: higher goes first.' }),
+    priority: t.exposeInt('priority', {
+      description: 'The priority of items that name none: higher goes first.',
+    }),
     runAt: t.expose('runAt', {
       type: 'DateTime',
       nullable: true,
@@ -41,7 +45,8 @@ export const Job = builder.prismaNode('Job', {
       description: 'An item that fails more often than this has failed for good.',
     }),
     backoffMs: t.exposeIntList('backoffMs', {
-      description: 'How long an item waits after its first, second … failure, in milliseconds; the last one repeats.',
+      description:
+        'How long an item waits after its first, second … failure, in milliseconds; the last one repeats.',
     }),
     backoffJitter: t.exposeFloat('backoffJitter', {
       description: 'Up to this share is added to each backoff, at random: 0 to 1.',
@@ -50,17 +55,21 @@ export const Job = builder.prismaNode('Job', {
       description:
         'How often a worker is to heartbeat while it holds an item, in milliseconds; silence for three intervals is a failure.',
     }),
-    finalStage: t.exposeBoolean('finalStage', { description: 'Whether its results are among the results of the tree.' }),
+    finalStage: t.exposeBoolean('finalStage', {
+      description: 'Whether its results are among the results of the tree.',
+    }),
     feed: t.expose('feed', {
       type: 'JSON',
       nullable: true,
-      description: 'How successes of the parent become items here, as it was given; null if the parent does not feed it.',
+      description:
+        'How successes of the parent become items here, as it was given; null if the parent does not feed it.',
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the tree was created.' }),
     sealedAt: t.expose('sealedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'Since when no more items come: sealed by hand, or because its parent, which feeds it, was complete.',
+      description:
+        'Since when no more items come: sealed by hand, or because its parent, which feeds it, was complete.',
     }),
     cancelledAt: t.expose('cancelledAt', {
       type: 'DateTime',
@@ -90,7 +99,8 @@ export const Job = builder.prismaNode('Job', {
       'items',
       {
         cursor: 'id',
-        description: 'Its items in the order in which they were added. `first` and `last`: 50 by default, 1,000 at most.',
+        description:
+          'Its items in the order in which they were added. `first` and `last`: 50 by default, 1,000 at most.',
         args: {
           status: t.arg({ type: ItemStatus, description: 'Only items of this status; all by default.' }),
         },
@@ -151,7 +161,11 @@ builder.queryField('jobs', (t) =>
       description: 'A list of jobs. `first` and `last`: 50 by default, 1,000 at most.',
       args: {
         filter: t.arg({ type: JobFilter, description: 'Which jobs; roots by default.' }),
-        order: t.arg({ type: JobOrder, defaultValue: 'NEWEST_FIRST', description: 'In which order. Default: NEWEST_FIRST.' }),
+        order: t.arg({
+          type: JobOrder,
+          defaultValue: 'NEWEST_FIRST',
+          description: 'In which order. Default: NEWEST_FIRST.',
+        }),
       },
       resolve: (query, _, { filter, order }, { engine }) =>
         engine.database.prisma.job.findMany({

@@ -27,10 +27,13 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
     jobId: t.id({ description: 'The job.', resolve: (progress) => encodeGlobalId('Job', progress.jobId) }),
     status: t.field({ type: JobStatus, description: 'Where the job stands.', resolve: jobStatus }),
     message: t.string({
-      description: 'The status for people: `Waiting for job to start…`, `Job running, 1% complete…`, `Job complete`.',
+      description:
+        'The status for people: `Waiting for job to start…`, `Job running, 1% complete…`, `Job complete`.',
       resolve: progressMessage,
     }),
-    itemCount: t.exposeInt('itemCount', { description: 'How many items the job has; final once it is sealed.' }),
+    itemCount: t.exposeInt('itemCount', {
+      description: 'How many items the job has; final once it is sealed.',
+    }),
     itemProgress: t.int({
       description: 'How many items are done: succeeded, failed and cancelled ones.',
       resolve: itemProgress,
@@ -62,9 +65,13 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
 });
 
 export const JobTreeProgress = builder.objectRef<TreeProgress>('JobTreeProgress').implement({
-  description: 'How far a tree is: all its jobs in the first event of a subscription, the changed ones in later events.',
+  description:
+    'How far a tree is: all its jobs in the first event of a subscription, the changed ones in later events.',
   fields: (t) => ({
-    rootId: t.id({ description: 'The root of the tree.', resolve: ({ root }) => encodeGlobalId('Job', root) }),
+    rootId: t.id({
+      description: 'The root of the tree.',
+      resolve: ({ root }) => encodeGlobalId('Job', root),
+    }),
     openJobs: t.exposeInt('openJobs', { description: 'How many jobs of the tree are not complete.' }),
     complete: t.boolean({
       description: 'Whether every job of the tree is complete.',

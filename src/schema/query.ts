@@ -5,7 +5,8 @@ import { Job } from './job.ts';
 import { JobItem } from './job-item.ts';
 
 builder.queryType({
-  description: 'What is there. A refused field is null, with an error whose `extensions.code` is an ErrorCode.',
+  description:
+    'What is there. A refused field is null, with an error whose `extensions.code` is an ErrorCode.',
   fields: (t) => ({
     job: t.prismaField({
       type: Job,
@@ -13,7 +14,10 @@ builder.queryType({
       description: 'One job. NOT_FOUND if there is none (any more).',
       args: { id: t.arg.id({ required: true, description: 'The id of the job.' }) },
       resolve: async (query, _, { id }, { engine }) => {
-        const job = await engine.database.prisma.job.findUnique({ ...query, where: { id: keyOf('Job', id, 'id') } });
+        const job = await engine.database.prisma.job.findUnique({
+          ...query,
+          where: { id: keyOf('Job', id, 'id') },
+        });
         if (job === null) throw new NotFoundError(`There is no job ${id}.`, 'id');
         return job;
       },

@@ -4,7 +4,8 @@ import { builder } from './builder.ts';
 builder.scalarType('DateTime', {
   description:
     'An instant in ISO 8601 with its offset: `2026-03-01T09:30:00Z`. From 1970 to the end of the year 9999, to the millisecond.',
-  serialize: (value) => (value instanceof Date ? value : new Date(value as string | number)).toISOString() as unknown as Date,
+  serialize: (value) =>
+    (value instanceof Date ? value : new Date(value as string | number)).toISOString() as unknown as Date,
   parseValue: parseInstant,
   parseLiteral: (node) => parseInstant(node.kind === Kind.STRING ? node.value : undefined),
 });
@@ -28,7 +29,9 @@ builder.scalarType('JSON', {
 function literal(node: ValueNode, variables: Record<string, unknown>): unknown {
   switch (node.kind) {
     case Kind.OBJECT:
-      return Object.fromEntries(node.fields.map((field) => [field.name.value, literal(field.value, variables)]));
+      return Object.fromEntries(
+        node.fields.map((field) => [field.name.value, literal(field.value, variables)]),
+      );
     case Kind.LIST:
       return node.values.map((value) => literal(value, variables));
     case Kind.INT:

@@ -47,7 +47,12 @@ builder.subscriptionType({
       type: WorkAvailable,
       description:
         'Hints for idle workers: one at the start, then whenever work of these types may have appeared. Claiming stays a mutation, a hint may be lost or come for nothing, so poll slowly behind it.',
-      args: { types: t.arg.stringList({ required: true, description: 'The types that the worker can do: 1 to 1,000.' }) },
+      args: {
+        types: t.arg.stringList({
+          required: true,
+          description: 'The types that the worker can do: 1 to 1,000.',
+        }),
+      },
       subscribe: (_, { types }, { hints }) => {
         checkBatch(types.length, 'types');
         for (const [i, type] of types.entries()) checkText(type, `types[${i}]`, maxNameLength);

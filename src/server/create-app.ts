@@ -31,7 +31,11 @@ export interface App {
 }
 
 /** Starts the service on a database, which it first migrates. */
-export async function createApp(options: { config: Config; databaseUrl: string; logger: Logger }): Promise<App> {
+export async function createApp(options: {
+  config: Config;
+  databaseUrl: string;
+  logger: Logger;
+}): Promise<App> {
   const { config, databaseUrl, logger } = options;
   await migrate({
     connectionString: databaseUrl,

@@ -85,5 +85,6 @@ export const graphiqlOptions = {
 } satisfies NonNullable<YogaServerOptions<object, object>['graphiql']>;
 
 /** Nine megabytes of page: loaded when somebody first asks for it. */
-export const renderGraphiQL: NonNullable<YogaServerOptions<object, object>['renderGraphiQL']> = async (options) =>
-  (await import('@graphql-yoga/render-graphiql')).renderGraphiQL(options);
+export const renderGraphiQL: NonNullable<YogaServerOptions<object, object>['renderGraphiQL']> = async (
+  options,
+) => (await import('@graphql-yoga/render-graphiql')).renderGraphiQL(options);

@@ -3,7 +3,7 @@
  * shutdown can wait for it, and logged, and its faults are masked.
  */
 import { randomUUID } from 'node:crypto';
-import { GraphQLError, type ExecutionArgs } from 'graphql';
+import { type ExecutionArgs, GraphQLError } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import { JobtreeError } from '../errors.ts';
@@ -51,7 +51,8 @@ export class Operations {
   /** Refusals reach the client with their code and field; faults reach the log, and the client gets an id to ask about. */
   readonly maskError = (error: unknown): Error => {
     const cause = error instanceof GraphQLError ? error.originalError : error;
-    const place = error instanceof GraphQLError ? { nodes: error.nodes ?? null, path: error.path ?? null } : {};
+    const place =
+      error instanceof GraphQLError ? { nodes: error.nodes ?? null, path: error.path ?? null } : {};
     if (cause instanceof JobtreeError) {
       const extensions = { code: cause.code, field: cause.field };
       return new GraphQLError(cause.message, { ...place, extensions });
@@ -75,7 +76,11 @@ export class Operations {
     return (errors) => {
       const ms = Math.round(performance.now() - startedAt);
       if (errors === undefined) this.#logger.debug({ requestId, operation, ms }, 'request ended');
-      else this.#logger.debug({ requestId, operation, ms, errors: errors.map(({ message }) => message) }, 'request failed');
+      else
+        this.#logger.debug(
+          { requestId, operation, ms, errors: errors.map(({ message }) => message) },
+          'request failed',
+        );
     };
   }
 }

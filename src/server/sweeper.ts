@@ -48,7 +48,8 @@ export class Sweeper {
       } catch (error) {
         this.#logger.warn({ err: error }, 'sweep failed; it is tried again');
       }
-      if (!more) await delay(this.#intervalMs, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
+      if (!more)
+        await delay(this.#intervalMs, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
     }
   }
 }

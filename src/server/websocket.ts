@@ -30,7 +30,8 @@ export function serveWebSocket(options: {
       execute: (args) => (args as Args).rootValue.execute(args),
       subscribe: (args) => (args as Args).rootValue.subscribe(args),
       onSubscribe: async (context, _id, params) => {
-        if (isClosing()) return [new GraphQLError('The server is shutting down.', { extensions: { code: 'UNAVAILABLE' } })];
+        if (isClosing())
+          return [new GraphQLError('The server is shutting down.', { extensions: { code: 'UNAVAILABLE' } })];
         const { schema, execute, subscribe, contextFactory, parse, validate } = yoga.getEnveloped({
           connectionParams: context.connectionParams,
           params,

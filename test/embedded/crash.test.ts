@@ -38,10 +38,10 @@ test('a start right after the owner was killed does not attach to the server tha
   const owner = await startOwner(folder);
   const server = serverPid(folder);
   // A stopped watchdog cannot act: the dead owner's server is still there and answers.
-  const watchdog = childrenOf(owner.pid).find((pid) => pid !== server);
-  if (watchdog) process.kill(watchdog, 'SIGSTOP');
+  const others = childrenOf(owner.pid).filter((pid) => pid !== server);
+  for (const pid of others) process.kill(pid, 'SIGSTOP');
   onTestFinished(() => {
-    if (watchdog) process.kill(watchdog, 'SIGKILL');
+    for (const pid of others) process.kill(pid, 'SIGKILL');
   });
   await owner.kill();
 

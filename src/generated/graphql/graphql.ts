@@ -356,13 +356,6 @@ export type JobQueryVariables = Exact<{
 
 export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, children: Array<{ id: string }>, root: { id: string }, parent?: { id: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: number, startedAt?: string | null, completedAt?: string | null } } | null };
 
-export type TreeQueryVariables = Exact<{
-  id: Scalars['ID']['input'];
-}>;
-
-
-export type TreeQuery = { job?: { tree: Array<{ id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, root: { id: string }, parent?: { id: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: number, startedAt?: string | null, completedAt?: string | null } }> } | null };
-
 export type JobsQueryVariables = Exact<{
   filter?: InputMaybe<JobFilter>;
   order?: InputMaybe<JobOrder>;
@@ -400,16 +393,16 @@ export type ClaimItemMutationVariables = Exact<{
 export type ClaimItemMutation = { claimItem:
     | { assignment: { id: string, itemId: string, jobId: string, type: string, attempt: number, payload?: unknown | null, heartbeatIntervalMs: number } }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null, reason: NotClaimableReason }
     | { code: ErrorCode, message: string, field?: string | null }
    };
 
 export type ExchangeMutationVariables = Exact<{
-  reports: ReportOutcomesInput;
+  reports?: InputMaybe<ReportOutcomesInput>;
   withReports: Scalars['Boolean']['input'];
-  releases: ReleaseAssignmentsInput;
+  releases?: InputMaybe<ReleaseAssignmentsInput>;
   withReleases: Scalars['Boolean']['input'];
-  claims: ClaimItemsInput;
+  claims?: InputMaybe<ClaimItemsInput>;
   withClaims: Scalars['Boolean']['input'];
 }>;
 
@@ -697,55 +690,6 @@ fragment JobFields on Job {
     ...ProgressFields
   }
 }`) as unknown as TypedDocumentString<JobQuery, JobQueryVariables>;
-export const TreeDocument = new TypedDocumentString(`
-    query Tree($id: ID!) {
-  job(id: $id) {
-    tree {
-      ...JobFields
-    }
-  }
-}
-    fragment ProgressFields on JobProgress {
-  jobId
-  status
-  message
-  itemCount
-  itemProgress
-  succeeded
-  failed
-  cancelled
-  percent
-  sealed
-  revision
-  startedAt
-  completedAt
-}
-fragment JobFields on Job {
-  id
-  type
-  root {
-    id
-  }
-  parent {
-    id
-  }
-  depth
-  dedupeKey
-  priority
-  runAt
-  maxFailuresPerItem
-  backoffMs
-  backoffJitter
-  heartbeatIntervalMs
-  finalStage
-  feed
-  createdAt
-  sealedAt
-  cancelledAt
-  progress {
-    ...ProgressFields
-  }
-}`) as unknown as TypedDocumentString<TreeQuery, TreeQueryVariables>;
 export const JobsDocument = new TypedDocumentString(`
     query Jobs($filter: JobFilter, $order: JobOrder, $first: Int, $after: String) {
   jobs(filter: $filter, order: $order, first: $first, after: $after) {
@@ -882,11 +826,14 @@ export const ClaimItemDocument = new TypedDocumentString(`
       message
       field
     }
+    ... on ItemNotClaimableError {
+      reason
+    }
   }
 }
     `) as unknown as TypedDocumentString<ClaimItemMutation, ClaimItemMutationVariables>;
 export const ExchangeDocument = new TypedDocumentString(`
-    mutation Exchange($reports: ReportOutcomesInput!, $withReports: Boolean!, $releases: ReleaseAssignmentsInput!, $withReleases: Boolean!, $claims: ClaimItemsInput!, $withClaims: Boolean!) {
+    mutation Exchange($reports: ReportOutcomesInput = {reports: []}, $withReports: Boolean!, $releases: ReleaseAssignmentsInput = {assignmentIds: []}, $withReleases: Boolean!, $claims: ClaimItemsInput = {worker: "", wants: []}, $withClaims: Boolean!) {
   reportOutcomes(input: $reports) @include(if: $withReports) {
     ... on ReportOutcomesPayload {
       entries {

@@ -21,7 +21,8 @@ const Entry = builder.objectRef<AddEntry>('AddEntry').implement({
     status: t.field({ type: AddStatus, description: 'What became of it.', resolve: ({ status }) => status }),
     itemId: t.id({
       nullable: true,
-      description: 'The item: the new one, or for a duplicate the one that has its key. Null for an invalid entry.',
+      description:
+        'The item: the new one, or for a duplicate the one that has its key. Null for an invalid entry.',
       resolve: (entry) => (entry.status === 'INVALID' ? null : encodeGlobalId('JobItem', entry.itemId)),
     }),
     error: t.field({
@@ -43,7 +44,8 @@ const Payload = builder.objectRef<{ jobId: string; entries: AddEntry[] }>('AddIt
         { ADDED: 'added', DUPLICATE: 'duplicates', INVALID: 'invalid' }[status],
         t.int({
           description: `How many entries are ${status}.`,
-          resolve: ({ entries }) => entries.reduce((count, entry) => count + (entry.status === status ? 1 : 0), 0),
+          resolve: ({ entries }) =>
+            entries.reduce((count, entry) => count + (entry.status === status ? 1 : 0), 0),
         }),
       ]),
     ),

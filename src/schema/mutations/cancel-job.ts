@@ -8,7 +8,9 @@ const Payload = builder.objectRef<{ jobId: string; cancelledItems: number }>('Ca
   description: 'The job and all below it are cancelled.',
   fields: (t) => ({
     job: jobField(t),
-    cancelledItems: t.exposeInt('cancelledItems', { description: 'How many pending items this call cancelled.' }),
+    cancelledItems: t.exposeInt('cancelledItems', {
+      description: 'How many pending items this call cancelled.',
+    }),
   }),
 });
 

@@ -28,9 +28,14 @@ const Input = builder.inputType('ClaimItemsInput', {
   fields: (t) => ({
     worker: t.string({
       required: true,
-      description: 'A name for the worker, 1 to 200 characters; it stands in failures and helps to find who holds what.',
+      description:
+        'A name for the worker, 1 to 200 characters; it stands in failures and helps to find who holds what.',
     }),
-    wants: t.field({ type: [Want], required: true, description: 'The types that the worker can do, and its room for each.' }),
+    wants: t.field({
+      type: [Want],
+      required: true,
+      description: 'The types that the worker can do, and its room for each.',
+    }),
   }),
 });
 

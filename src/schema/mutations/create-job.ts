@@ -8,7 +8,9 @@ const Payload = builder.objectRef<{ jobId: string; created: boolean }>('CreateJo
   description: 'The tree that was created, or that its dedupe key found.',
   fields: (t) => ({
     job: jobField(t),
-    created: t.exposeBoolean('created', { description: 'False if a job with the dedupe key existed, and nothing was created.' }),
+    created: t.exposeBoolean('created', {
+      description: 'False if a job with the dedupe key existed, and nothing was created.',
+    }),
   }),
 });
 
@@ -16,7 +18,9 @@ builder.mutationField('createJob', (t) =>
   t.field({
     type: Payload,
     description: 'Creates a whole tree of jobs, with the items that it starts with: all of it, or nothing.',
-    args: { input: t.arg({ type: JobInput, required: true, description: 'The root, with all that is below it.' }) },
+    args: {
+      input: t.arg({ type: JobInput, required: true, description: 'The root, with all that is below it.' }),
+    },
     errors: { types: [InvalidInputError] },
     resolve: (_, { input }, { engine }) => createJob(engine, input),
   }),

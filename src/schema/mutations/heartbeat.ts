@@ -13,20 +13,25 @@ const HoldStatus = builder.enumType('HoldStatus', {
   } as const,
 });
 
-const Entry = builder.objectRef<{ assignmentId: string; status: HoldStatusValue }>('HeartbeatEntry').implement({
-  description: 'The answer for one hold.',
-  fields: (t) => ({
-    assignmentId: t.exposeID('assignmentId', { description: 'The hold.' }),
-    status: t.expose('status', { type: HoldStatus, description: 'What became of it.' }),
-  }),
-});
+const Entry = builder
+  .objectRef<{ assignmentId: string; status: HoldStatusValue }>('HeartbeatEntry')
+  .implement({
+    description: 'The answer for one hold.',
+    fields: (t) => ({
+      assignmentId: t.exposeID('assignmentId', { description: 'The hold.' }),
+      status: t.expose('status', { type: HoldStatus, description: 'What became of it.' }),
+    }),
+  });
 
 const Payload = builder
   .objectRef<{ entries: { assignmentId: string; status: HoldStatusValue }[] }>('HeartbeatPayload')
   .implement({
     description: 'What became of the holds.',
     fields: (t) => ({
-      entries: t.expose('entries', { type: [Entry], description: 'An answer for each hold, in their order.' }),
+      entries: t.expose('entries', {
+        type: [Entry],
+        description: 'An answer for each hold, in their order.',
+      }),
     }),
   });
 

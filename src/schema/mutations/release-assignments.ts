@@ -1,4 +1,7 @@
-import { type ReleaseStatus as ReleaseStatusValue, releaseAssignments } from '../../domain/release-assignments.ts';
+import {
+  type ReleaseStatus as ReleaseStatusValue,
+  releaseAssignments,
+} from '../../domain/release-assignments.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';
@@ -11,20 +14,25 @@ const ReleaseStatus = builder.enumType('ReleaseStatus', {
   } as const,
 });
 
-const Entry = builder.objectRef<{ assignmentId: string; status: ReleaseStatusValue }>('ReleaseEntry').implement({
-  description: 'The answer for one hold.',
-  fields: (t) => ({
-    assignmentId: t.exposeID('assignmentId', { description: 'The hold.' }),
-    status: t.expose('status', { type: ReleaseStatus, description: 'What became of it.' }),
-  }),
-});
+const Entry = builder
+  .objectRef<{ assignmentId: string; status: ReleaseStatusValue }>('ReleaseEntry')
+  .implement({
+    description: 'The answer for one hold.',
+    fields: (t) => ({
+      assignmentId: t.exposeID('assignmentId', { description: 'The hold.' }),
+      status: t.expose('status', { type: ReleaseStatus, description: 'What became of it.' }),
+    }),
+  });
 
 const Payload = builder
   .objectRef<{ entries: { assignmentId: string; status: ReleaseStatusValue }[] }>('ReleaseAssignmentsPayload')
   .implement({
     description: 'What became of the holds.',
     fields: (t) => ({
-      entries: t.expose('entries', { type: [Entry], description: 'An answer for each hold, in their order.' }),
+      entries: t.expose('entries', {
+        type: [Entry],
+        description: 'An answer for each hold, in their order.',
+      }),
     }),
   });
 

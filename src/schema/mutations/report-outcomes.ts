@@ -8,8 +8,13 @@ const ReportStatus = builder.enumType('ReportStatus', {
   description: 'What became of a report.',
   values: {
     ACCEPTED: { description: 'It counts, and is durable.' },
-    DUPLICATE: { description: 'This assignment has reported the same before: a call that was repeated. Nothing changed.' },
-    STALE: { description: 'The hold was lost, released or cancelled, or ended otherwise. Nothing changed; drop the work.' },
+    DUPLICATE: {
+      description: 'This assignment has reported the same before: a call that was repeated. Nothing changed.',
+    },
+    STALE: {
+      description:
+        'The hold was lost, released or cancelled, or ended otherwise. Nothing changed; drop the work.',
+    },
     INVALID: { description: 'What it says breaks a rule. Nothing changed, and the hold is kept.' },
   } as const,
 });
@@ -38,14 +43,20 @@ const Entry = builder.objectRef<Entry>('ReportEntry').implement({
 const Payload = builder.objectRef<{ entries: Entry[] }>('ReportOutcomesPayload').implement({
   description: 'What became of the reports.',
   fields: (t) => ({
-    entries: t.expose('entries', { type: [Entry], description: 'An answer for each report, in their order.' }),
+    entries: t.expose('entries', {
+      type: [Entry],
+      description: 'An answer for each report, in their order.',
+    }),
   }),
 });
 
 const Failure = builder.inputType('FailureInput', {
   description: 'What went wrong.',
   fields: (t) => ({
-    code: t.string({ required: true, description: 'What kind of failure, for grouping: 1 to 200 characters.' }),
+    code: t.string({
+      required: true,
+      description: 'What kind of failure, for grouping: 1 to 200 characters.',
+    }),
     message: t.string({ required: true, description: 'What went wrong, in words: up to 10,000 characters.' }),
     permanent: t.boolean({
       defaultValue: false,
@@ -57,7 +68,10 @@ const Failure = builder.inputType('FailureInput', {
 const NewItem = builder.inputType('NewItemInput', {
   description: 'A new item for a child job that the job feeds.',
   fields: (t) => ({
-    type: t.string({ required: true, description: 'The type of the child; exactly one fed child must have it.' }),
+    type: t.string({
+      required: true,
+      description: 'The type of the child; exactly one fed child must have it.',
+    }),
     payload: t.field({ type: 'JSON', description: 'As for ItemInput.' }),
     dedupeKey: t.string({ description: 'As for ItemInput.' }),
     priority: t.int({ description: 'As for ItemInput.' }),
@@ -98,9 +112,17 @@ builder.mutationField('reportOutcomes', (t) =>
     resolve: async (_, { input }, { engine }) => {
       const answers = await reportOutcomes(
         engine,
-        input.reports.map((report) => ({ ...report, assignmentId: keyOrText('Assignment', report.assignmentId) })),
+        input.reports.map((report) => ({
+          ...report,
+          assignmentId: keyOrText('Assignment', report.assignmentId),
+        })),
       );
-      return { entries: answers.map((answer, i) => ({ ...answer, assignmentId: input.reports[i]?.assignmentId ?? '' })) };
+      return {
+        entries: answers.map((answer, i) => ({
+          ...answer,
+          assignmentId: input.reports[i]?.assignmentId ?? '',
+        })),
+      };
     },
   }),
 );

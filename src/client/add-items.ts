@@ -1,0 +1,90 @@
+/** Items for a job, in as many requests as they need: each within the server's limits, one after the other, in order. */
+import type { AddItemsMutation, AddStatus, ItemInput } from '../generated/graphql/graphql.ts';
+import { JobtreeError, payloadOf } from './errors.ts';
+import type { Http } from './http.ts';
+import { type ItemSpec, toItemInput } from './job-spec.ts';
+import { addItems } from './operations.ts';
+
+/** The answer to one item. */
+export interface AddedItem {
+  /** `DUPLICATE`: the job had an item with its dedupe key. `INVALID`: it breaks a rule. Neither added anything. */
+  readonly status: AddStatus;
+  /** The item: the new one, or the one that has the key. Null for an invalid one. */
+  readonly itemId: string | null;
+  /** What is wrong with an invalid one, as a message. */
+  readonly error: string | null;
+}
+
+/** What became of the items. */
+export interface AddItemsResult {
+  readonly added: number;
+  readonly duplicates: number;
+  /** How many the server refused, each on its own: `entries` says which, and why. */
+  readonly invalid: number;
+  /** An answer for each item, in their order. */
+  readonly entries: readonly AddedItem[];
+}
+
+const maxEntries = 1_000;
+/** Units of JSON text: well below the largest request that a server takes by default, 25 MB. */
+const maxUnits = 4_000_000;
+
+export async function addInBatches(
+  http: Http,
+  jobId: string,
+  items: readonly ItemSpec[],
+  { seal, signal }: { seal: boolean; signal: AbortSignal | undefined },
+): Promise<AddItemsResult> {
+  const batches = split(items);
+  const result = { added: 0, duplicates: 0, invalid: 0, entries: [] as AddedItem[] };
+  for (const [i, batch] of batches.entries()) {
+    const input = { jobId, items: batch, seal: seal && i === batches.length - 1 };
+    // With a dedupe key each, a second copy of a lost request adds nothing.
+    const repeatable = batch.every((item) => item.dedupeKey != null);
+    try {
+      const data = await http.request(addItems, { input }, { repeatable, signal });
+      collect(result, payloadOf(data.addItems));
+    } catch (error) {
+      throw withProgress(error, result.entries.length, items.length);
+    }
+  }
+  return result;
+}
+
+function split(items: readonly ItemSpec[]): ItemInput[][] {
+  const batches: ItemInput[][] = [];
+  let batch: ItemInput[] = [];
+  let units = 0;
+  for (const [i, item] of items.entries()) {
+    const { input, size } = toItemInput(item, `items[${i}]`);
+    if (batch.length === 0 || batch.length === maxEntries || units + size > maxUnits) {
+      batch = [];
+      units = 0;
+      batches.push(batch);
+    }
+    batch.push(input);
+    units += size;
+  }
+  return batches;
+}
+
+type Payload = Extract<AddItemsMutation['addItems'], { entries: unknown }>;
+
+function collect(result: { added: number; duplicates: number; invalid: number; entries: AddedItem[] }, payload: Payload) {
+  const before = result.entries.length;
+  for (const { status, itemId, error } of payload.entries) {
+    // The server counts within its request, the caller within all items.
+    const message = error?.message.replace(/^items\[(\d+)\]/, (_, n) => `items[${before + Number(n)}]`);
+    result.entries.push({ status, itemId: itemId ?? null, error: message ?? null });
+  }
+  result.added += payload.added;
+  result.duplicates += payload.duplicates;
+  result.invalid += payload.invalid;
+}
+
+/** An error behind the first request has to say how far it got. */
+function withProgress(error: unknown, done: number, of: number): unknown {
+  if (done === 0 || !(error instanceof JobtreeError)) return error;
+  const message = `The first ${done} of ${of} items went through, then: ${error.message}`;
+  return new JobtreeError(error.code, message, { field: error.field, cause: error });
+}

@@ -1,0 +1,374 @@
+/** The client: every operation of the service as a typed call. */
+import type {
+  HoldStatus,
+  ItemFieldsFragment,
+  ItemStatus,
+  JobFieldsFragment,
+  JobFilter,
+  JobOrder,
+  JobQuery,
+  ProgressFieldsFragment,
+  ReleaseStatus,
+  ReportInput,
+  ReportStatus,
+  TypedDocumentString,
+} from '../generated/graphql/graphql.ts';
+import { type AddItemsResult, addInBatches } from './add-items.ts';
+import { JobtreeError, payloadOf } from './errors.ts';
+import { Http } from './http.ts';
+import { type ItemSpec, type JobSpec, toJobInput } from './job-spec.ts';
+import * as operations from './operations.ts';
+import { Socket } from './socket.ts';
+import { watchJob, watchTree, watchWork } from './watches.ts';
+
+/** How to reach the service. */
+export interface ClientOptions {
+  /** The endpoint. Default: the environment's `JOBTREE_URL`, else `http://127.0.0.1:4000/graphql`. */
+  readonly url?: string | undefined;
+  /** Sent with every request and, except in browsers, with the WebSocket's. Default: none. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** For how long a request that got no answer, and is safe to repeat, is tried again, in milliseconds. Default: 5,000. */
+  readonly retryMs?: number | undefined;
+  /** How long an answer may take, in milliseconds. Default: 60,000. */
+  readonly timeoutMs?: number | undefined;
+  /** In place of the global `fetch`. */
+  readonly fetch?: typeof fetch | undefined;
+  /** A WebSocket class. Default: that of the package `ws`, in browsers their own. */
+  readonly webSocketImpl?: unknown;
+}
+
+/** For one call. */
+export interface CallOptions {
+  /** Ends the call with the signal's reason; the server may still carry it out. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Which part of a list. */
+export interface PageOptions extends CallOptions {
+  /** How many: 1 to 1,000. Default: 50. */
+  readonly first?: number | undefined;
+  /** The `endCursor` of the page before. Default: from the start. */
+  readonly after?: string | undefined;
+}
+
+/** A part of a list. */
+export interface Page<T> {
+  readonly nodes: T[];
+  /** For `after`, to get the next page. Null for an empty page. */
+  readonly endCursor: string | null;
+  readonly hasNextPage: boolean;
+}
+
+/** A job with its policies and its progress. Times are text in ISO 8601. */
+export type Job = JobFieldsFragment;
+/** A job, and the ids of the jobs right below it. */
+export type JobWithChildren = NonNullable<JobQuery['job']>;
+/** An item with its payload, its result or failures, and the hold on it, if it has one. */
+export type Item = ItemFieldsFragment;
+/** How far a job is: absolute counts. Of two states the one with the higher `revision` is newer. */
+export type JobProgress = ProgressFieldsFragment;
+
+/** How far a tree is. */
+export interface JobTreeProgress {
+  readonly rootId: string;
+  /** How many of its jobs are not complete. */
+  readonly openJobs: number;
+  /** Whether all of its jobs are complete. */
+  readonly complete: boolean;
+  /** The progress of each of its jobs. */
+  readonly jobs: readonly JobProgress[];
+}
+
+/** The result of one item of a final stage. */
+export interface Result<Payload, R> {
+  readonly itemId: string;
+  readonly payload: Payload;
+  readonly result: R;
+}
+
+/** A hold on an item, as a claim gives it. */
+export interface Assignment {
+  /** The hold; results, failures and heartbeats name it. */
+  readonly id: string;
+  readonly itemId: string;
+  readonly jobId: string;
+  readonly type: string;
+  /** Which try this is, from 1. */
+  readonly attempt: number;
+  readonly payload: unknown;
+  /** How often to heartbeat, in milliseconds. After three without one the hold may be taken back. */
+  readonly heartbeatIntervalMs: number;
+}
+
+/** The answer to one report. */
+export interface ReportAnswer {
+  readonly assignmentId: string;
+  readonly status: ReportStatus;
+  /** After an accepted failure: when the item is due again, null if it failed for good. */
+  readonly retryAt: string | null;
+  /** What is wrong with an invalid report. */
+  readonly error: string | null;
+}
+
+/**
+ * Talks to one service. Queries and mutations go over HTTP, subscriptions and workers share one WebSocket, which is opened
+ * when it is needed. Every refusal is a thrown `JobtreeError`.
+ *
+ * A call that got no answer is repeated (`retryMs`) if a second time changes nothing: reads, `sealJob`, `cancelJob`,
+ * reports, heartbeats, `createJob` with a dedupe key, `addItems` when all items have one. Any other throws `UNREACHABLE`,
+ * unless it can't have reached the server.
+ */
+export class Client {
+  /** The WebSocket, for workers. @internal */
+  readonly socket: Socket;
+  readonly #http: Http;
+  readonly #closing = new AbortController();
+
+  constructor(options: ClientOptions = {}) {
+    const url = options.url ?? globalThis.process?.env.JOBTREE_URL ?? 'http://127.0.0.1:4000/graphql';
+    if (!URL.canParse(url) || !/^https?:/.test(url)) {
+      throw new JobtreeError('INVALID_INPUT', `url must be an http or https address: ${url}`, { field: 'url' });
+    }
+    const { headers = {}, retryMs = 5_000, timeoutMs = 60_000, fetch = globalThis.fetch, webSocketImpl } = options;
+    this.#http = new Http({ url, headers, retryMs, timeoutMs, fetch });
+    this.socket = new Socket({ url, headers, webSocketImpl });
+  }
+
+  /**
+   * Creates a whole tree of jobs, with the items that it starts with: all of it, or nothing.
+   *
+   * @returns the root's id; `created` is false if a job with its dedupe key existed
+   * @throws JobtreeError INVALID_INPUT, with the path to what is wrong
+   */
+  async createJob(job: JobSpec, options: CallOptions = {}): Promise<{ id: string; created: boolean }> {
+    const input = toJobInput(job);
+    const data = await this.#send(operations.createJob, { input }, options, job.dedupeKey !== undefined);
+    const payload = payloadOf(data.createJob);
+    return { id: payload.job.id, created: payload.created };
+  }
+
+  /**
+   * Adds items to a job, any number, in their order; more than 1,000 (or 4 MB) go in several requests. Payloads are
+   * checked before anything is sent; what the server refuses for itself is INVALID in `entries` and keeps no other out.
+   *
+   * @param options `seal`: these are the last ones. Default: false.
+   * @throws JobtreeError INVALID_INPUT, NOT_FOUND, JOB_SEALED, JOB_FED_BY_PARENT
+   */
+  async addItems(
+    jobId: string,
+    items: readonly ItemSpec[],
+    options: CallOptions & { readonly seal?: boolean } = {},
+  ): Promise<AddItemsResult> {
+    const { seal = false, signal } = options;
+    if (items.length === 0 && seal) await this.sealJob(jobId, { signal });
+    return addInBatches(this.#http, jobId, items, { seal, signal });
+  }
+
+  /**
+   * Says that a job gets no more items, so that it can complete. Sealing twice changes nothing.
+   *
+   * @throws JobtreeError NOT_FOUND, JOB_FED_BY_PARENT
+   */
+  async sealJob(jobId: string, options: CallOptions = {}): Promise<void> {
+    payloadOf((await this.#send(operations.sealJob, { input: { jobId } }, options, true)).sealJob);
+  }
+
+  /**
+   * Cancels a job and all below it; what is done stays. Cancelling twice changes nothing.
+   *
+   * @returns how many pending items this call cancelled
+   * @throws JobtreeError NOT_FOUND
+   */
+  async cancelJob(jobId: string, options: CallOptions = {}): Promise<{ cancelledItems: number }> {
+    return payloadOf((await this.#send(operations.cancelJob, { input: { jobId } }, options, true)).cancelJob);
+  }
+
+  /**
+   * Deletes a whole tree, by its root; what is still at work is cancelled.
+   *
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT for a job that is no root
+   */
+  async deleteJob(jobId: string, options: CallOptions = {}): Promise<void> {
+    payloadOf((await this.#send(operations.deleteJob, { input: { jobId } }, options, false)).deleteJob);
+  }
+
+  /** @throws JobtreeError NOT_FOUND */
+  async job(id: string, options: CallOptions = {}): Promise<JobWithChildren> {
+    const data = await this.#send(operations.job, { id }, options, true);
+    return found(data.job, id);
+  }
+
+  /** Lists jobs, by default the roots of trees, the newest first. */
+  async jobs(options: PageOptions & { readonly filter?: JobFilter; readonly order?: JobOrder } = {}): Promise<Page<Job>> {
+    const { first, after, filter, order } = options;
+    return toPage((await this.#send(operations.jobs, { first, after, filter, order }, options, true)).jobs);
+  }
+
+  /**
+   * Lists the items of a job in the order in which they were added.
+   *
+   * @param options `status`: only items of this status
+   * @throws JobtreeError NOT_FOUND
+   */
+  async items(jobId: string, options: PageOptions & { readonly status?: ItemStatus } = {}): Promise<Page<Item>> {
+    const { first, after, status } = options;
+    const data = await this.#send(operations.items, { jobId, first, after, status }, options, true);
+    return toPage(found(data.job, jobId).items);
+  }
+
+  /**
+   * Reads the successes of the final stages of a job's tree, page by page as you read on.
+   *
+   * @throws JobtreeError NOT_FOUND
+   */
+  async *results<Payload = unknown, R = unknown>(
+    jobId: string,
+    options: CallOptions = {},
+  ): AsyncGenerator<Result<Payload, R>, void, undefined> {
+    let after: string | null | undefined;
+    do {
+      const data = await this.#send(operations.results, { jobId, first: 500, after }, options, true);
+      const { nodes, endCursor, hasNextPage } = toPage(found(data.job, jobId).results);
+      for (const { id, payload, result } of nodes) {
+        yield { itemId: id, payload: payload as Payload, result: result as R };
+      }
+      after = hasNextPage ? endCursor : undefined;
+    } while (after !== undefined);
+  }
+
+  /**
+   * Follows a job: its state now, then newer ones (a slow reader skips some), at last the final one. Lost connections are
+   * replaced, without end, so give it a signal if you want to give up.
+   *
+   * @throws JobtreeError NOT_FOUND
+   */
+  watchJob(jobId: string, options: CallOptions = {}): AsyncGenerator<JobProgress, void, undefined> {
+    return watchJob(this.socket, jobId, this.#untilClosed(options));
+  }
+
+  /**
+   * Follows a tree by its root, as `watchJob` does a job. Every value has the newest state of all its jobs.
+   *
+   * @throws JobtreeError NOT_FOUND
+   */
+  watchTree(rootId: string, options: CallOptions = {}): AsyncGenerator<JobTreeProgress, void, undefined> {
+    return watchTree(this.socket, rootId, this.#untilClosed(options));
+  }
+
+  /**
+   * Hints for workers of your own making: yields when work of these types may be there, once at the start and after every
+   * reconnection. A hint may be lost or come for nothing, so poll slowly behind it.
+   */
+  workAvailable(types: readonly string[], options: CallOptions = {}): AsyncGenerator<true, void, undefined> {
+    return watchWork(this.socket, types, { patience: 10 }, this.#untilClosed(options));
+  }
+
+  /**
+   * Claims ready items. If the answer is lost the claimed items wait for their heartbeats to run out.
+   *
+   * @param wants `limit`: 1 to 1,000 over all types
+   * @param worker a name, 1 to 200 characters
+   * @throws JobtreeError INVALID_INPUT
+   */
+  async claimItems(
+    worker: string,
+    wants: readonly { readonly type: string; readonly limit: number }[],
+    options: CallOptions = {},
+  ): Promise<Assignment[]> {
+    const claims = { worker, wants: [...wants] };
+    const data = await this.#exchange({ withClaims: true, claims }, options, false);
+    return payloadOf(data.claimItems).assignments as Assignment[];
+  }
+
+  /**
+   * Claims one named item, whatever waits before it.
+   *
+   * @throws JobtreeError NOT_FOUND, ITEM_NOT_CLAIMABLE with its `reason`
+   */
+  async claimItem(worker: string, itemId: string, options: CallOptions = {}): Promise<Assignment> {
+    const data = await this.#send(operations.claimItem, { input: { itemId, worker } }, options, false);
+    return payloadOf(data.claimItem).assignment as Assignment;
+  }
+
+  /**
+   * Reports results and failures, 1 to 1,000, each judged alone.
+   *
+   * @throws JobtreeError INVALID_INPUT for a batch that is empty or too large
+   */
+  async reportOutcomes(reports: readonly ReportInput[], options: CallOptions = {}): Promise<ReportAnswer[]> {
+    const data = await this.#exchange({ withReports: true, reports: { reports: [...reports] } }, options, true);
+    return payloadOf(data.reportOutcomes).entries.map(({ status, retryAt, error }, i) => ({
+      assignmentId: reports[i]?.assignmentId ?? '',
+      status,
+      retryAt: retryAt ?? null,
+      error: error?.message ?? null,
+    }));
+  }
+
+  /**
+   * Keeps holds alive, 1 to 1,000: the deadline of each moves to three intervals from now.
+   *
+   * @returns what became of each; stop the work on all that are not HELD
+   */
+  async heartbeat(
+    assignmentIds: readonly string[],
+    options: CallOptions = {},
+  ): Promise<{ assignmentId: string; status: HoldStatus }[]> {
+    const input = { assignmentIds: [...assignmentIds] };
+    const { entries } = payloadOf((await this.#send(operations.heartbeat, { input }, options, true)).heartbeat);
+    return entries.map(({ status }, i) => ({ assignmentId: assignmentIds[i] ?? '', status }));
+  }
+
+  /** Gives items back unfinished, 1 to 1,000, for others to claim at once. It costs no attempt. */
+  async releaseAssignments(
+    assignmentIds: readonly string[],
+    options: CallOptions = {},
+  ): Promise<{ assignmentId: string; status: ReleaseStatus }[]> {
+    const releases = { assignmentIds: [...assignmentIds] };
+    const data = await this.#exchange({ withReleases: true, releases }, options, true);
+    const { entries } = payloadOf(data.releaseAssignments);
+    return entries.map(({ status }, i) => ({ assignmentId: assignmentIds[i] ?? '', status }));
+  }
+
+  /** Ends what is being watched and closes the WebSocket. Stop workers that use this client first. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.socket.close();
+  }
+
+  #send<R, V>(
+    document: TypedDocumentString<R, V>,
+    variables: V,
+    { signal }: CallOptions,
+    repeatable: boolean,
+  ): Promise<R> {
+    return this.#http.request(document, variables, { repeatable, signal });
+  }
+
+  #exchange(part: Partial<operations.ExchangeVariables>, options: CallOptions, repeatable: boolean) {
+    const variables = { withReports: false, withReleases: false, withClaims: false, ...part };
+    return this.#send(operations.exchange, variables, options, repeatable);
+  }
+
+  #untilClosed({ signal }: CallOptions): AbortSignal {
+    return signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal;
+  }
+}
+
+/** A client of the service; `close()` it when you are done. See `ClientOptions` for the defaults. */
+export function createClient(options: ClientOptions = {}): Client {
+  return new Client(options);
+}
+
+function found<T>(value: T | null | undefined, id: string): T {
+  if (value == null) throw new JobtreeError('NOT_FOUND', `There is no ${id}.`, { field: 'id' });
+  return value;
+}
+
+function toPage<T>(connection: {
+  edges: { node: T }[];
+  pageInfo: { endCursor?: string | null; hasNextPage: boolean };
+}): Page<T> {
+  const { endCursor = null, hasNextPage } = connection.pageInfo;
+  return { nodes: connection.edges.map((edge) => edge.node), endCursor, hasNextPage };
+}

@@ -1,0 +1,114 @@
+/** What a producer says about new jobs and items, and its way to the wire: everything is checked before anything is sent. */
+import type { FeedSource, ItemInput, JobInput } from '../generated/graphql/graphql.ts';
+import { JobtreeError } from './errors.ts';
+import { checkJson, NotJsonError } from './json.ts';
+
+/** A new item. */
+export interface ItemSpec<Payload = unknown> {
+  /** What is to be done: any JSON, up to 1 MB of text (a setting of the server). Default: null. */
+  readonly payload?: Payload | undefined;
+  /** Unique among the items of its job, 1 to 500 characters: with a key that is taken no item is added. */
+  readonly dedupeKey?: string | undefined;
+  /** Among items of a type, higher goes first: -32,768 to 32,767. Default: the priority of the job. */
+  readonly priority?: number | undefined;
+  /** Not to be claimed before this; as text in ISO 8601 with its offset. Default: the `runAt` of the job. */
+  readonly runAt?: Date | string | undefined;
+}
+
+/** How a job treats its items; what is not given here is the server's default. */
+export interface JobPolicies {
+  /** An item that fails more often than this has failed for good: 0 to 1,000. Default: 3. */
+  readonly maxFailuresPerItem?: number | undefined;
+  /**
+   * How long an item waits after its first, second … failure, in milliseconds; the last one repeats, and an empty list
+   * means not at all. Up to 100 steps. Default: 30 s, 5 min, 30 min.
+   */
+  readonly backoffMs?: readonly number[] | undefined;
+  /** Up to this share is added to each backoff, at random: 0 to 1. Default: 0.1. */
+  readonly backoffJitter?: number | undefined;
+  /** How often workers heartbeat, in milliseconds: 1,000 to 86,400,000. Three without one are a failure. Default: 60,000. */
+  readonly heartbeatIntervalMs?: number | undefined;
+  /** The priority of items that name none: -32,768 to 32,767. Default: 0. */
+  readonly priority?: number | undefined;
+  /** Whether its results are among the results of the tree. Default: true for a job without children. */
+  readonly finalStage?: boolean | undefined;
+}
+
+/** How successes of the parent become items. Paths start with `payload`, `result` or (with `forEach`) `element`. */
+export interface FeedSpec {
+  /** `SUCCESSES`: each makes items by the mapping. `REPORTS`: only what handlers `feed`. Default: `SUCCESSES`. */
+  readonly source?: FeedSource | undefined;
+  /** The path to a list; each element makes an item. Default: one item for each success. */
+  readonly forEach?: string | undefined;
+  /** A path, or an object whose values are paths. Default: the element with `forEach`, else the whole result. */
+  readonly payload?: string | Readonly<Record<string, string>> | undefined;
+}
+
+/** A new job with all jobs below it: up to 1,000 jobs, up to 32 levels below the root. */
+export interface JobSpec extends JobPolicies {
+  /** What kind of work its items are: the name that workers claim by. 1 to 200 characters. */
+  readonly type: string;
+  /** Unique among the jobs of its type, 1 to 500 characters: a second creation gives the first tree. */
+  readonly dedupeKey?: string | undefined;
+  /** The `runAt` of items that name none. Default: at once. */
+  readonly runAt?: Date | string | undefined;
+  /** Whether no more items come than those given here. Default: false. */
+  readonly sealed?: boolean | undefined;
+  /** How the parent feeds it; not for the root. Default: it is not fed. */
+  readonly feed?: FeedSpec | undefined;
+  /** The items it starts with: up to 1,000. Default: none. */
+  readonly items?: readonly ItemSpec[] | undefined;
+  /** The jobs right below it. Default: none. */
+  readonly children?: readonly JobSpec[] | undefined;
+}
+
+const maxDepth = 32;
+
+/** @throws JobtreeError INVALID_INPUT, with the path to what is wrong */
+export function toJobInput(job: JobSpec, path = '', above: readonly JobSpec[] = []): JobInput {
+  const children = job.children ?? [];
+  if (above.length === maxDepth && children.length > 0) {
+    throw invalid(`${path}children`, `is more than ${maxDepth} levels below the root.`);
+  }
+  const line = [...above, job];
+  const { feed, runAt, items, backoffMs, ...rest } = job;
+  if (feed?.payload !== undefined) check(feed.payload, `${path}feed.payload`);
+  return {
+    ...rest,
+    backoffMs: backoffMs && [...backoffMs],
+    runAt: toInstant(runAt, `${path}runAt`),
+    feed,
+    items: items?.map((item, i) => toItemInput(item, `${path}items[${i}]`).input),
+    children: children.map((child, i) => {
+      const at = `${path}children[${i}]`;
+      if (line.includes(child)) throw invalid(at, 'is a job above itself: a tree has no cycles.');
+      return toJobInput(child, `${at}.`, line);
+    }),
+  };
+}
+
+/** With the rough size of its payload. @throws JobtreeError INVALID_INPUT */
+export function toItemInput(item: ItemSpec, path: string): { input: ItemInput; size: number } {
+  const { payload = null, dedupeKey, priority, runAt } = item;
+  const size = check(payload, `${path}.payload`);
+  return { input: { payload, dedupeKey, priority, runAt: toInstant(runAt, `${path}.runAt`) }, size };
+}
+
+function toInstant(value: Date | string | undefined, field: string): string | undefined {
+  if (!(value instanceof Date)) return value;
+  if (Number.isNaN(value.getTime())) throw invalid(field, 'is no valid date.');
+  return value.toISOString();
+}
+
+function check(value: unknown, field: string): number {
+  try {
+    return checkJson(value, field);
+  } catch (error) {
+    if (error instanceof NotJsonError) throw new JobtreeError('INVALID_INPUT', error.message, { field: error.path });
+    throw error;
+  }
+}
+
+function invalid(field: string, why: string): JobtreeError {
+  return new JobtreeError('INVALID_INPUT', `${field} ${why}`, { field });
+}

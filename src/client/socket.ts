@@ -1,0 +1,162 @@
+/**
+ * The one WebSocket of a client: opened with the first operation, closed a second after the last, and shared by all
+ * between. It never reconnects or repeats anything by itself, since only the caller knows what may be repeated: when the
+ * connection is lost every operation on it fails with UNREACHABLE, and the next one opens a new connection.
+ */
+import { type Client as GraphqlWs, createClient, type FormattedExecutionResult } from 'graphql-ws/client';
+import type { TypedDocumentString } from '../generated/graphql/graphql.ts';
+import { fromGraphqlErrors, JobtreeError } from './errors.ts';
+
+export interface SocketOptions {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly webSocketImpl: unknown;
+}
+
+export interface Sink<R> {
+  next(data: R): void;
+  error(error: JobtreeError): void;
+  complete(): void;
+}
+
+const pingEveryMs = 10_000;
+const pongWithinMs = 10_000;
+const connectWithinMs = 10_000;
+/** What one message from the server may have, in bytes: a claim of many large payloads is one message. */
+const maxMessageBytes = 512 * 1024 * 1024;
+
+export class Socket {
+  readonly #options: SocketOptions;
+  #client: Promise<GraphqlWs> | undefined;
+  #closed = false;
+
+  constructor(options: SocketOptions) {
+    this.#options = options;
+  }
+
+  /** One answer. Without it in time the operation is dropped, though the server may still carry it out. */
+  request<R, V>(document: TypedDocumentString<R, V>, variables: V, timeoutMs: number): Promise<R> {
+    return new Promise((resolve, reject) => {
+      const end = this.subscribe(document, variables, {
+        next: (data) => {
+          clearTimeout(timer);
+          resolve(data);
+        },
+        error: (error) => {
+          clearTimeout(timer);
+          reject(error);
+        },
+        complete: () => {
+          clearTimeout(timer);
+          reject(new JobtreeError('UNREACHABLE', 'The connection was closed.'));
+        },
+      });
+      const timer = setTimeout(() => {
+        end();
+        reject(new JobtreeError('UNREACHABLE', `No answer from ${this.#options.url} within ${timeoutMs} ms.`));
+      }, timeoutMs);
+    });
+  }
+
+  /** Returns what ends the operation; the sink hears nothing after that. */
+  subscribe<R, V>(document: TypedDocumentString<R, V>, variables: V, sink: Sink<R>): () => void {
+    let over = false;
+    let unsubscribe = () => {};
+    const end = () => {
+      over = true;
+      unsubscribe();
+    };
+    const fail = (error: JobtreeError) => {
+      if (over) return;
+      end();
+      sink.error(error);
+    };
+    const payload = { query: document.toString(), variables: variables as Record<string, unknown> };
+    const listener = {
+      next: ({ data, errors }: FormattedExecutionResult<unknown, unknown>) => {
+        if (errors && errors.length > 0) fail(fromGraphqlErrors(errors));
+        else if (!over) sink.next(data as R);
+      },
+      error: (error: unknown) => fail(toError(error, this.#options.url)),
+      complete: () => {
+        if (over) return;
+        over = true;
+        sink.complete();
+      },
+    };
+    this.#connect().then(
+      (client) => {
+        if (!over) unsubscribe = client.subscribe(payload, listener);
+      },
+      (error) => fail(toError(error, this.#options.url)),
+    );
+    return end;
+  }
+
+  /** Ends every operation. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const client = await this.#client?.catch(() => undefined);
+    // Rejects when the connection it waits for fails, which is as good as closed.
+    await Promise.resolve(client?.dispose()).catch(() => {});
+  }
+
+  #connect(): Promise<GraphqlWs> {
+    if (this.#closed) return Promise.reject(new JobtreeError('UNREACHABLE', 'The client is closed.'));
+    this.#client ??= connect(this.#options);
+    return this.#client;
+  }
+}
+
+async function connect({ url, headers, webSocketImpl }: SocketOptions): Promise<GraphqlWs> {
+  let pong: ReturnType<typeof setTimeout> | undefined;
+  const client = createClient({
+    url: url.replace(/^http/, 'ws'),
+    webSocketImpl: webSocketImpl ?? (await defaultWebSocket(headers)),
+    retryAttempts: 0,
+    lazyCloseTimeout: 1_000,
+    connectionAckWaitTimeout: connectWithinMs,
+    keepAlive: pingEveryMs,
+    on: {
+      ping: (received) => {
+        if (received) return;
+        // A process that was blocked finds timers due before it has read what came: look again after the reading.
+        pong = setTimeout(() => {
+          pong = setTimeout(() => client.terminate(), 100);
+        }, pongWithinMs);
+      },
+      pong: () => clearTimeout(pong),
+      closed: () => clearTimeout(pong),
+    },
+  });
+  return client;
+}
+
+/** Node's own WebSocket, where it has one, can't send headers; browsers have nothing but their own. */
+async function defaultWebSocket(headers: Readonly<Record<string, string>>): Promise<unknown> {
+  if (globalThis.process?.versions?.node === undefined) return globalThis.WebSocket;
+  const { WebSocket } = await import('ws');
+  return class extends WebSocket {
+    constructor(address: string, protocols: string | string[]) {
+      super(address, protocols, {
+        headers,
+        maxPayload: maxMessageBytes,
+        perMessageDeflate: false,
+        handshakeTimeout: connectWithinMs,
+      });
+    }
+  };
+}
+
+/** What graphql-ws reports: the errors of a response, how the socket closed, or why it did not open. */
+function toError(error: unknown, url: string): JobtreeError {
+  if (error instanceof JobtreeError) return error;
+  if (Array.isArray(error)) return fromGraphqlErrors(error);
+  const { code, reason, message } = (error ?? {}) as { code?: unknown; reason?: unknown; message?: unknown };
+  if (typeof code === 'number') {
+    const why = typeof reason === 'string' && reason !== '' ? `: ${reason}` : '';
+    return new JobtreeError('UNREACHABLE', `The connection to ${url} was closed (${code})${why}.`, { cause: error });
+  }
+  const why = typeof message === 'string' && message !== '' ? message : 'it can not be reached';
+  return new JobtreeError('UNREACHABLE', `No connection to ${url}: ${why}.`, { cause: error });
+}

@@ -1,0 +1,81 @@
+/**
+ * Subscriptions that outlive their connection. Every value is a whole state, and only the newest waits to be read: a slow
+ * reader costs no memory. After a lost connection the server starts with the current state again.
+ */
+import type { TypedDocumentString } from '../generated/graphql/graphql.ts';
+import { backoffMs, wait } from './backoff.ts';
+import { JobtreeError } from './errors.ts';
+import type { Socket } from './socket.ts';
+
+export interface Watched<R, T> {
+  /** The state after an event, or undefined if the event says nothing new. */
+  take(data: R): T | undefined;
+  /** Whether nothing comes after it. A stream that completes before has lost its server. */
+  isFinal(value: T): boolean;
+  /** How many failures of the server in a row to put up with; a lost connection is no failure. */
+  readonly patience: number;
+  /** Called before trying again. */
+  onLost?(error: JobtreeError): void;
+}
+
+/**
+ * Yields until the final value was read, the signal aborts, or the reader breaks off.
+ *
+ * @throws JobtreeError a refusal of the server, such as NOT_FOUND
+ */
+export async function* watch<R, V, T>(
+  socket: Socket,
+  document: TypedDocumentString<R, V>,
+  variables: V,
+  { take, isFinal, patience, onLost }: Watched<R, T>,
+  signal?: AbortSignal,
+): AsyncGenerator<T, void, undefined> {
+  for (let failures = 0; !signal?.aborted; ) {
+    let pending: T | undefined;
+    let ended: JobtreeError | 'completed' | undefined;
+    let notify = () => {};
+    const stop = socket.subscribe(document, variables, {
+      next: (data) => {
+        pending = take(data) ?? pending;
+        notify();
+      },
+      error: (error) => {
+        ended = error;
+        notify();
+      },
+      complete: () => {
+        ended = 'completed';
+        notify();
+      },
+    });
+    const onAbort = () => notify();
+    signal?.addEventListener('abort', onAbort);
+    try {
+      while (!signal?.aborted) {
+        if (pending !== undefined) {
+          const value: T = pending;
+          pending = undefined;
+          failures = 0;
+          yield value;
+          if (isFinal(value)) return;
+        } else if (ended !== undefined) {
+          break;
+        } else {
+          await new Promise<void>((resolve) => {
+            notify = resolve;
+          });
+        }
+      }
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+      stop();
+    }
+    if (signal?.aborted || ended === undefined) return;
+    const error = ended === 'completed' ? new JobtreeError('UNREACHABLE', 'The server ended the stream.') : ended;
+    failures++;
+    const refused = error.code !== 'UNREACHABLE' && (error.code !== 'BAD_RESPONSE' || failures > patience);
+    if (refused) throw error;
+    onLost?.(error);
+    await wait(backoffMs(failures), signal);
+  }
+}

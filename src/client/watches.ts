@@ -1,0 +1,58 @@
+/** What can be watched: the progress of a job, of a tree, and whether there is work. */
+import type { JobProgress, JobTreeProgress } from './client.ts';
+import type { JobtreeError } from './errors.ts';
+import { jobProgress, jobTreeProgress, workAvailable } from './operations.ts';
+import type { Socket } from './socket.ts';
+import { watch } from './watch.ts';
+
+const patience = 10;
+
+export function watchJob(socket: Socket, jobId: string, signal: AbortSignal) {
+  let last: JobProgress | undefined;
+  const take = (data: { jobProgress: JobProgress }) => {
+    if (!isNews(last, data.jobProgress)) return undefined;
+    last = data.jobProgress;
+    return last;
+  };
+  const isFinal = (progress: JobProgress) => progress.status === 'COMPLETED';
+  return watch(socket, jobProgress, { jobId }, { take, isFinal, patience }, signal);
+}
+
+export function watchTree(socket: Socket, rootId: string, signal: AbortSignal) {
+  const jobs = new Map<string, JobProgress>();
+  const take = ({ jobTreeProgress: tree }: { jobTreeProgress: JobTreeProgress }): JobTreeProgress => {
+    for (const job of tree.jobs) if (isNews(jobs.get(job.jobId), job)) jobs.set(job.jobId, job);
+    return { ...tree, jobs: [...jobs.values()] };
+  };
+  const isFinal = (tree: JobTreeProgress) => tree.complete;
+  return watch(socket, jobTreeProgress, { rootId }, { take, isFinal, patience }, signal);
+}
+
+/** Yields for every hint, though hints that nobody has read yet count once; `onTypes` hears of each. */
+export function watchWork(
+  socket: Socket,
+  types: readonly string[],
+  options: {
+    patience: number;
+    onTypes?: (types: readonly string[]) => void;
+    onLost?: (error: JobtreeError) => void;
+  },
+  signal: AbortSignal,
+) {
+  const { onTypes, onLost } = options;
+  const take = (data: { workAvailable: { types: readonly string[] } }): true => {
+    onTypes?.(data.workAvailable.types);
+    return true;
+  };
+  const watched = { take, isFinal: () => false, patience: options.patience, ...(onLost && { onLost }) };
+  return watch(socket, workAvailable, { types: [...types] }, watched, signal);
+}
+
+/** A crash of the server may bring a revision number twice, so equal ones are compared by their counts. */
+function isNews(last: JobProgress | undefined, next: JobProgress): boolean {
+  if (last === undefined || next.revision > last.revision) return true;
+  if (next.revision < last.revision) return false;
+  return (
+    next.itemCount !== last.itemCount || next.itemProgress !== last.itemProgress || next.status !== last.status
+  );
+}

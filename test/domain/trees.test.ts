@@ -1,0 +1,420 @@
+/** Trees: creation, feeding, sealing that cascades, completion, results, deletion. */
+import { describe, expect, it } from 'vitest';
+import { addItems } from '../../src/domain/add-items.ts';
+import { claimItems } from '../../src/domain/claim-items.ts';
+import { createJob, type NewJob } from '../../src/domain/create-job.ts';
+import { deleteJob } from '../../src/domain/delete-job.ts';
+import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
+import { sealJob } from '../../src/domain/seal-job.ts';
+import { InvalidInputError, JobFedByParentError, NotFoundError } from '../../src/errors.ts';
+import { newType, useEngine } from '../support/engine.ts';
+
+const t = useEngine();
+
+/** Claims everything of the type, reports a result for each payload, and gives the payloads. */
+async function work(type: string, result: (payload: never) => unknown): Promise<unknown[]> {
+  const held = await claimItems(t.engine, 'w', [{ type, limit: 1000 }]);
+  if (held.length === 0) return [];
+  const answers = await reportOutcomes(
+    t.engine,
+    held.map(({ id, payload }) => ({ assignmentId: id, result: result(payload as never) })),
+  );
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(['ACCEPTED']));
+  return held.map(({ payload }) => payload);
+}
+
+describe('feeding', () => {
+  it('makes one item of each success, by a mapping of paths into payload and result', async () => {
+    const [payroll, check] = [newType('payroll'), newType('check')];
+    const jobs = await t.create({
+      type: payroll,
+      sealed: true,
+      items: [{ payload: { employee: 'Ada' } }, { payload: { employee: 'Grace' } }],
+      children: [
+        {
+          type: check,
+          feed: { payload: { to: 'payload.employee', amount: 'result.lines.0.net', gone: 'result.no.such' } },
+        },
+      ],
+    });
+    await work(payroll, () => ({ lines: [{ net: 100 }] }));
+    expect(await work(check, () => null)).toEqual([
+      { to: 'Ada', amount: 100, gone: null },
+      { to: 'Grace', amount: 100, gone: null },
+    ]);
+    const progress = await t.fold(jobs[payroll] ?? '');
+    expect(progress[check]).toMatchObject({
+      itemCount: 2,
+      succeeded: 2,
+      sealed: true,
+      completedAt: expect.any(Number),
+    });
+  });
+
+  it('makes an item of each element of a list, the element itself by default', async () => {
+    const [pages, rows] = [newType('pages'), newType('rows')];
+    await t.create({
+      type: pages,
+      items: [{}],
+      children: [{ type: rows, feed: { forEach: 'result.rows' } }],
+    });
+    await work(pages, () => ({ rows: ['a', { b: 1 }, null] }));
+    expect(await work(rows, () => null)).toEqual(['a', { b: 1 }, null]);
+  });
+
+  it('takes a report whose list is no list as INVALID, and keeps the hold', async () => {
+    const [pages, rows] = [newType('pages'), newType('rows')];
+    const jobs = await t.create({
+      type: pages,
+      items: [{}],
+      children: [{ type: rows, feed: { forEach: 'result.rows' } }],
+    });
+    const { id } = await t.claimOne(pages);
+    const [answer] = await reportOutcomes(t.engine, [{ assignmentId: id, result: { rows: 'none' } }]);
+    expect(answer).toMatchObject({
+      status: 'INVALID',
+      error: { field: 'result', message: expect.stringContaining('result.rows') },
+    });
+    expect((await t.fold(jobs[pages] ?? ''))[pages]).toMatchObject({ succeeded: 0, failed: 0 });
+    const [again] = await reportOutcomes(t.engine, [{ assignmentId: id, result: { rows: [] } }]);
+    expect(again?.status).toBe('ACCEPTED');
+  });
+
+  it('makes the new items that a report names, once, however often it is sent', async () => {
+    const [parent, child] = [newType('parent'), newType('child')];
+    const jobs = await t.create({
+      type: parent,
+      items: [{}],
+      children: [{ type: child, feed: { source: 'REPORTS' } }],
+    });
+    const { id } = await t.claimOne(parent);
+    const report = {
+      assignmentId: id,
+      result: 'r',
+      newItems: [
+        { type: child, payload: 1 },
+        { type: child, payload: 2, priority: 5 },
+      ],
+    };
+    expect((await reportOutcomes(t.engine, [report]))[0]?.status).toBe('ACCEPTED');
+    expect((await reportOutcomes(t.engine, [report]))[0]?.status).toBe('DUPLICATE');
+    expect((await t.fold(jobs[parent] ?? ''))[child]?.itemCount).toBe(2);
+    expect(await work(child, () => null)).toEqual([2, 1]);
+  });
+
+  it('refuses new items for a type that is no fed child, and keeps the other reports', async () => {
+    const [parent, child] = [newType('parent'), newType('child')];
+    await t.create({ type: parent, items: [{}, {}], children: [{ type: child }] });
+    const [a, b] = await claimItems(t.engine, 'w', [{ type: parent, limit: 2 }]);
+    const answers = await reportOutcomes(t.engine, [
+      { assignmentId: a?.id ?? '', result: 1, newItems: [{ type: child, payload: 1 }] },
+      { assignmentId: b?.id ?? '', result: 1 },
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual(['INVALID', 'ACCEPTED']);
+    expect(answers[0]?.error?.field).toBe('newItems');
+  });
+
+  it('goes on down the tree: sealing and completion cascade, with empty levels too', async () => {
+    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => newType(name)) as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    const jobs = await t.create({
+      type: a,
+      items: [{ payload: 1 }],
+      children: [
+        {
+          type: b,
+          feed: {},
+          children: [{ type: c, feed: { forEach: 'result' }, children: [{ type: d, feed: {} }] }],
+        },
+      ],
+    });
+    const root = jobs[a] ?? '';
+    await work(a, () => 'x');
+    await sealJob(t.engine, root);
+    let progress = await t.fold(root);
+    expect([progress[a]?.completedAt, progress[b]?.sealed, progress[b]?.completedAt]).toEqual([
+      expect.any(Number),
+      true,
+      null,
+    ]);
+    await work(b, () => []);
+    progress = await t.fold(root);
+    for (const type of [b, c, d])
+      expect(progress[type]).toMatchObject({ sealed: true, completedAt: expect.any(Number) });
+    const [row] = await t.db.query('select open_jobs from jobtree.job_progress where job_id = $1', [root]);
+    expect(row).toEqual({ open_jobs: 0 });
+  });
+
+  it('leaves sealing a fed job to its parent', async () => {
+    const [parent, child] = [newType('parent'), newType('child')];
+    const jobs = await t.create({ type: parent, children: [{ type: child, feed: {} }] });
+    await expect(sealJob(t.engine, jobs[child] ?? '')).rejects.toThrow(JobFedByParentError);
+    await expect(addItems(t.engine, jobs[child] ?? '', [{}], { seal: true })).rejects.toThrow(
+      JobFedByParentError,
+    );
+    expect((await t.fold(jobs[parent] ?? ''))[child]?.itemCount).toBe(0);
+  });
+});
+
+describe('completion', () => {
+  it('completes a job that is sealed while empty at once', async () => {
+    const type = newType();
+    const { [type]: job = '' } = await t.create({ type, sealed: true });
+    expect((await t.fold(job))[type]).toMatchObject({
+      itemCount: 0,
+      startedAt: null,
+      completedAt: expect.any(Number),
+    });
+  });
+
+  it('completes a job whose items failed for good, and says so', async () => {
+    const type = newType();
+    const { [type]: job = '' } = await t.create({ type, sealed: true, maxFailuresPerItem: 0, items: [{}] });
+    const { id } = await t.claimOne(type);
+    const [answer] = await reportOutcomes(t.engine, [
+      { assignmentId: id, failure: { code: 'E', message: 'no' } },
+    ]);
+    expect(answer).toEqual({ status: 'ACCEPTED', retryAt: undefined, error: undefined });
+    expect((await t.fold(job))[type]).toMatchObject({ failed: 1, completedAt: expect.any(Number) });
+  });
+
+  it('tells the start of a job by its first claim', async () => {
+    const type = newType();
+    const { [type]: job = '' } = await t.create({ type, items: [{}] });
+    expect((await t.fold(job))[type]?.startedAt).toBeNull();
+    await t.claimOne(type);
+    expect((await t.fold(job))[type]?.startedAt).toEqual(expect.any(Number));
+  });
+});
+
+describe('retries', () => {
+  it('keeps every failure with attempt, code, message, worker and time, and fails after maxFailuresPerItem of them', async () => {
+    const type = newType();
+    const { [type]: job = '' } = await t.create({ type, maxFailuresPerItem: 2, backoffMs: [0], items: [{}] });
+    for (const attempt of [1, 2, 3]) {
+      const held = await t.claimOne(type, `worker ${attempt}`);
+      expect(held.attempt).toBe(attempt);
+      await reportOutcomes(t.engine, [
+        { assignmentId: held.id, failure: { code: `E${attempt}`, message: 'no' } },
+      ]);
+    }
+    const [item] = await t.db.query<{ failures: unknown; failed_at: unknown }>(
+      'select failures, failed_at from jobtree.job_item where job_id = $1',
+      [job],
+    );
+    expect(item?.failed_at).toBeInstanceOf(Date);
+    expect(item?.failures).toEqual(
+      [1, 2, 3].map((attempt) => ({
+        attempt,
+        code: `E${attempt}`,
+        message: 'no',
+        worker: `worker ${attempt}`,
+        at: expect.any(String),
+        assignmentId: expect.any(String),
+      })),
+    );
+  });
+
+  it('waits out the backoff of the attempt, with up to the jitter on top', async () => {
+    const type = newType();
+    await t.create({
+      type,
+      backoffMs: [30_000, 300_000],
+      backoffJitter: 0.5,
+      maxFailuresPerItem: 9,
+      items: [{}],
+    });
+    for (const expected of [30_000, 300_000, 300_000]) {
+      const { id } = await t.claimOne(type);
+      const before = Date.now();
+      const [answer] = await reportOutcomes(t.engine, [
+        { assignmentId: id, failure: { code: 'E', message: 'no' } },
+      ]);
+      const wait = (answer?.retryAt?.getTime() ?? 0) - before;
+      expect(wait).toBeGreaterThan(expected - 1_000);
+      expect(wait).toBeLessThan(expected * 1.5 + 2_000);
+      await t.db.query('update jobtree.queue_entry set run_at = null where type = $1', [type]);
+    }
+  });
+
+  it('has the defaults 30 s, 5 min, 30 min and three failures', async () => {
+    const type = newType();
+    await t.create({ type });
+    const [job] = await t.db.query(
+      'select backoff_ms, max_failures_per_item, heartbeat_interval_ms from jobtree.job where type = $1',
+      [type],
+    );
+    expect(job).toEqual({
+      backoff_ms: [30_000, 300_000, 1_800_000],
+      max_failures_per_item: 3,
+      heartbeat_interval_ms: 60_000,
+    });
+  });
+
+  it('does not retry a permanent failure', async () => {
+    const type = newType();
+    const { [type]: job = '' } = await t.create({ type, items: [{}] });
+    const { id } = await t.claimOne(type);
+    await reportOutcomes(t.engine, [
+      { assignmentId: id, failure: { code: 'E', message: 'no', permanent: true } },
+    ]);
+    expect((await t.fold(job))[type]).toMatchObject({ failed: 1 });
+  });
+});
+
+describe('order of claims', () => {
+  it('is priority, then when the item became due, then insertion', async () => {
+    const type = newType();
+    const { [type]: job = '' } = await t.create({ type, priority: 1 });
+    const soon = new Date(Date.now() + 30);
+    await addItems(
+      t.engine,
+      job,
+      [
+        { payload: 'due later', runAt: soon },
+        { payload: 'first' },
+        { payload: 'low', priority: 0 },
+        { payload: 'second' },
+        { payload: 'high', priority: 2 },
+      ],
+      { seal: false },
+    );
+    await t.db.query(`select pg_sleep_until($1::timestamptz + interval '1 ms')`, [soon]);
+    await t.db.query('select * from jobtree.sweep()');
+    const held = await claimItems(t.engine, 'w', [{ type, limit: 10 }]);
+    expect(held.map(({ payload }) => payload)).toEqual(['high', 'first', 'second', 'due later', 'low']);
+  });
+
+  it('gives each worker of a merged claim its own share', async () => {
+    const type = newType();
+    await t.create({ type, items: Array.from({ length: 5 }, (_, i) => ({ payload: i })) });
+    const [a, b] = await t.engine.merged.claims.submit([
+      { worker: 'a', type, limit: 2 },
+      { worker: 'b', type, limit: 9 },
+    ]);
+    expect(a?.map(({ worker, payload }) => [worker, payload])).toEqual([
+      ['a', 0],
+      ['a', 1],
+    ]);
+    expect(b?.map(({ worker, payload }) => [worker, payload])).toEqual([
+      ['b', 2],
+      ['b', 3],
+      ['b', 4],
+    ]);
+  });
+});
+
+describe('creation', () => {
+  it('creates all or nothing', async () => {
+    const [root, taken] = [newType('root'), newType('taken')];
+    await t.create({ type: taken, dedupeKey: 'k' });
+    const tree: NewJob = { type: root, items: [{}], children: [{ type: taken, dedupeKey: 'k' }] };
+    await expect(createJob(t.engine, tree)).rejects.toThrow(InvalidInputError);
+    expect(await t.db.query('select from jobtree.job where type = $1', [root])).toEqual([]);
+  });
+
+  it('gives the existing tree for a dedupe key that is taken', async () => {
+    const type = newType();
+    const first = await createJob(t.engine, { type, dedupeKey: 'k', items: [{}] });
+    const second = await createJob(t.engine, { type, dedupeKey: 'k', items: [{}, {}] });
+    expect(second).toEqual({ jobId: first.jobId, created: false });
+    expect((await t.fold(first.jobId))[type]?.itemCount).toBe(1);
+  });
+
+  const nested = (depth: number): NewJob =>
+    depth === 0 ? { type: 'leaf' } : { type: 'node', children: [nested(depth - 1)] };
+  it.each<[string, NewJob, string]>([
+    ['a feed at the root', { type: 'x', feed: {} }, 'feed'],
+    ['an empty type', { type: '' }, 'type'],
+    ['a negative number of failures', { type: 'x', maxFailuresPerItem: -1 }, 'maxFailuresPerItem'],
+    ['a negative backoff', { type: 'x', backoffMs: [1, -1] }, 'backoffMs[1]'],
+    ['a jitter above 1', { type: 'x', backoffJitter: 1.5 }, 'backoffJitter'],
+    ['a heartbeat interval below a second', { type: 'x', heartbeatIntervalMs: 10 }, 'heartbeatIntervalMs'],
+    ['a priority beyond its range', { type: 'x', priority: 40_000 }, 'priority'],
+    ['an instant beyond the year 9999', { type: 'x', runAt: new Date(8.64e15) }, 'runAt'],
+    ['an invalid instant', { type: 'x', items: [{ runAt: new Date(Number.NaN) }] }, 'items[0].runAt'],
+    [
+      'a bad item in a child',
+      { type: 'x', children: [{ type: 'y', items: [{ payload: 'a\0b' }] }] },
+      'children[0].items[0].payload',
+    ],
+    [
+      'half a surrogate pair',
+      { type: 'x', items: [{ payload: { k: ['\ud800'] } }] },
+      'items[0].payload.k[0]',
+    ],
+    [
+      'a path from nowhere',
+      { type: 'x', children: [{ type: 'y', feed: { payload: 'item.a' } }] },
+      'children[0].feed.payload',
+    ],
+    [
+      'an element without a list',
+      { type: 'x', children: [{ type: 'y', feed: { payload: { a: 'element' } } }] },
+      'children[0].feed.payload.a',
+    ],
+    [
+      'a sealed fed job',
+      { type: 'x', children: [{ type: 'y', sealed: true, feed: {} }] },
+      'children[0].sealed',
+    ],
+    ['a tree too deep', nested(33), `${'children[0].'.repeat(33)}children`],
+    [
+      'a tree too large',
+      { type: 'x', children: Array.from({ length: 1_000 }, () => ({ type: 'y' })) },
+      'children',
+    ],
+  ])('refuses %s, and names the field', async (_, job, field) => {
+    const before = await t.db.query('select count(*) from jobtree.job');
+    await expect(createJob(t.engine, job)).rejects.toMatchObject({ name: 'InvalidInputError', field });
+    expect(await t.db.query('select count(*) from jobtree.job')).toEqual(before);
+  });
+
+  it('takes a tree of the greatest depth, and text that only looks like a bad escape', async () => {
+    const job = await createJob(t.engine, { ...nested(32), items: [{ payload: 'C:\\u0000 \\ud800' }] });
+    const [item] = await t.db.query('select payload from jobtree.job_item where job_id = $1', [job.jobId]);
+    expect(item).toEqual({ payload: 'C:\\u0000 \\ud800' });
+  });
+});
+
+describe('deletion', () => {
+  it('removes every row of a tree that is at work, and nothing else', async () => {
+    const [parent, child] = [newType('parent'), newType('child')];
+    const jobs = await t.create({
+      type: parent,
+      backoffMs: [0],
+      items: [{}, {}, {}],
+      children: [{ type: child, feed: {} }],
+    });
+    const [a, b] = await claimItems(t.engine, 'w', [{ type: parent, limit: 2 }]);
+    await reportOutcomes(t.engine, [
+      { assignmentId: a?.id ?? '', result: 1 },
+      { assignmentId: b?.id ?? '', failure: { code: 'E', message: 'no' } },
+    ]);
+    await t.claimOne(parent);
+    const others = await counts();
+    await deleteJob(t.engine, jobs[parent] ?? '');
+    for (const table of tables) {
+      expect([
+        table,
+        await t.db.query(`select from jobtree.${table} where root_id = $1`, [jobs[parent]]),
+      ]).toEqual([table, []]);
+    }
+    expect((await counts()).job).toBe((others.job ?? 0) - 2);
+    await expect(deleteJob(t.engine, jobs[parent] ?? '')).rejects.toThrow(NotFoundError);
+  });
+
+  const tables = ['job', 'job_progress', 'progress_delta', 'job_item', 'queue_entry', 'assignment'];
+  const counts = async () =>
+    Object.fromEntries(
+      await Promise.all(
+        tables.map(
+          async (table) => [table, (await t.db.query(`select from jobtree.${table}`)).length] as const,
+        ),
+      ),
+    ) as Record<string, number>;
+});
