@@ -70,7 +70,10 @@ function split(items: readonly ItemSpec[]): ItemInput[][] {
 
 type Payload = Extract<AddItemsMutation['addItems'], { entries: unknown }>;
 
-function collect(result: { added: number; duplicates: number; invalid: number; entries: AddedItem[] }, payload: Payload) {
+function collect(
+  result: { added: number; duplicates: number; invalid: number; entries: AddedItem[] },
+  payload: Payload,
+) {
   const before = result.entries.length;
   for (const { status, itemId, error } of payload.entries) {
     // The server counts within its request, the caller within all items.

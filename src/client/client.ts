@@ -127,9 +127,17 @@ export class Client {
   constructor(options: ClientOptions = {}) {
     const url = options.url ?? globalThis.process?.env.JOBTREE_URL ?? 'http://127.0.0.1:4000/graphql';
     if (!URL.canParse(url) || !/^https?:/.test(url)) {
-      throw new JobtreeError('INVALID_INPUT', `url must be an http or https address: ${url}`, { field: 'url' });
+      throw new JobtreeError('INVALID_INPUT', `url must be an http or https address: ${url}`, {
+        field: 'url',
+      });
     }
-    const { headers = {}, retryMs = 5_000, timeoutMs = 60_000, fetch = globalThis.fetch, webSocketImpl } = options;
+    const {
+      headers = {},
+      retryMs = 5_000,
+      timeoutMs = 60_000,
+      fetch = globalThis.fetch,
+      webSocketImpl,
+    } = options;
     this.#http = new Http({ url, headers, retryMs, timeoutMs, fetch });
     this.socket = new Socket({ url, headers, webSocketImpl });
   }
@@ -199,7 +207,9 @@ export class Client {
   }
 
   /** Lists jobs, by default the roots of trees, the newest first. */
-  async jobs(options: PageOptions & { readonly filter?: JobFilter; readonly order?: JobOrder } = {}): Promise<Page<Job>> {
+  async jobs(
+    options: PageOptions & { readonly filter?: JobFilter; readonly order?: JobOrder } = {},
+  ): Promise<Page<Job>> {
     const { first, after, filter, order } = options;
     return toPage((await this.#send(operations.jobs, { first, after, filter, order }, options, true)).jobs);
   }
@@ -210,7 +220,10 @@ export class Client {
    * @param options `status`: only items of this status
    * @throws JobtreeError NOT_FOUND
    */
-  async items(jobId: string, options: PageOptions & { readonly status?: ItemStatus } = {}): Promise<Page<Item>> {
+  async items(
+    jobId: string,
+    options: PageOptions & { readonly status?: ItemStatus } = {},
+  ): Promise<Page<Item>> {
     const { first, after, status } = options;
     const data = await this.#send(operations.items, { jobId, first, after, status }, options, true);
     return toPage(found(data.job, jobId).items);
@@ -296,7 +309,11 @@ export class Client {
    * @throws JobtreeError INVALID_INPUT for a batch that is empty or too large
    */
   async reportOutcomes(reports: readonly ReportInput[], options: CallOptions = {}): Promise<ReportAnswer[]> {
-    const data = await this.#exchange({ withReports: true, reports: { reports: [...reports] } }, options, true);
+    const data = await this.#exchange(
+      { withReports: true, reports: { reports: [...reports] } },
+      options,
+      true,
+    );
     return payloadOf(data.reportOutcomes).entries.map(({ status, retryAt, error }, i) => ({
       assignmentId: reports[i]?.assignmentId ?? '',
       status,
@@ -315,7 +332,9 @@ export class Client {
     options: CallOptions = {},
   ): Promise<{ assignmentId: string; status: HoldStatus }[]> {
     const input = { assignmentIds: [...assignmentIds] };
-    const { entries } = payloadOf((await this.#send(operations.heartbeat, { input }, options, true)).heartbeat);
+    const { entries } = payloadOf(
+      (await this.#send(operations.heartbeat, { input }, options, true)).heartbeat,
+    );
     return entries.map(({ status }, i) => ({ assignmentId: assignmentIds[i] ?? '', status }));
   }
 

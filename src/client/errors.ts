@@ -21,7 +21,11 @@ export class JobtreeError extends Error {
   constructor(
     code: ClientErrorCode,
     message: string,
-    details: { field?: string | null | undefined; reason?: NotClaimableReason | undefined; cause?: unknown } = {},
+    details: {
+      field?: string | null | undefined;
+      reason?: NotClaimableReason | undefined;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, 'cause' in details ? { cause: details.cause } : undefined);
     this.code = code;
@@ -73,11 +77,16 @@ export class HoldEndedError extends Error {
 
 /** What `errors` of a GraphQL response say, as one error. */
 export function fromGraphqlErrors(errors: readonly unknown[]): JobtreeError {
-  const [first] = errors as readonly { message?: unknown; extensions?: { code?: unknown; field?: unknown } }[];
+  const [first] = errors as readonly {
+    message?: unknown;
+    extensions?: { code?: unknown; field?: unknown };
+  }[];
   const message = typeof first?.message === 'string' ? first.message : 'The server failed.';
   const { code, field } = first?.extensions ?? {};
   if (typeof code === 'string' && expected.has(code)) {
-    return new JobtreeError(code as ErrorCode, message, { field: typeof field === 'string' ? field : undefined });
+    return new JobtreeError(code as ErrorCode, message, {
+      field: typeof field === 'string' ? field : undefined,
+    });
   }
   // A server that shuts down has not touched the request.
   if (code === 'UNAVAILABLE') return new JobtreeError('UNREACHABLE', message, { cause: { code } });

@@ -39,7 +39,8 @@ export class Http {
         return await this.#post<R>(body, signal);
       } catch (error) {
         signal?.throwIfAborted();
-        const again = error instanceof JobtreeError && error.code === 'UNREACHABLE' && (repeatable || neverSent(error));
+        const again =
+          error instanceof JobtreeError && error.code === 'UNREACHABLE' && (repeatable || neverSent(error));
         const delay = backoffMs(failures);
         if (!again || performance.now() + delay > giveUpAt) throw error;
         await wait(delay, signal);
@@ -65,7 +66,7 @@ export class Http {
       throw new JobtreeError('UNREACHABLE', `No answer from ${url}: ${describe(cause)}.`, { cause });
     }
     const answer = parse(text);
-    if (answer === undefined) {
+    if (answer == null) {
       const unreachable = response.status >= 502 && response.status <= 504;
       throw new JobtreeError(
         unreachable ? 'UNREACHABLE' : 'BAD_RESPONSE',
@@ -79,8 +80,8 @@ export class Http {
 
 function parse(text: string): { data?: unknown; errors?: unknown[] } | undefined {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && ('data' in value || 'errors' in value) ? value : undefined;
+    const value = JSON.parse(text) as { data?: unknown; errors?: unknown[] } | null;
+    return value?.data !== undefined || Array.isArray(value?.errors) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -104,7 +104,8 @@ function check(value: unknown, field: string): number {
   try {
     return checkJson(value, field);
   } catch (error) {
-    if (error instanceof NotJsonError) throw new JobtreeError('INVALID_INPUT', error.message, { field: error.path });
+    if (error instanceof NotJsonError)
+      throw new JobtreeError('INVALID_INPUT', error.message, { field: error.path });
     throw error;
   }
 }

@@ -3,7 +3,7 @@
  * between. It never reconnects or repeats anything by itself, since only the caller knows what may be repeated: when the
  * connection is lost every operation on it fails with UNREACHABLE, and the next one opens a new connection.
  */
-import { type Client as GraphqlWs, createClient, type FormattedExecutionResult } from 'graphql-ws/client';
+import { createClient, type FormattedExecutionResult, type Client as GraphqlWs } from 'graphql-ws/client';
 import type { TypedDocumentString } from '../generated/graphql/graphql.ts';
 import { fromGraphqlErrors, JobtreeError } from './errors.ts';
 
@@ -53,7 +53,9 @@ export class Socket {
       });
       const timer = setTimeout(() => {
         end();
-        reject(new JobtreeError('UNREACHABLE', `No answer from ${this.#options.url} within ${timeoutMs} ms.`));
+        reject(
+          new JobtreeError('UNREACHABLE', `No answer from ${this.#options.url} within ${timeoutMs} ms.`),
+        );
       }, timeoutMs);
     });
   }
@@ -155,7 +157,9 @@ function toError(error: unknown, url: string): JobtreeError {
   const { code, reason, message } = (error ?? {}) as { code?: unknown; reason?: unknown; message?: unknown };
   if (typeof code === 'number') {
     const why = typeof reason === 'string' && reason !== '' ? `: ${reason}` : '';
-    return new JobtreeError('UNREACHABLE', `The connection to ${url} was closed (${code})${why}.`, { cause: error });
+    return new JobtreeError('UNREACHABLE', `The connection to ${url} was closed (${code})${why}.`, {
+      cause: error,
+    });
   }
   const why = typeof message === 'string' && message !== '' ? message : 'it can not be reached';
   return new JobtreeError('UNREACHABLE', `No connection to ${url}: ${why}.`, { cause: error });

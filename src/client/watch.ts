@@ -71,7 +71,8 @@ export async function* watch<R, V, T>(
       stop();
     }
     if (signal?.aborted || ended === undefined) return;
-    const error = ended === 'completed' ? new JobtreeError('UNREACHABLE', 'The server ended the stream.') : ended;
+    const error =
+      ended === 'completed' ? new JobtreeError('UNREACHABLE', 'The server ended the stream.') : ended;
     failures++;
     const refused = error.code !== 'UNREACHABLE' && (error.code !== 'BAD_RESPONSE' || failures > patience);
     if (refused) throw error;

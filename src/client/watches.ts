@@ -53,6 +53,8 @@ function isNews(last: JobProgress | undefined, next: JobProgress): boolean {
   if (last === undefined || next.revision > last.revision) return true;
   if (next.revision < last.revision) return false;
   return (
-    next.itemCount !== last.itemCount || next.itemProgress !== last.itemProgress || next.status !== last.status
+    next.itemCount !== last.itemCount ||
+    next.itemProgress !== last.itemProgress ||
+    next.status !== last.status
   );
 }

@@ -59,14 +59,16 @@ export class Merger<Entry, Answer> {
   }
 
   async #send(calls: Call<Entry, Answer>[]): Promise<void> {
+    const [only] = calls;
     try {
-      const answers = await this.#run(
-        calls.length === 1 ? calls[0]!.entries : calls.flatMap((call) => call.entries),
-      );
+      const answers = await this.#run(calls.flatMap((call) => call.entries));
       let from = 0;
-      for (const call of calls) call.resolve(answers.slice(from, (from += call.entries.length)));
+      for (const { entries, resolve } of calls) {
+        resolve(answers.slice(from, from + entries.length));
+        from += entries.length;
+      }
     } catch (error) {
-      if (calls.length === 1) calls[0]!.reject(error);
+      if (calls.length === 1) only?.reject(error);
       else for (const call of calls) await this.#send([call]);
     }
   }

@@ -35,7 +35,7 @@ const LOG_LIMIT_BYTES = 10_000_000;
 
 /** The server's own words for: another one has this directory, or still leaves it, or took the port just now. */
 const TAKEN =
-  /lock file .* XX|shared memory block .* still in use|address already in use/i;
+  /lock file .* (already exists|is empty)|shared memory block .* still in use|address already in use/i;
 
 /** Undefined if another process was faster; throws with the log's last lines if it cannot run at all. */
 export async function launchPostmaster(launch: Launch): Promise<Postmaster | undefined> {

@@ -1,13 +1,11 @@
 // Root cannot run Postgres, others can. Most of this can only be tried as root.
 
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, statSync } from 'node:fs';
+import { chownSync, cpSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { installedBinaries, prepareBinaries } from '../../src/embedded/binaries.ts';
 import { canEnter, chooseLocation } from '../../src/embedded/location.ts';
-import { isRoot, query, start, startOwner, temporaryFolder } from './support.ts';
-
-vi.setConfig({ testTimeout: 30_000 });
+import { isRoot, pidFile, query, start, startOwner, temporaryFolder } from './support.ts';
 
 const NOBODY = { uid: 65534, gid: 65534 };
 
@@ -22,16 +20,6 @@ describe.skipIf(!isRoot)('started by root', () => {
     }
     expect(statSync(join(folder, 'postgres')).uid).toBe(chooseLocation(folder).account.uid);
     expect(statSync(join(folder, 'postgres')).uid).not.toBe(0);
-  });
-
-  test('it runs as the owner of the files that are there', async () => {
-    const folder = temporaryFolder();
-    chownSync(folder, NOBODY.uid, NOBODY.gid);
-    const first = await startOwner(folder, NOBODY);
-    await first.stop();
-
-    expect((await start(folder)).started).toBe('existing');
-    expect(statSync(join(folder, 'postgres', 'postmaster.pid')).uid).toBe(NOBODY.uid);
   });
 
   test('it uses the first fallback that works if the wanted folder cannot be reached, and says so', async () => {
@@ -75,15 +63,25 @@ describe.skipIf(!isRoot)('started by root', () => {
   });
 });
 
-test.skipIf(!isRoot || !canEnter(NOBODY, import.meta.dirname))('it works for an ordinary user', async () => {
-  const folder = temporaryFolder();
-  chownSync(folder, NOBODY.uid, NOBODY.gid);
-  const owner = await startOwner(join(folder, '.jobtree'), NOBODY);
-  expect(owner).toMatchObject({ started: 'fresh', dataDirectory: join(folder, '.jobtree') });
-  expect(await query(owner.url, 'SELECT 1')).toEqual([1]);
-  expect(statSync(join(folder, '.jobtree', 'postgres')).uid).toBe(NOBODY.uid);
-  await owner.stop();
+describe.skipIf(!isRoot || !canEnter(NOBODY, import.meta.dirname))('started by an ordinary user', () => {
+  test('it runs as that user, also when root starts it later', async () => {
+    const parent = temporaryFolder();
+    chownSync(parent, NOBODY.uid, NOBODY.gid);
+    const folder = join(parent, '.jobtree');
+    const owner = await startOwner(folder, NOBODY);
+    expect(owner).toMatchObject({ started: 'fresh', dataDirectory: folder });
+    expect(await query(owner.url, 'SELECT 1')).toEqual([1]);
+    expect(statSync(pidFile(folder)).uid).toBe(NOBODY.uid);
+    await owner.stop();
 
-  chmodSync(folder, 0o500);
-  await expect(startOwner(join(folder, 'other'), NOBODY)).rejects.toThrow('Cannot make the data directory');
+    expect((await start(folder)).started).toBe('existing');
+    expect(statSync(pidFile(folder)).uid).toBe(NOBODY.uid);
+  });
+
+  test('it says which folder that user cannot make', async () => {
+    const folder = join(temporaryFolder(), '.jobtree');
+    await expect(startOwner(folder, NOBODY)).rejects.toThrow(
+      `Cannot make the data directory ${folder}: EACCES`,
+    );
+  });
 });

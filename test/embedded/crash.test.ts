@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { chooseLocation } from '../../src/embedded/location.ts';
 import {
   childrenOf,
@@ -15,8 +15,6 @@ import {
   start,
   startOwner,
 } from './support.ts';
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const folder = sharedFolder();
 

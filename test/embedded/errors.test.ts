@@ -1,10 +1,8 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { EmbeddedPostgresError } from '../../src/embedded/error.ts';
 import { start, temporaryFolder } from './support.ts';
-
-vi.setConfig({ testTimeout: 30_000 });
 
 test('files of another major version are refused, and both versions named', async () => {
   const folder = temporaryFolder();

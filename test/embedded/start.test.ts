@@ -13,8 +13,6 @@ import {
   startOwner,
 } from './support.ts';
 
-vi.setConfig({ testTimeout: 30_000 });
-
 const folder = join(sharedFolder(), '.jobtree');
 
 describe('an embedded Postgres', () => {

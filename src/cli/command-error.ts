@@ -1,0 +1,54 @@
+/** Errors on their way out: one clear line, and the exit code that fits. */
+import { JobtreeError } from '../client/index.ts';
+import { exitCodes } from './exit-codes.ts';
+
+/** What a command has to say before it ends with a code. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+  readonly exitCode: number;
+
+  constructor(exitCode: number, message: string) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** Prints why the command ends, and gives its exit code. */
+export function reportError(error: unknown): number {
+  const { text, exitCode } = describe(error);
+  process.stderr.write(`jobtree: ${text}\n`);
+  return exitCode;
+}
+
+function describe(error: unknown): { text: string; exitCode: number } {
+  if (error instanceof CommandError) return { text: error.message, exitCode: error.exitCode };
+  if (error instanceof JobtreeError) return { text: error.message, exitCode: codeFor(error) };
+  const { name, message, code, stack } = (error ?? {}) as Record<string, string | undefined>;
+  // These come from modules that only `start`, `migrate` and `demo` load.
+  if (name === 'ConfigError') return { text: message ?? '', exitCode: exitCodes.usage };
+  if (name === 'EmbeddedPostgresError' || name === 'MigrationError') {
+    return { text: message ?? '', exitCode: exitCodes.failure };
+  }
+  if (code === 'EADDRINUSE') {
+    return { text: `${message}. Choose another port with JOBTREE_PORT.`, exitCode: exitCodes.failure };
+  }
+  if (isConnectionLoss(code)) return { text: `No connection to Postgres: ${code}.`, exitCode: exitCodes.unreachable };
+  return { text: stack ?? String(error), exitCode: exitCodes.failure };
+}
+
+function codeFor(error: JobtreeError): number {
+  switch (error.code) {
+    case 'NOT_FOUND':
+      return exitCodes.notFound;
+    case 'UNREACHABLE':
+      return exitCodes.unreachable;
+    case 'INVALID_INPUT':
+      return exitCodes.usage;
+    default:
+      return exitCodes.failure;
+  }
+}
+
+function isConnectionLoss(code: string | undefined): code is string {
+  return ['ECONNREFUSED', 'ENOTFOUND', 'ECONNRESET', 'ETIMEDOUT', 'EHOSTUNREACH', 'EAI_AGAIN'].includes(code ?? '');
+}

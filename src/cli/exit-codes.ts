@@ -1,0 +1,26 @@
+/** What a command's exit code says. Scripts rely on these numbers, so a meaning never moves to another one. */
+export const exitCodes = {
+  success: 0,
+  failure: 1,
+  usage: 2,
+  itemsFailed: 3,
+  notFound: 4,
+  unreachable: 5,
+  badFile: 6,
+} as const;
+
+const meanings: Record<keyof typeof exitCodes, string> = {
+  success: 'everything went well',
+  failure: 'it failed, or the server refused it; the message says why',
+  usage: "an argument, an option or a setting can't be used",
+  itemsFailed: 'the job is complete, but some of its items failed or were cancelled',
+  notFound: 'there is no such job (any more)',
+  unreachable: "the server or the database can't be reached",
+  badFile: "the file can't be read as what it should be",
+};
+
+/** For the end of a command's help. */
+export function exitCodesHelp(...names: (keyof typeof exitCodes)[]): string {
+  const lines = names.map((name) => `  ${String(exitCodes[name]).padEnd(5)}${meanings[name]}`);
+  return `\nExit codes:\n${lines.join('\n')}\n  130, 143  ended by Ctrl-C or SIGTERM before it was done`;
+}

@@ -1,0 +1,44 @@
+/** Numbers for people, and the durations that people give. */
+import { InvalidArgumentError } from 'commander';
+
+/** `1,234,567` */
+export function count(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+/** `3,376 items`, `1 item` */
+export function counted(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
+}
+
+/** `0.4 s`, `12 s` */
+export function seconds(ms: number): string {
+  return `${ms < 10_000 ? (ms / 1_000).toFixed(1) : Math.round(ms / 1_000)} s`;
+}
+
+/** Items a second; undefined where the time is too short to tell. */
+export function rate(items: number, ms: number): number | undefined {
+  return ms < 50 ? undefined : Math.round((items * 1_000) / ms);
+}
+
+const units: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** `500ms`, `30s`, `5m`, `2h`; a bare number has seconds. */
+export function parseDuration(text: string): number {
+  const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
+  if (number === undefined) throw new InvalidArgumentError('Give seconds, or a number with a unit: 500ms, 30s, 5m, 2h.');
+  return Math.round(Number(number) * (units[unit ?? 's'] ?? 0));
+}
+
+/** `1s,30s,5m`; nothing at all means no wait. */
+export function parseDurations(text: string): number[] {
+  return text === '' ? [] : text.split(',').map(parseDuration);
+}
+
+export function parseWholeNumber(lowest: number, highest: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^-?\d+$/.test(text) && value >= lowest && value <= highest) return value;
+    throw new InvalidArgumentError(`Give a whole number from ${lowest} to ${highest}.`);
+  };
+}

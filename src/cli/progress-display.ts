@@ -1,0 +1,99 @@
+/**
+ * Shows how far things are: bars that move on a terminal, a line for each change anywhere else, as in a log. Changes come
+ * faster than anyone reads, so both skip some, but never the last one.
+ */
+import { MultiBar, type SingleBar } from 'cli-progress';
+
+export interface Row {
+  /** What the bar is of; empty if there is only one. */
+  readonly label: string;
+  /** How much of it is done, from 0 to 1; null while nobody knows. */
+  readonly share: number | null;
+  /** What to say in words. */
+  readonly text: string;
+  /** Figures behind the words, for bars only. */
+  readonly figures?: string;
+}
+
+export interface ProgressDisplay {
+  show(key: string, row: Row): void;
+  /** Leaves the bars as they are; the cursor stands below them. */
+  end(): void;
+}
+
+/** `lineEveryMs`: the least time between two lines about the same thing. */
+export function createProgressDisplay(stream: NodeJS.WriteStream, lineEveryMs: number): ProgressDisplay {
+  return stream.isTTY ? bars(stream) : lines(stream, lineEveryMs);
+}
+
+const longestLabel = 20;
+const longestBar = 24;
+
+function bars(stream: NodeJS.WriteStream): ProgressDisplay {
+  const known = new Map<string, SingleBar>();
+  const width = () => (stream.columns || 80) - 1;
+  let labelWidth = 0;
+  const display = new MultiBar({
+    stream,
+    hideCursor: true,
+    format: (_options, _params, row: Row) => draw(row, labelWidth, width()),
+  });
+  return {
+    show: (key, row) => {
+      labelWidth = Math.max(labelWidth, Math.min(longestLabel, row.label.length));
+      const bar = known.get(key);
+      if (bar === undefined) known.set(key, display.create(1, 0, row));
+      else bar.update(0, row);
+    },
+    end: () => {
+      if (known.size > 0) display.stop();
+      known.clear();
+    },
+  };
+}
+
+function draw({ label, share, text, figures }: Row, labelWidth: number, width: number): string {
+  const name = labelWidth === 0 ? '' : `${fit(label, labelWidth).padEnd(labelWidth)}  `;
+  const room = width - name.length;
+  const barWidth = Math.max(0, Math.min(longestBar, room - 28));
+  const done = Math.floor((share ?? 0) * barWidth);
+  const bar = barWidth === 0 ? '' : `${'█'.repeat(done)}${'░'.repeat(barWidth - done)}  `;
+  const words = figures === undefined || bar.length + text.length + figures.length + 2 > room ? text : `${text}  ${figures}`;
+  return `${name}${bar}${fit(words, room - bar.length)}`;
+}
+
+export function fit(text: string, width: number): string {
+  return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
+}
+
+function lines(stream: NodeJS.WriteStream, everyMs: number): ProgressDisplay {
+  const entries = new Map<string, Line>();
+  const write = (entry: Line) => {
+    clearTimeout(entry.timer);
+    entry.timer = undefined;
+    if (entry.next === entry.written) return;
+    entry.written = entry.next;
+    entry.writtenAt = performance.now();
+    stream.write(`${entry.next}\n`);
+  };
+  return {
+    show: (key, { label, text }) => {
+      const entry = entries.get(key) ?? { next: '', written: '', writtenAt: -everyMs, timer: undefined };
+      entries.set(key, entry);
+      entry.next = label === '' ? text : `${label}: ${text}`;
+      const waitMs = entry.writtenAt + everyMs - performance.now();
+      if (waitMs <= 0) write(entry);
+      else entry.timer ??= setTimeout(() => write(entry), waitMs);
+    },
+    end: () => {
+      for (const entry of entries.values()) write(entry);
+    },
+  };
+}
+
+interface Line {
+  next: string;
+  written: string;
+  writtenAt: number;
+  timer: NodeJS.Timeout | undefined;
+}

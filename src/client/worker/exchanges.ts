@@ -1,0 +1,262 @@
+/**
+ * The traffic of a worker: each exchange is one request that takes outcomes to the server and brings new work back.
+ *
+ * Two exchanges at most are under way, so the server works on one while handlers produce the next; what finishes meanwhile
+ * waits, and that is what makes the batches. A second one only goes when it is worth a request. After a failure one at a
+ * time tries again, with growing pauses, and carries fewer reports, so that one that the server can't digest ends up alone.
+ */
+import type { ExchangeMutation, ReportInput } from '../../generated/graphql/graphql.ts';
+import { backoffMs } from '../backoff.ts';
+import type { Assignment } from '../client.ts';
+import { JobtreeError, payloadOf } from '../errors.ts';
+import { exchange } from '../operations.ts';
+import type { Socket } from '../socket.ts';
+import type { Hold, Slots } from './holds.ts';
+import { chooseWants, type Want } from './wants.ts';
+
+/** A finished attempt that waits for its acknowledgement. */
+export interface PendingReport {
+  readonly hold: Hold;
+  readonly report: ReportInput;
+  /** The units of its JSON text, roughly. */
+  readonly size: number;
+}
+
+export interface ReportEntry {
+  readonly status: 'ACCEPTED' | 'DUPLICATE' | 'STALE' | 'INVALID';
+  readonly retryAt?: string | null;
+  readonly error?: { readonly message: string } | null;
+}
+
+export interface ExchangeParts {
+  readonly socket: Socket;
+  readonly worker: string;
+  readonly slots: readonly Slots[];
+  readonly onReported: (pending: PendingReport, entry: ReportEntry) => void;
+  readonly onReleased: (hold: Hold) => void;
+  readonly onClaimed: (assignment: Assignment, sentAt: number) => void;
+  readonly onError: (error: unknown) => void;
+  /** An exchange has ended. */
+  readonly onSettled: (well: boolean) => void;
+}
+
+const atOnce = 2;
+const maxEntries = 1_000;
+/** Units of JSON text: well below the largest request that a server takes by default, 25 MB. */
+const maxUnits = 4_000_000;
+const timeoutMs = 60_000;
+
+interface Load {
+  readonly reports: readonly PendingReport[];
+  readonly releases: readonly Hold[];
+  readonly wants: readonly Want[];
+}
+
+export class Exchanges {
+  readonly #parts: ExchangeParts;
+  readonly #batch: number;
+  readonly #reports: PendingReport[] = [];
+  readonly #releases: Hold[] = [];
+  #inFlight = 0;
+  #failures = 0;
+  #mostReports = maxEntries;
+  #turn = 0;
+  #claiming = true;
+  #closed = false;
+  #scheduled = false;
+  #pause: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(parts: ExchangeParts) {
+    this.#parts = parts;
+    const concurrency = parts.slots.reduce((sum, slots) => sum + slots.concurrency, 0);
+    this.#batch = Math.min(maxEntries, Math.ceil(concurrency / atOnce));
+  }
+
+  report(pending: PendingReport): void {
+    this.#reports.push(pending);
+    this.wake();
+  }
+
+  release(hold: Hold): void {
+    this.#releases.push(hold);
+    this.wake();
+  }
+
+  /** From now on only reports and releases go out. */
+  stopClaiming(): void {
+    this.#claiming = false;
+  }
+
+  /** Whether nothing waits to be sent or answered. */
+  get isIdle(): boolean {
+    return this.#reports.length === 0 && this.#releases.length === 0 && this.#inFlight === 0;
+  }
+
+  /** Reports that nobody acknowledged. */
+  get unsent(): number {
+    return this.#reports.length;
+  }
+
+  /** There may be something to send: looks when all that happens at once has happened. */
+  wake(): void {
+    if (this.#scheduled || this.#pause !== undefined) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#pump();
+    });
+  }
+
+  /** The server answers again: no need to wait any longer. */
+  wakeNow(): void {
+    clearTimeout(this.#pause);
+    this.#pause = undefined;
+    this.wake();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#claiming = false;
+    clearTimeout(this.#pause);
+    this.#reports.length = 0;
+    this.#releases.length = 0;
+  }
+
+  #pump(): void {
+    while (this.#inFlight < (this.#failures === 0 ? atOnce : 1)) {
+      const load = this.#next();
+      if (load === undefined) return;
+      void this.#send(load);
+    }
+  }
+
+  #next(): Load | undefined {
+    const wants = this.#claiming ? chooseWants(this.#parts.slots, this.#batch, this.#turn++) : [];
+    const wanted = wants.reduce((sum, want) => sum + want.limit, 0);
+    const waiting = Math.max(this.#reports.length, this.#releases.length, wanted);
+    if (waiting === 0) return undefined;
+    if (this.#inFlight > 0 && waiting < this.#batch / 2) return undefined;
+    return { reports: this.#takeReports(), releases: this.#releases.splice(0, maxEntries), wants };
+  }
+
+  #takeReports(): PendingReport[] {
+    // A backlog is shared out evenly over the exchanges that can still go.
+    const fair = Math.ceil(this.#reports.length / (atOnce - this.#inFlight));
+    const most = Math.min(this.#mostReports, Math.max(this.#batch, fair));
+    let units = 0;
+    let count = 0;
+    for (const { size } of this.#reports) {
+      units += size;
+      if (count === most || (units > maxUnits && count > 0)) break;
+      count++;
+    }
+    return this.#reports.splice(0, count);
+  }
+
+  async #send(load: Load): Promise<void> {
+    const { reports, releases, wants } = load;
+    const hints = wants.map(({ slots }) => slots.hints);
+    for (const { slots, limit } of wants) slots.asked += limit;
+    this.#inFlight++;
+    const sentAt = performance.now();
+    const problems: unknown[] = [];
+    const settle = (work: () => void, undo: () => void) => {
+      try {
+        work();
+      } catch (error) {
+        problems.push(error);
+        undo();
+      }
+    };
+    try {
+      const data = await this.#request(load);
+      settle(
+        () => this.#settleReports(reports, data.reportOutcomes),
+        () => this.#putBack(reports),
+      );
+      settle(
+        () => this.#settleReleases(releases, data.releaseAssignments),
+        () => this.#releases.push(...releases),
+      );
+      settle(
+        () => this.#settleClaims(wants, hints, data.claimItems, sentAt),
+        () => {},
+      );
+    } catch (error) {
+      problems.push(error);
+      this.#putBack(reports);
+      this.#releases.push(...releases);
+    }
+    for (const { slots, limit } of wants) slots.asked -= limit;
+    this.#inFlight--;
+    this.#conclude(problems);
+  }
+
+  #request({ reports, releases, wants }: Load): Promise<ExchangeMutation> {
+    const { socket, worker } = this.#parts;
+    const variables = {
+      withReports: reports.length > 0,
+      withReleases: releases.length > 0,
+      withClaims: wants.length > 0,
+      ...(reports.length > 0 && { reports: { reports: reports.map(({ report }) => report) } }),
+      ...(releases.length > 0 && {
+        releases: { assignmentIds: releases.map(({ assignmentId }) => assignmentId) },
+      }),
+      ...(wants.length > 0 && {
+        claims: { worker, wants: wants.map(({ slots, limit }) => ({ type: slots.type, limit })) },
+      }),
+    };
+    return socket.request(exchange, variables, timeoutMs);
+  }
+
+  #settleReports(reports: readonly PendingReport[], answer: ExchangeMutation['reportOutcomes']): void {
+    if (reports.length === 0) return;
+    const { entries } = payloadOf(answer);
+    if (entries.length !== reports.length) throw incomplete();
+    this.#mostReports = Math.min(maxEntries, this.#mostReports * 2);
+    for (const [i, pending] of reports.entries()) this.#parts.onReported(pending, entries[i] as ReportEntry);
+  }
+
+  #settleReleases(releases: readonly Hold[], answer: ExchangeMutation['releaseAssignments']): void {
+    if (releases.length === 0) return;
+    payloadOf(answer);
+    for (const hold of releases) this.#parts.onReleased(hold);
+  }
+
+  #settleClaims(
+    wants: readonly Want[],
+    hints: readonly number[],
+    answer: ExchangeMutation['claimItems'],
+    sentAt: number,
+  ): void {
+    if (wants.length === 0) return;
+    const { assignments } = payloadOf(answer);
+    const got = new Map<string, number>();
+    for (const { type } of assignments) got.set(type, (got.get(type) ?? 0) + 1);
+    for (const [i, { slots, limit }] of wants.entries()) {
+      if ((got.get(slots.type) ?? 0) < limit && slots.hints === hints[i]) slots.dry = true;
+    }
+    for (const assignment of assignments) this.#parts.onClaimed(assignment as Assignment, sentAt);
+  }
+
+  #putBack(reports: readonly PendingReport[]): void {
+    if (reports.length === 0) return;
+    this.#reports.push(...reports);
+    this.#mostReports = Math.max(1, Math.floor(reports.length / 2));
+  }
+
+  #conclude(problems: readonly unknown[]): void {
+    this.#failures = problems.length === 0 ? 0 : this.#failures + 1;
+    for (const problem of problems) this.#parts.onError(problem);
+    if (problems.length > 0 && !this.#closed) {
+      clearTimeout(this.#pause);
+      this.#pause = setTimeout(() => this.wakeNow(), backoffMs(this.#failures));
+    }
+    this.#parts.onSettled(problems.length === 0);
+    this.wake();
+  }
+}
+
+function incomplete(): JobtreeError {
+  return new JobtreeError('BAD_RESPONSE', 'The server did not answer every report.');
+}

@@ -1,0 +1,93 @@
+/**
+ * What a worker holds. The life of a hold:
+ *
+ *   running ──▶ finished ──▶ gone        the handler settled; its report was acknowledged
+ *      │                      ▲
+ *      ├──────────────────────┤          the server does not honour it any more: the handler is aborted, its outcome dropped
+ *      └──▶ released ─────────┘          given back: the worker stops, or its heartbeats failed and the handler gave up
+ *
+ * Whatever is not gone is in the map and heartbeats. A slot of the type is taken until the handler has settled, wanted or
+ * not, so there are never more handlers at work than the type's concurrency.
+ */
+import type { Assignment } from '../client.ts';
+import { type AbortCode, HoldEndedError } from '../errors.ts';
+import type { Handler, HandlerContext } from './handler.ts';
+import { NewItems } from './new-items.ts';
+
+/** A type that the worker does, and its room. */
+export interface Slots {
+  readonly type: string;
+  readonly concurrency: number;
+  readonly handler: Handler;
+  /** Handlers at work. */
+  running: number;
+  /** Asked for in claims that are under way. */
+  asked: number;
+  /** Counts the hints of new work, so that a claim can tell whether one came while it was under way. */
+  hints: number;
+  /** The last claim got less than it asked for: there is no more, until a hint or the poll. */
+  dry: boolean;
+}
+
+export class Hold implements HandlerContext {
+  readonly assignment: Assignment;
+  readonly slots: Slots;
+  state: 'running' | 'finished' | 'released' | 'gone' = 'running';
+  /** When the server last heard of it, at the latest: when the request was sent, on the monotonic clock. */
+  heardAt: number;
+  /** Heartbeats in a row that failed. */
+  missed = 0;
+  abortedFor: AbortCode | undefined;
+  newItems: NewItems | undefined;
+  // Most handlers never look at their signal, and one costs more than all else here.
+  #controller: AbortController | undefined;
+
+  constructor(assignment: Assignment, slots: Slots, heardAt: number) {
+    this.assignment = assignment;
+    this.slots = slots;
+    this.heardAt = heardAt;
+  }
+
+  get key(): string {
+    return this.assignment.itemId;
+  }
+  get itemId(): string {
+    return this.assignment.itemId;
+  }
+  get attempt(): number {
+    return this.assignment.attempt;
+  }
+  get assignmentId(): string {
+    return this.assignment.id;
+  }
+  get jobId(): string {
+    return this.assignment.jobId;
+  }
+  get type(): string {
+    return this.assignment.type;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.abortedFor !== undefined) this.#controller.abort(new HoldEndedError(this.abortedFor));
+    }
+    return this.#controller.signal;
+  }
+
+  /** A function of its own, so that a handler can take it out of its context. */
+  get feed(): HandlerContext['feed'] {
+    return (type: string | { readonly type: string }, ...items: readonly unknown[]) => {
+      this.newItems ??= new NewItems();
+      this.newItems.add(type, items);
+    };
+  }
+
+  /** Returns whether it is news to the handler. */
+  abort(code: AbortCode): boolean {
+    if (this.abortedFor !== undefined) return false;
+    this.abortedFor = code;
+    this.#controller?.abort(new HoldEndedError(code));
+    return true;
+  }
+}

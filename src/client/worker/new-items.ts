@@ -1,0 +1,33 @@
+/** The new items that a handler names for fed child jobs, until they go out with its result. */
+import type { NewItemInput } from '../../generated/graphql/graphql.ts';
+import { TypedItem } from '../define-type.ts';
+import { JobtreeError, PermanentError } from '../errors.ts';
+import { type ItemSpec, toItemInput } from '../job-spec.ts';
+
+export class NewItems {
+  readonly items: NewItemInput[] = [];
+  /** The units of JSON text of the payloads, roughly. */
+  size = 0;
+
+  /** @throws PermanentError NOT_JSON, so that a handler that lets it pass fails its item for good */
+  add(to: string | { readonly type: string }, items: readonly unknown[]): void {
+    const type = typeof to === 'string' ? to : to.type;
+    for (const item of items) {
+      const spec =
+        typeof to === 'string' || item instanceof TypedItem ? (item as ItemSpec) : { payload: item };
+      const { input, size } = this.#convert(spec, `newItems[${this.items.length}]`);
+      this.items.push({ type, ...input });
+      this.size += size;
+    }
+  }
+
+  #convert(spec: ItemSpec, path: string): ReturnType<typeof toItemInput> {
+    try {
+      return toItemInput(spec, path);
+    } catch (error) {
+      if (error instanceof JobtreeError)
+        throw new PermanentError(error.message, { code: 'NOT_JSON', cause: error });
+      throw error;
+    }
+  }
+}

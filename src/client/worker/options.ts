@@ -1,0 +1,88 @@
+/** What a worker is told, checked and completed. */
+import { type Client, createClient } from '../client.ts';
+import { typeOfHandler } from '../define-type.ts';
+import { JobtreeError } from '../errors.ts';
+import type { HandlerContext } from './handler.ts';
+import type { Slots } from './holds.ts';
+import type { Logger } from './log.ts';
+
+/** How a worker does one type of work. */
+export interface TypeOptions {
+  /** How many handlers of this type run at once, at most: 1 to 10,000. */
+  readonly concurrency: number;
+  /** Does the work; see `Handler`. */
+  handler(payload: unknown, context: HandlerContext): unknown;
+}
+
+/** What a worker does, and how. */
+export interface WorkerOptions {
+  /** The types that it does, by their names: at least one. */
+  readonly types: Readonly<Record<string, TypeOptions>>;
+  /** A client to share; the worker leaves it open. Default: one of its own, for `url`. */
+  readonly client?: Client | undefined;
+  /** The endpoint. Default: as for `createClient`. Not together with `client`. */
+  readonly url?: string | undefined;
+  /** Stands in failures and helps to find who holds what: 1 to 200 characters. Default: host, process id and some letters. */
+  readonly name?: string | undefined;
+  /** How often to look for work without a hint, in milliseconds: 100 or more. Default: 5,000. */
+  readonly pollIntervalMs?: number | undefined;
+  /** How long `stop()` waits for handlers, in milliseconds: 0 or more. Default: 30,000. */
+  readonly stopTimeoutMs?: number | undefined;
+  /** The largest result, in bytes of its JSON text; at most what the server takes. Default: 1,000,000. */
+  readonly maxResultBytes?: number | undefined;
+  /** Told of every start, end and failure; pino or the like. Default: nobody, problems go to the console. */
+  readonly logger?: Logger | undefined;
+}
+
+export interface Settings {
+  readonly client: Client;
+  readonly ownsClient: boolean;
+  readonly name: string;
+  readonly slots: readonly Slots[];
+  readonly pollIntervalMs: number;
+  readonly stopTimeoutMs: number;
+  readonly maxResultBytes: number;
+}
+
+/** @throws JobtreeError INVALID_INPUT, naming the option */
+export function readOptions(options: WorkerOptions): Settings {
+  if (options.client !== undefined && options.url !== undefined) {
+    throw invalid('url', 'is given twice: the client has one already');
+  }
+  const { name = defaultName() } = options;
+  if (name.length < 1 || name.length > 200) throw invalid('name', 'must have 1 to 200 characters');
+  const types = Object.entries(options.types);
+  if (types.length === 0) throw invalid('types', 'names no type');
+  return {
+    slots: types.map(([type, one]) => toSlots(type, one)),
+    name,
+    pollIntervalMs: integer(options.pollIntervalMs ?? 5_000, 'pollIntervalMs', 100, 86_400_000),
+    stopTimeoutMs: integer(options.stopTimeoutMs ?? 30_000, 'stopTimeoutMs', 0, 86_400_000),
+    maxResultBytes: integer(options.maxResultBytes ?? 1_000_000, 'maxResultBytes', 1, 50_000_000),
+    client: options.client ?? createClient({ url: options.url }),
+    ownsClient: options.client === undefined,
+  };
+}
+
+function toSlots(type: string, { concurrency, handler }: TypeOptions): Slots {
+  const field = `types.${type}`;
+  if (typeof handler !== 'function') throw invalid(`${field}.handler`, 'must be a function');
+  const madeFor = typeOfHandler(handler);
+  if (madeFor !== undefined && madeFor !== type) throw invalid(`${field}.handler`, `was made for ${madeFor}`);
+  integer(concurrency, `${field}.concurrency`, 1, 10_000);
+  return { type, concurrency, handler, running: 0, asked: 0, hints: 0, dry: false };
+}
+
+function integer(value: number, field: string, lowest: number, highest: number): number {
+  if (Number.isInteger(value) && value >= lowest && value <= highest) return value;
+  throw invalid(field, `is ${value}; it must be a whole number from ${lowest} to ${highest}`);
+}
+
+function invalid(field: string, why: string): JobtreeError {
+  return new JobtreeError('INVALID_INPUT', `${field} ${why}.`, { field });
+}
+
+function defaultName(): string {
+  const host = process.getBuiltinModule('node:os').hostname();
+  return `${host}:${process.pid}:${Math.random().toString(36).slice(2, 8)}`.slice(-200);
+}

@@ -1,0 +1,81 @@
+/** What came of a handler, as the report that the server gets. */
+import type { FailureInput, ReportInput } from '../../generated/graphql/graphql.ts';
+import { PermanentError } from '../errors.ts';
+import { checkJson, jsonBytes, NotJsonError } from '../json.ts';
+import type { NewItems } from './new-items.ts';
+
+/** A report, and the units of JSON text that it has, roughly. */
+export interface Outcome {
+  readonly report: ReportInput;
+  readonly size: number;
+}
+
+const maxCodeLength = 200;
+const maxMessageLength = 10_000;
+/** One unit of text has at most six bytes when it is escaped. */
+const bytesPerUnit = 6;
+
+/** A success, unless the result can't travel: then the item has failed for good, since a next try would give the like. */
+export function succeeded(
+  assignmentId: string,
+  result: unknown,
+  newItems: NewItems | undefined,
+  maxResultBytes: number,
+): Outcome {
+  let size: number;
+  try {
+    if (result === undefined) {
+      throw new NotJsonError(
+        'result',
+        'is undefined: the handler returned nothing. Return null if there is no result.',
+      );
+    }
+    size = checkJson(result, 'result');
+  } catch (error) {
+    return permanent(
+      assignmentId,
+      'NOT_JSON',
+      error instanceof Error ? error.message : 'result could not be read',
+    );
+  }
+  if (size * bytesPerUnit > maxResultBytes) {
+    const bytes = jsonBytes(result);
+    if (bytes > maxResultBytes) {
+      const message = `result has ${bytes} bytes of JSON; the limit is ${maxResultBytes}. Store it elsewhere and return a reference.`;
+      return permanent(assignmentId, 'INVALID_RESULT', message);
+    }
+  }
+  if (newItems === undefined) return { report: { assignmentId, result }, size };
+  return { report: { assignmentId, result, newItems: newItems.items }, size: size + newItems.size };
+}
+
+/** A failure, as the handler threw it. */
+export function failed(assignmentId: string, error: unknown): Outcome {
+  const { code, name, message } = (typeof error === 'object' && error !== null ? error : {}) as Record<
+    string,
+    unknown
+  >;
+  const word = [code, name].find((value) => typeof value === 'string' && value !== '') as string | undefined;
+  const thrown = typeof error === 'object' ? 'The handler threw something that is no error.' : String(error);
+  return failure(assignmentId, {
+    code: word ?? 'Error',
+    message: typeof message === 'string' ? message : thrown,
+    permanent: error instanceof PermanentError,
+  });
+}
+
+/** A failure that no next try would change. */
+export function permanent(assignmentId: string, code: string, message: string): Outcome {
+  return failure(assignmentId, { code, message, permanent: true });
+}
+
+function failure(assignmentId: string, { code, message, permanent }: FailureInput): Outcome {
+  const shorten = (text: string, length: number) =>
+    text.replaceAll('\0', '\uFFFD').slice(0, length).toWellFormed();
+  const fitting = {
+    code: shorten(code, maxCodeLength),
+    message: shorten(message, maxMessageLength),
+    permanent,
+  };
+  return { report: { assignmentId, failure: fitting }, size: fitting.message.length + fitting.code.length };
+}

@@ -1,0 +1,332 @@
+/**
+ * The worker: claims items as it has room, runs their handlers, reports what comes of them, and keeps its holds alive.
+ *
+ *   hints, poll ─▶ exchanges ─claims─▶ holds ─▶ handlers
+ *                     ▲  ▲               │         │
+ *                     │  └───reports─────┼─────────┘
+ *                  releases ◀─ aborts ◀─ heartbeats
+ */
+import type { FailureInput, HoldStatus } from '../../generated/graphql/graphql.ts';
+import type { Assignment } from '../client.ts';
+import { type AbortCode, JobtreeError, payloadOf } from '../errors.ts';
+import { heartbeat } from '../operations.ts';
+import { watchWork } from '../watches.ts';
+import { Emitter } from './emitter.ts';
+import { Exchanges, type PendingReport, type ReportEntry } from './exchanges.ts';
+import { Heartbeats } from './heartbeats.ts';
+import { Hold, type Slots } from './holds.ts';
+import { logEvents } from './log.ts';
+import { readOptions, type Settings, type WorkerOptions } from './options.ts';
+import { failed, type Outcome, permanent, succeeded } from './outcome.ts';
+
+/** A failure that the server has taken. */
+export interface ReportedFailure {
+  readonly code: string;
+  readonly message: string;
+  /** When the item is due again, as text in ISO 8601; null if it failed for good. */
+  readonly retryAt: string | null;
+}
+
+/** What a worker tells of itself. */
+export type WorkerEvents = {
+  /** The server answers, for the first time or again. */
+  connected: [];
+  /** The server does not answer; the worker goes on trying. Once for each outage. */
+  disconnected: [error: JobtreeError];
+  /** A handler starts. */
+  claimed: [assignment: Assignment];
+  /** The server has taken the result. */
+  succeeded: [assignment: Assignment];
+  /** The server has taken the failure. */
+  failed: [assignment: Assignment, failure: ReportedFailure];
+  /** The outcome came too late: the hold was lost, or the job was cancelled. It is dropped. */
+  stale: [assignment: Assignment];
+  /** The handler's signal has aborted. */
+  aborted: [assignment: Assignment, code: AbortCode];
+  /** The item was given back, at no cost of an attempt. */
+  released: [assignment: Assignment];
+  /** Something is wrong that the worker can't mend; it goes on. Without a listener the console has it. */
+  error: [error: unknown];
+  /** `stop()` is done. */
+  stopped: [];
+};
+
+/** How long `stop()` tries to deliver what handlers made of their time, beyond `stopTimeoutMs`. */
+const flushTimeoutMs = 5_000;
+
+/**
+ * Does the work of one or several types.
+ *
+ * It claims as many items as its handlers have room for, as soon as the server hints at work and every `pollIntervalMs`
+ * besides. While the server is gone it waits and goes on; results that were not acknowledged are sent again, and count
+ * once. Handlers whose hold is lost, or whose heartbeats failed twice in a row, are aborted by their `signal`.
+ */
+export class Worker extends Emitter<WorkerEvents> {
+  /** The name by which the server knows it. */
+  readonly name: string;
+  readonly #settings: Settings;
+  readonly #slots: ReadonlyMap<string, Slots>;
+  readonly #holds = new Map<string, Hold>();
+  readonly #exchanges: Exchanges;
+  readonly #heartbeats: Heartbeats;
+  readonly #hints = new AbortController();
+  readonly #waiting = new Set<() => void>();
+  #running = 0;
+  #started = false;
+  #connected: boolean | undefined;
+  #poll: ReturnType<typeof setInterval> | undefined;
+  #stopped: Promise<void> | undefined;
+
+  /** @throws JobtreeError INVALID_INPUT, naming the option */
+  constructor(options: WorkerOptions) {
+    super();
+    const settings = readOptions(options);
+    const { client, name, slots } = settings;
+    this.name = name;
+    this.#settings = settings;
+    this.#slots = new Map(slots.map((one) => [one.type, one]));
+    this.#exchanges = new Exchanges({
+      socket: client.socket,
+      worker: name,
+      slots,
+      onClaimed: (assignment, sentAt) => this.#begin(assignment, sentAt),
+      onReported: (pending, entry) => this.#reported(pending, entry),
+      onReleased: (hold) => this.#forget(hold) && this.emit('released', hold.assignment),
+      onError: (error) => this.#problem(error),
+      onSettled: (well) => {
+        if (well) this.#reached();
+        this.#check();
+      },
+    });
+    this.#heartbeats = new Heartbeats({
+      holds: this.#holds,
+      send: async (assignmentIds, timeoutMs) => {
+        const data = await client.socket.request(heartbeat, { input: { assignmentIds } }, timeoutMs);
+        this.#reached();
+        return payloadOf(data.heartbeat).entries.map((entry) => entry.status);
+      },
+      onEnded: (hold, status) => this.#ended(hold, status),
+      onSilence: (hold) => hold.state === 'running' && this.#abort(hold, 'HEARTBEATS_FAILED'),
+      onError: (error) => this.#problem(error),
+    });
+    if (options.logger) logEvents(this, options.logger);
+  }
+
+  /**
+   * Starts claiming. Does not wait for the server: that it answers is the event `connected`.
+   *
+   * @throws Error if the worker was started before
+   */
+  async start(): Promise<void> {
+    if (this.#started) throw new Error('A worker starts once; make a new one.');
+    this.#started = true;
+    this.#exchanges.wake();
+    this.#poll = setInterval(() => {
+      for (const slots of this.#slots.values()) slots.dry = false;
+      this.#exchanges.wake();
+    }, this.#settings.pollIntervalMs);
+    void this.#followHints();
+  }
+
+  /**
+   * Stops: claims no more, waits up to `stopTimeoutMs` for handlers and delivers their outcomes; then aborts and gives back
+   * the rest, which costs no attempt. Never fails; if outcomes can't be delivered there is an `error` event.
+   */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
+    this.#started = true;
+    this.#hints.abort();
+    clearInterval(this.#poll);
+    this.#exchanges.stopClaiming();
+    await this.#until(() => this.#running === 0 && this.#exchanges.isIdle, this.#settings.stopTimeoutMs);
+    for (const hold of this.#holds.values()) {
+      if (hold.state === 'running') {
+        this.#abort(hold, 'STOPPED');
+        this.#release(hold);
+      }
+    }
+    await this.#until(() => this.#exchanges.isIdle, flushTimeoutMs);
+    if (this.#holds.size > 0) {
+      this.#announce(
+        new Error(`The worker stopped before the server knew what became of ${this.#holds.size} items.`),
+      );
+    }
+    this.#heartbeats.stop();
+    this.#exchanges.close();
+    if (this.#settings.ownsClient) await this.#settings.client.close();
+    this.emit('stopped');
+  }
+
+  async #followHints(): Promise<void> {
+    const onTypes = (types: readonly string[]) => {
+      for (const type of types) {
+        const slots = this.#slots.get(type);
+        if (slots === undefined) continue;
+        slots.hints++;
+        slots.dry = false;
+      }
+      this.#reached();
+      this.#exchanges.wake();
+    };
+    const options = {
+      patience: Number.POSITIVE_INFINITY,
+      onTypes,
+      onLost: (error: JobtreeError) => this.#problem(error),
+    };
+    try {
+      const hints = watchWork(
+        this.#settings.client.socket,
+        [...this.#slots.keys()],
+        options,
+        this.#hints.signal,
+      );
+      while (!(await hints.next()).done);
+    } catch (error) {
+      this.#problem(error);
+    }
+  }
+
+  #begin(assignment: Assignment, sentAt: number): void {
+    const slots = this.#slots.get(assignment.type);
+    if (slots === undefined)
+      throw new Error(`The server gave an item of the type ${assignment.type}, unasked.`);
+    const hold = new Hold(assignment, slots, sentAt);
+    this.#holds.set(assignment.id, hold);
+    this.#heartbeats.add(hold);
+    if (this.#stopped !== undefined) {
+      this.#release(hold);
+      return;
+    }
+    slots.running++;
+    this.#running++;
+    this.emit('claimed', assignment);
+    try {
+      const result: unknown = slots.handler(assignment.payload, hold);
+      if (isPromiseLike(result)) {
+        result.then(
+          (value) => this.#succeed(hold, value),
+          (error) => this.#fail(hold, error),
+        );
+      } else {
+        this.#succeed(hold, result);
+      }
+    } catch (error) {
+      this.#fail(hold, error);
+    }
+  }
+
+  #succeed(hold: Hold, result: unknown): void {
+    this.#freeSlot(hold);
+    if (hold.state !== 'running') return;
+    const { maxResultBytes } = this.#settings;
+    this.#report(hold, succeeded(hold.assignmentId, result, hold.newItems, maxResultBytes));
+  }
+
+  #fail(hold: Hold, error: unknown): void {
+    this.#freeSlot(hold);
+    if (hold.state !== 'running') return;
+    // It gave up because we told it to, which is no failure of the item.
+    if (hold.abortedFor === 'HEARTBEATS_FAILED') this.#release(hold);
+    else this.#report(hold, failed(hold.assignmentId, error));
+  }
+
+  #freeSlot(hold: Hold): void {
+    hold.slots.running--;
+    this.#running--;
+    this.#exchanges.wake();
+    this.#check();
+  }
+
+  #report(hold: Hold, outcome: Outcome): void {
+    hold.state = 'finished';
+    this.#exchanges.report({ hold, ...outcome });
+  }
+
+  #release(hold: Hold): void {
+    hold.state = 'released';
+    this.#exchanges.release(hold);
+  }
+
+  #reported({ hold, report }: PendingReport, { status, retryAt = null, error }: ReportEntry): void {
+    const failure = report.failure as FailureInput | undefined;
+    if (status === 'INVALID' && failure === undefined) {
+      this.#report(
+        hold,
+        permanent(hold.assignmentId, 'INVALID_RESULT', error?.message ?? 'The server refused it.'),
+      );
+      return;
+    }
+    this.#forget(hold);
+    if (status === 'STALE') this.emit('stale', hold.assignment);
+    else if (status === 'INVALID')
+      this.#problem(new Error(`The server refused a failure: ${error?.message}`));
+    else if (failure === undefined) this.emit('succeeded', hold.assignment);
+    else this.emit('failed', hold.assignment, { code: failure.code, message: failure.message, retryAt });
+  }
+
+  /** What has an outcome learns from its report what became of it. */
+  #ended(hold: Hold, status: Exclude<HoldStatus, 'HELD'>): void {
+    if (hold.state !== 'running') return;
+    this.#forget(hold);
+    this.#abort(hold, status);
+  }
+
+  #abort(hold: Hold, code: AbortCode): void {
+    if (hold.abort(code)) this.emit('aborted', hold.assignment, code);
+  }
+
+  #forget(hold: Hold): boolean {
+    hold.state = 'gone';
+    return this.#holds.delete(hold.assignmentId);
+  }
+
+  #reached(): void {
+    if (this.#connected === true) return;
+    this.#connected = true;
+    this.emit('connected');
+    this.#exchanges.wakeNow();
+  }
+
+  #problem(error: unknown): void {
+    if (!(error instanceof JobtreeError) || error.code !== 'UNREACHABLE') {
+      this.#announce(error);
+    } else if (this.#connected !== false) {
+      this.#connected = false;
+      if (!this.emit('disconnected', error)) console.warn(`jobtree worker ${this.name}: ${error.message}`);
+    }
+  }
+
+  #announce(error: unknown): void {
+    if (!this.emit('error', error)) console.error(`jobtree worker ${this.name}:`, error);
+  }
+
+  /** Whether the condition came true in time. */
+  async #until(condition: () => boolean, ms: number): Promise<void> {
+    if (condition()) return;
+    await new Promise<void>((resolve) => {
+      const check = () => {
+        if (!condition()) return;
+        done();
+      };
+      const done = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(check);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      this.#waiting.add(check);
+    });
+  }
+
+  #check(): void {
+    for (const check of this.#waiting) check();
+  }
+}
+
+function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}

@@ -1,0 +1,338 @@
+/** The API: what it answers, what SQL that costs, and how it refuses. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { App } from '../../src/server/create-app.ts';
+import { createJob, data, request, work } from '../support/api.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startServer } from '../support/server.ts';
+
+let db: TestDatabase;
+let app: App;
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url);
+});
+afterAll(async () => {
+  await app.close();
+  await db.drop();
+});
+
+const unknown = '00000000-0000-7000-8000-000000000000';
+
+describe('reads', () => {
+  it('shows a tree with its items and results', async () => {
+    const id = await createJob(app.url, {
+      type: 'parent',
+      sealed: true,
+      items: [{ payload: { n: 1 } }, { payload: null, priority: 3 }],
+      children: [{ type: 'child', feed: {} }],
+    });
+    await work(app.url, 'parent', 9, { made: true });
+    await work(app.url, 'child', 9, 'final');
+    const { job } = await data(
+      app.url,
+      `query ($id: ID!) {
+        job(id: $id) {
+          type finalStage depth
+          tree { type depth finalStage parent { type } root { id } progress { succeeded } }
+          children { type }
+          items(status: SUCCEEDED) { nodes { status payload result failures { code } priority job { type } assignment { worker attempt } } }
+          results { nodes { payload result job { type } } }
+        }
+      }`,
+      { id },
+    );
+    expect(job).toMatchObject({
+      type: 'parent',
+      finalStage: false,
+      tree: [
+        { type: 'parent', depth: 0, parent: null, root: { id } },
+        { type: 'child', depth: 1, finalStage: true, parent: { type: 'parent' }, root: { id } },
+      ],
+      children: [{ type: 'child' }],
+      items: {
+        nodes: [
+          { status: 'SUCCEEDED', payload: { n: 1 }, result: { made: true }, failures: [], priority: 0, job: { type: 'parent' }, assignment: { worker: 'test', attempt: 1 } },
+          { status: 'SUCCEEDED', payload: null, priority: 3 },
+        ],
+      },
+      results: { nodes: [{ payload: { made: true }, result: 'final', job: { type: 'child' } }, { result: 'final' }] },
+    });
+  });
+
+  it('pages items by cursor, forwards and backwards, and by status', async () => {
+    const id = await createJob(app.url, { type: 'paged', items: Array.from({ length: 7 }, (_, i) => ({ payload: i })) });
+    await work(app.url, 'paged', 2);
+    const page = async (args: string) =>
+      (await data(app.url, `query ($id: ID!) { job(id: $id) { items(${args}) { nodes { payload } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }`, { id })).job.items;
+    const payloads = (items: { nodes: { payload: number }[] }) => items.nodes.map(({ payload }) => payload);
+    const first = await page('first: 3');
+    expect([payloads(first), first.pageInfo.hasNextPage]).toEqual([[0, 1, 2], true]);
+    const second = await page(`first: 9, after: "${first.pageInfo.endCursor}"`);
+    expect([payloads(second), second.pageInfo.hasNextPage]).toEqual([[3, 4, 5, 6], false]);
+    const back = await page(`last: 2, before: "${second.pageInfo.startCursor}"`);
+    expect(payloads(back)).toEqual([1, 2]);
+    expect(payloads(await page('status: PENDING, first: 3'))).toEqual([2, 3, 4]);
+    expect(payloads(await page('status: SUCCEEDED'))).toEqual([0, 1]);
+  });
+
+  it('lists jobs by type, status and order', async () => {
+    const type = 'listed';
+    const done = await createJob(app.url, { type, sealed: true });
+    const waiting = await createJob(app.url, { type, items: [{}], children: [{ type }] });
+    const list = async (filter: string, order = 'OLDEST_FIRST') =>
+      (await data(app.url, `{ jobs(filter: { type: "${type}", ${filter} }, order: ${order}) { nodes { id } } }`)).jobs.nodes.map(({ id }: { id: string }) => id);
+    expect(await list('')).toEqual([done, waiting]);
+    expect(await list('', 'NEWEST_FIRST')).toEqual([waiting, done]);
+    expect(await list('status: COMPLETED')).toEqual([done]);
+    expect(await list('status: WAITING')).toEqual([waiting]);
+    expect(await list('rootsOnly: false')).toHaveLength(3);
+  });
+
+  it('finds any node by its id', async () => {
+    const id = await createJob(app.url, { type: 'nodes', items: [{}] });
+    const { job } = await data(app.url, `query ($id: ID!) { job(id: $id) { items { nodes { id } } } }`, { id });
+    const claimed = await data(app.url, `mutation ($id: ID!) { claimItem(input: { itemId: $id, worker: "w" }) { ... on ClaimItemPayload { assignment { id } } } }`, { id: job.items.nodes[0].id });
+    for (const node of [id, job.items.nodes[0].id, claimed.claimItem.assignment.id]) {
+      expect((await data(app.url, `query ($id: ID!) { node(id: $id) { id __typename } }`, { id: node })).node).toEqual({ id: node, __typename: node.split(':')[0] });
+    }
+    expect((await data(app.url, `{ node(id: "Job:${unknown}") { id } }`)).node).toBeNull();
+  });
+
+  it('null is a result, and a pending item has none', async () => {
+    const id = await createJob(app.url, { type: 'nulls', items: [{}, {}] });
+    await work(app.url, 'nulls', 1, null);
+    const { job } = await data(app.url, `query ($id: ID!) { job(id: $id) { items { nodes { status result } } } }`, { id });
+    expect(job.items.nodes).toEqual([{ status: 'SUCCEEDED', result: null }, { status: 'PENDING', result: null }]);
+  });
+
+  it('gives JSON back as it came', async () => {
+    const payload = { text: 'ü 𝒳 \\ " \n', list: [1, 2.5, -0.001, 1e100, true, null, [], {}], nested: { a: { b: [{ c: '' }] } } };
+    const id = await createJob(app.url, { type: 'json', items: [{ payload }] });
+    const { job } = await data(app.url, `query ($id: ID!) { job(id: $id) { items { nodes { payload } } } }`, { id });
+    expect(job.items.nodes[0].payload).toEqual(payload);
+  });
+});
+
+/** The statements that the server sends while something happens, as Postgres counts them. */
+async function statementsOf(action: () => Promise<unknown>): Promise<string[]> {
+  const seen: string[] = [];
+  const { Client } = (await import('pg')).default;
+  const original = Client.prototype.query;
+  Client.prototype.query = function (this: object, ...args: unknown[]) {
+    const [query] = args as [string | { text: string }];
+    seen.push(typeof query === 'string' ? query : query.text);
+    return original.apply(this as never, args as never);
+  } as typeof original;
+  try {
+    await action();
+  } finally {
+    Client.prototype.query = original;
+  }
+  return seen.filter((text) => !/fold_progress|sweep|pg_notify|^select 1$|^BEGIN|^COMMIT/.test(text));
+}
+
+describe('the SQL behind a query', () => {
+  it('is the same however many rows there are', async () => {
+    const query = `query ($id: ID!) {
+      job(id: $id) {
+        tree { id progress { itemCount } parent { id } children { id } }
+        items(first: 100) { nodes { status result job { type root { id } } assignment { worker item { id } } } }
+        results { nodes { id result } }
+      }
+    }`;
+    const count = async (items: number, children: number) => {
+      const id = await createJob(app.url, {
+        type: `sql-${items}`,
+        items: Array.from({ length: items }, () => ({})),
+        children: Array.from({ length: children }, () => ({ type: 'sql-child' })),
+      });
+      await work(app.url, `sql-${items}`, items);
+      await data(app.url, query, { id });
+      return statementsOf(() => data(app.url, query, { id }));
+    };
+    const few = await count(2, 1);
+    const many = await count(50, 20);
+    expect(many).toHaveLength(few.length);
+    expect(many.length).toBeLessThanOrEqual(16);
+  });
+
+  it('is one call of a function for each hot operation', async () => {
+    const id = await createJob(app.url, { type: 'hot' });
+    const items = Array.from({ length: 100 }, (_, i) => ({ payload: i }));
+    const add = `mutation ($id: ID!, $items: [ItemInput!]!) { addItems(input: { jobId: $id, items: $items }) { ... on AddItemsPayload { added } } }`;
+    expect(await statementsOf(() => data(app.url, add, { id, items }))).toEqual([expect.stringContaining('jobtree.add_items')]);
+    const exchange = await statementsOf(() => work(app.url, 'hot', 100));
+    expect(exchange).toEqual([expect.stringContaining('jobtree.claim_items'), expect.stringContaining('jobtree.report_outcomes')]);
+  });
+
+  it('reads a page by the index over job and position', async () => {
+    const id = await createJob(app.url, { type: 'page-sql' });
+    const items = Array.from({ length: 1000 }, (_, i) => ({ payload: i }));
+    const add = `mutation ($id: ID!, $items: [ItemInput!]!) { addItems(input: { jobId: $id, items: $items }) { __typename } }`;
+    for (let i = 0; i < 5; i++) await data(app.url, add, { id, items });
+    await db.query('analyze');
+    const page = async (args: string) => data(app.url, `query ($id: ID!) { job(id: $id) { items(first: 10${args}) { nodes { id } pageInfo { endCursor } } } }`, { id });
+    const { job } = await page('');
+    const statements = await statementsOf(() => page(`, after: "${job.items.pageInfo.endCursor}"`));
+    const read = statements.find((text) => /FROM "jobtree"."job_item"/.test(text)) ?? '';
+    const parameters = [...new Set(read.match(/\$\d+/g) ?? [])].length;
+    const client = await db.connect();
+    try {
+      await client.query('set plan_cache_mode = force_generic_plan');
+      await client.query(`prepare page as ${read}`);
+      const types = await client.query(`select parameter_types::text[] as types from pg_prepared_statements where name = 'page'`);
+      const values = (types.rows[0].types as string[]).map((type) => (type === 'uuid' ? `'${unknown}'` : type === 'bigint' ? '10' : `'x'`));
+      expect(values).toHaveLength(parameters);
+      const plan = await client.query(`explain execute page(${values.join(', ')})`);
+      expect(JSON.stringify(plan.rows)).toContain('job_item_job_id_position_key');
+    } finally {
+      await client.end();
+    }
+  });
+});
+
+describe('refusals', () => {
+  const mutation = (field: string, input: unknown) =>
+    request(app.url, `mutation ($input: ${field[0]?.toUpperCase()}${field.slice(1)}Input!) { ${field}(input: $input) { __typename ... on Error { code field message } } }`, { input });
+  const refusal = async (field: string, input: unknown) => (await mutation(field, input)).data?.[field];
+
+  it.each<[string, string, unknown, Record<string, unknown>]>([
+    ['an unknown job', 'addItems', { jobId: `Job:${unknown}`, items: [{}] }, { code: 'NOT_FOUND', field: 'jobId' }],
+    ['an unknown job, with bad items only', 'addItems', { jobId: `Job:${unknown}`, items: [{ payload: '\0' }] }, { code: 'NOT_FOUND', field: 'jobId' }],
+    ['an id of another type', 'sealJob', { jobId: `JobItem:${unknown}` }, { code: 'INVALID_INPUT', field: 'jobId' }],
+    ['an id that is none', 'cancelJob', { jobId: 'Job:7' }, { code: 'INVALID_INPUT', field: 'jobId' }],
+    ['an unknown tree', 'deleteJob', { jobId: `Job:${unknown}` }, { code: 'NOT_FOUND', field: 'jobId' }],
+    ['an unknown item', 'claimItem', { itemId: `JobItem:${unknown}`, worker: 'w' }, { code: 'NOT_FOUND', field: 'itemId' }],
+    ['an empty batch of items', 'addItems', { jobId: `Job:${unknown}`, items: [] }, { code: 'INVALID_INPUT', field: 'items' }],
+    ['a batch above the limit', 'addItems', { jobId: `Job:${unknown}`, items: Array.from({ length: 1001 }, () => ({})) }, { code: 'INVALID_INPUT', field: 'items' }],
+    ['an empty batch of reports', 'reportOutcomes', { reports: [] }, { code: 'INVALID_INPUT', field: 'reports' }],
+    ['no wants', 'claimItems', { worker: 'w', wants: [] }, { code: 'INVALID_INPUT', field: 'wants' }],
+    ['a negative limit', 'claimItems', { worker: 'w', wants: [{ type: 'x', limit: -1 }] }, { code: 'INVALID_INPUT', field: 'wants[0].limit' }],
+    ['too much at once', 'claimItems', { worker: 'w', wants: [{ type: 'x', limit: 1000 }, { type: 'y', limit: 1 }] }, { code: 'INVALID_INPUT', field: 'wants' }],
+    ['a worker without a name', 'claimItems', { worker: '', wants: [{ type: 'x', limit: 1 }] }, { code: 'INVALID_INPUT', field: 'worker' }],
+    ['a bad assignment id', 'heartbeat', { assignmentIds: [`Assignment:${unknown}`, 'x'] }, { code: 'INVALID_INPUT', field: 'assignmentIds[1]' }],
+  ])('%s: %s', async (_, field, input, expected) => {
+    expect(await refusal(field, input)).toMatchObject({ ...expected, message: expect.any(String) });
+  });
+
+  it('a sealed job takes no items', async () => {
+    const id = await createJob(app.url, { type: 'sealed', sealed: true });
+    expect(await refusal('addItems', { jobId: id, items: [{}] })).toMatchObject({ __typename: 'JobSealedError', code: 'JOB_SEALED', field: 'jobId' });
+  });
+
+  it('a fed job is sealed by its parent alone', async () => {
+    const id = await createJob(app.url, { type: 'p', children: [{ type: 'c', feed: {} }] });
+    const { job } = await data(app.url, `query ($id: ID!) { job(id: $id) { children { id } } }`, { id });
+    expect(await refusal('sealJob', { jobId: job.children[0].id })).toMatchObject({ code: 'JOB_FED_BY_PARENT' });
+  });
+
+  it('an item that is held says so', async () => {
+    const id = await createJob(app.url, { type: 'held', items: [{}] });
+    const { job } = await data(app.url, `query ($id: ID!) { job(id: $id) { items { nodes { id } } } }`, { id });
+    const claim = { itemId: job.items.nodes[0].id, worker: 'w' };
+    expect(await refusal('claimItem', claim)).toEqual({ __typename: 'ClaimItemPayload' });
+    const again = await request(app.url, `mutation ($input: ClaimItemInput!) { claimItem(input: $input) { ... on ItemNotClaimableError { reason code field } } }`, { input: claim });
+    expect(again.data.claimItem).toEqual({ reason: 'HELD', code: 'ITEM_NOT_CLAIMABLE', field: 'itemId' });
+  });
+
+  it('one bad entry does not fail its batch', async () => {
+    const id = await createJob(app.url, { type: 'batch' });
+    const items = [
+      { payload: 1, dedupeKey: 'a' },
+      { payload: 'x'.repeat(1_000_001) },
+      { payload: 2, dedupeKey: 'a' },
+      { payload: 3, runAt: '+020000-01-01T00:00:00Z' },
+      { payload: 3, runAt: 'tomorrow' },
+      { payload: { deep: ['a\u0000'] } },
+      { payload: 4, priority: 99_999 },
+      { payload: 5, dedupeKey: '' },
+      { payload: null },
+    ];
+    const { addItems } = await data(
+      app.url,
+      `mutation ($id: ID!, $items: [ItemInput!]!) {
+        addItems(input: { jobId: $id, items: $items }) {
+          ... on AddItemsPayload { added duplicates invalid job { progress { itemCount } } entries { status itemId error { code field message } } }
+        }
+      }`,
+      { id, items },
+    );
+    expect(addItems).toMatchObject({ added: 2, duplicates: 1, invalid: 6, job: { progress: { itemCount: 2 } } });
+    expect(addItems.entries.map((entry: any) => entry.error?.field ?? entry.status)).toEqual([
+      'ADDED',
+      'items[1].payload',
+      'DUPLICATE',
+      'items[3].runAt',
+      'items[4].runAt',
+      'items[5].payload.deep[0]',
+      'items[6].priority',
+      'items[7].dedupeKey',
+      'ADDED',
+    ]);
+    expect(addItems.entries[2].itemId).toBe(addItems.entries[0].itemId);
+  });
+
+  it('one bad report does not fail its batch', async () => {
+    await createJob(app.url, { type: 'reports', items: [{}, {}, {}] });
+    const claimed = await data(app.url, `mutation { claimItems(input: { worker: "w", wants: [{ type: "reports", limit: 3 }] }) { ... on ClaimItemsPayload { assignments { id } } } }`);
+    const [a, b, c] = claimed.claimItems.assignments.map(({ id }: { id: string }) => id);
+    const reports = [
+      { assignmentId: a },
+      { assignmentId: a, result: null, failure: { code: 'E', message: 'no' } },
+      { assignmentId: 'nonsense', result: 1 },
+      { assignmentId: b, result: 'x'.repeat(1_000_001) },
+      { assignmentId: c, failure: { code: '', message: 'no' } },
+      { assignmentId: `Assignment:${unknown}`, result: 1 },
+      { assignmentId: a, result: null },
+    ];
+    const { reportOutcomes } = await data(
+      app.url,
+      `mutation ($reports: [ReportInput!]!) {
+        reportOutcomes(input: { reports: $reports }) { ... on ReportOutcomesPayload { entries { assignmentId status error { field } } } }
+      }`,
+      { reports },
+    );
+    expect(reportOutcomes.entries.map((entry: any) => [entry.status, entry.error?.field ?? null])).toEqual([
+      ['INVALID', 'reports[0]'],
+      ['INVALID', 'reports[1]'],
+      ['INVALID', 'reports[2].assignmentId'],
+      ['INVALID', 'reports[3].result'],
+      ['INVALID', 'reports[4].failure.code'],
+      ['STALE', null],
+      ['ACCEPTED', null],
+    ]);
+  });
+
+  it('JSON nested beyond all measure is refused, alone', async () => {
+    const id = await createJob(app.url, { type: 'deep' });
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    const response = await fetch(app.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: `{"query":"mutation($id: ID!, $p: JSON){addItems(input:{jobId:$id,items:[{payload:$p}]}){__typename ... on AddItemsPayload {entries{status error{message}}} ... on Error{code message}}}","variables":{"id":"${id}","p":${deep}}}`,
+    });
+    expect(await response.text()).toMatch(/nested too deep/);
+  });
+
+  it('malformed JSON, an unknown field, and a variable of the wrong type are told in GraphQL errors', async () => {
+    const post = async (body: string) => {
+      const response = await fetch(app.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+      return { status: response.status, body: (await response.json()) as { errors: { message: string }[] } };
+    };
+    expect(await post('{"query": "{ jobs')).toMatchObject({ status: 400, body: { errors: [{ message: expect.stringMatching(/JSON/i) }] } });
+    expect((await request(app.url, '{ nothing }')).errors?.[0]?.message).toContain('Cannot query field "nothing"');
+    const wrong = await request(app.url, 'mutation ($input: JobInput!) { createJob(input: $input) { __typename } }', { input: { type: 'x', maxFailuresPerItem: 'many' } });
+    expect(wrong.errors?.[0]?.message).toContain('input.maxFailuresPerItem');
+  });
+
+  it('a fault is masked, with an id to find it in the log by', async () => {
+    await db.query('alter function jobtree.seal_job(uuid) rename to seal_job_away');
+    try {
+      const answer = await mutation('sealJob', { jobId: `Job:${unknown}` });
+      expect(answer.errors?.[0]).toMatchObject({ message: 'Something went wrong in the server.', extensions: { code: 'INTERNAL', errorId: expect.any(String) } });
+      expect(JSON.stringify(answer)).not.toContain('seal_job');
+    } finally {
+      await db.query('alter function jobtree.seal_job_away(uuid) rename to seal_job');
+    }
+  });
+});

@@ -1,0 +1,151 @@
+/** Progress as a client sees it, over both transports: the state first, newer ones only, the final one always, then the end. */
+import { createClient } from 'graphql-ws';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import type { App } from '../../src/server/create-app.ts';
+import { collect, collectSse, createJob, data, subscribe, work } from '../support/api.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startServer } from '../support/server.ts';
+
+let db: TestDatabase;
+let app: App;
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url);
+});
+afterAll(async () => {
+  await app.close();
+  await db.drop();
+});
+
+const watchJob = `subscription ($id: ID!) {
+  jobProgress(jobId: $id) { revision status message percent itemCount itemProgress succeeded sealed completedAt }
+}`;
+const watchTree = `subscription ($id: ID!) {
+  jobTreeProgress(rootId: $id) { complete openJobs jobs { jobId revision status itemProgress } }
+}`;
+
+it('goes from waiting over running to complete, never back, and then completes the stream', async () => {
+  const id = await createJob(app.url, { type: 'a', items: Array.from({ length: 4 }, (_, i) => ({ payload: i })) });
+  const watch = subscribe(app.url, watchJob, { id });
+  const events = watch[Symbol.asyncIterator]();
+  const next = async () => (await events.next()).value?.data.jobProgress;
+  expect(await next()).toMatchObject({ status: 'WAITING', message: 'Waiting for job to start…', percent: null, itemCount: 4 });
+
+  await work(app.url, 'a', 1);
+  let state = await next();
+  while (state.itemProgress < 1) state = await next();
+  expect(state).toMatchObject({ status: 'RUNNING', percent: null, message: 'Job running, 1 of 4 items so far…' });
+
+  await data(app.url, `mutation ($id: ID!) { sealJob(input: { jobId: $id }) { __typename } }`, { id });
+  while (!state.sealed) state = await next();
+  expect(state).toMatchObject({ percent: 25, message: 'Job running, 25% complete…' });
+
+  await work(app.url, 'a', 3);
+  let last = state;
+  for (let event = await events.next(); !event.done; event = await events.next()) {
+    const progress = event.value.data.jobProgress;
+    expect(progress.revision).toBeGreaterThan(last.revision);
+    expect(progress.itemProgress).toBeGreaterThanOrEqual(last.itemProgress);
+    last = progress;
+  }
+  expect(last).toMatchObject({ status: 'COMPLETED', percent: 100, succeeded: 4, message: 'Job complete' });
+  await watch.close();
+});
+
+describe.each(['WebSocket', 'server-sent events'])('over %s', (transport) => {
+  const all = (query: string, id: string) =>
+    transport === 'WebSocket' ? collect(subscribe(app.url, query, { id })) : collectSse(app.url, query, { id });
+
+  it('a job that is complete gives its final state, and the end', async () => {
+    const id = await createJob(app.url, { type: 'b', sealed: true });
+    await data(app.url, `query ($id: ID!) { job(id: $id) { progress { status } } }`, { id });
+    const events = await all(watchJob, id);
+    expect(events.at(-1)?.data.jobProgress).toMatchObject({ status: 'COMPLETED', percent: 100 });
+  });
+
+  it('a tree tells all its jobs first, then the changed ones, and ends when all are complete', async () => {
+    const type = `tree ${transport}`;
+    const child = `${type} child`;
+    const id = await createJob(app.url, { type, sealed: true, items: [{}, {}], children: [{ type: child, feed: {} }] });
+    const watching = all(watchTree, id);
+    for (let done = 0; done < 2; ) done += await work(app.url, type, 1);
+    for (let done = 0; done < 2; ) done += await work(app.url, child, 1);
+    const events = (await watching).map((event) => event.data.jobTreeProgress);
+    expect(events[0].jobs).toHaveLength(2);
+    expect(events.at(-1)).toMatchObject({ complete: true, openJobs: 0 });
+    const newest = new Map<string, any>();
+    for (const event of events) {
+      for (const job of event.jobs) {
+        expect(job.revision).toBeGreaterThan(newest.get(job.jobId)?.revision ?? -1);
+        newest.set(job.jobId, job);
+      }
+    }
+    expect([...newest.values()].map(({ status, itemProgress }) => [status, itemProgress])).toEqual([
+      ['COMPLETED', 2],
+      ['COMPLETED', 2],
+    ]);
+  });
+
+  it('an unknown job, and an id of another type, are told with code and field', async () => {
+    const watch = async (id: string) =>
+      transport === 'WebSocket'
+        ? (await collect(subscribe(app.url, watchJob, { id })))[0]
+        : (await collectSse(app.url, watchJob, { id }))[0];
+    const unknown = 'Job:00000000-0000-7000-8000-000000000000';
+    const refused = await watch(unknown);
+    expect(refused.errors[0].extensions).toMatchObject({ code: 'NOT_FOUND', field: 'jobId' });
+    expect((await watch('JobItem:1')).errors[0].extensions).toMatchObject({ code: 'INVALID_INPUT', field: 'jobId' });
+  });
+});
+
+it('a rejected operation leaves the other subscriptions of its socket alone', async () => {
+  const id = await createJob(app.url, { type: 'c', items: [{}] });
+  const client = createClient({ url: app.url.replace('http', 'ws'), webSocketImpl: WebSocket, retryAttempts: 0, lazy: false });
+  const events = client.iterate<any>({ query: watchJob, variables: { id } });
+  expect((await events.next()).value.data.jobProgress.itemCount).toBe(1);
+  for (const query of ['{ nonsense }', '{{{', 'subscription { nothing }']) {
+    await expect(client.iterate<any>({ query }).next()).rejects.toEqual([expect.objectContaining({ message: expect.any(String) })]);
+  }
+  await data(app.url, `mutation ($id: ID!) { sealJob(input: { jobId: $id }) { __typename } }`, { id });
+  let sealed = false;
+  while (!sealed) sealed = (await events.next()).value.data.jobProgress.sealed;
+  await events.return?.();
+  await client.dispose();
+});
+
+it('progress goes on after the listening connection was lost, without a gap', async () => {
+  const id = await createJob(app.url, { type: 'd', items: [{}, {}] });
+  const watch = subscribe(app.url, watchJob, { id });
+  const events = watch[Symbol.asyncIterator]();
+  await events.next();
+  await db.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'jobtree listener' and datname = current_database()`);
+  await work(app.url, 'd', 2);
+  await data(app.url, `mutation ($id: ID!) { sealJob(input: { jobId: $id }) { __typename } }`, { id });
+  let last: any;
+  for (let event = await events.next(); !event.done; event = await events.next()) last = event.value.data.jobProgress;
+  expect(last).toMatchObject({ status: 'COMPLETED', succeeded: 2 });
+  await watch.close();
+});
+
+it('a subscription to a tree that is deleted ends', async () => {
+  const id = await createJob(app.url, { type: 'e', items: [{}] });
+  const watching = collect(subscribe(app.url, watchTree, { id }));
+  await data(app.url, `mutation ($id: ID!) { deleteJob(input: { jobId: $id }) { __typename } }`, { id });
+  await watching;
+});
+
+it('hints come at the start, and when items of the type are added, on this server or another', async () => {
+  const other = await startServer(db.url);
+  const watch = subscribe(app.url, `subscription { workAvailable(types: ["hinted"]) { types } }`);
+  const events = watch[Symbol.asyncIterator]();
+  const next = async () => (await events.next()).value.data.workAvailable.types;
+  expect(await next()).toEqual(['hinted']);
+  await createJob(app.url, { type: 'unrelated', items: [{}] });
+  await createJob(app.url, { type: 'hinted', items: [{}] });
+  expect(await next()).toEqual(['hinted']);
+  await createJob(other.url, { type: 'hinted', items: [{}] });
+  expect(await next()).toEqual(['hinted']);
+  await watch.close();
+  await other.close();
+});

@@ -1,0 +1,96 @@
+/** A real client's way to the API, without jobtree's own: HTTP by fetch, subscriptions by the published graphql-ws client. */
+import { createClient } from 'graphql-ws';
+import { WebSocket } from 'ws';
+
+export interface Answer {
+  data?: any;
+  errors?: { message: string; path?: unknown[]; extensions?: Record<string, unknown> }[];
+}
+
+export async function request(url: string, query: string, variables?: Record<string, unknown>): Promise<Answer> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json' },
+    body: JSON.stringify({ query, variables }),
+  });
+  return (await response.json()) as Answer;
+}
+
+/** The data of a request that must succeed. */
+export async function data(url: string, query: string, variables?: Record<string, unknown>): Promise<any> {
+  const answer = await request(url, query, variables);
+  if (answer.errors !== undefined) throw new Error(JSON.stringify(answer.errors));
+  return answer.data;
+}
+
+export interface Watch extends AsyncIterable<any> {
+  close(): Promise<void>;
+}
+
+/** A subscription on a socket of its own. */
+export function subscribe(url: string, query: string, variables?: Record<string, unknown>): Watch {
+  const client = createClient({ url: url.replace('http', 'ws'), webSocketImpl: WebSocket, retryAttempts: 0, lazy: true });
+  const events = client.iterate({ query, variables: variables ?? null });
+  return {
+    [Symbol.asyncIterator]: () => events,
+    close: async () => {
+      await events.return?.();
+      await client.dispose();
+    },
+  };
+}
+
+/** Everything that a subscription says until it completes. */
+export async function collect(watch: Watch): Promise<any[]> {
+  const events = [];
+  for await (const event of watch) events.push(event);
+  await watch.close();
+  return events;
+}
+
+/** The same over server-sent events, by fetch alone. */
+export async function collectSse(url: string, query: string, variables?: Record<string, unknown>): Promise<any[]> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+    body: JSON.stringify({ query, variables }),
+  });
+  const text = await response.text();
+  return text
+    .split('\n\n')
+    .filter((block) => block.includes('event: next'))
+    .map((block) => JSON.parse(block.slice(block.indexOf('data: ') + 6)));
+}
+
+/** Creates a job and waits until its items are counted, since its progress is asked for. */
+export const createJob = async (url: string, input: Record<string, unknown>): Promise<string> => {
+  const { createJob: result } = await data(
+    url,
+    `mutation ($input: JobInput!) { createJob(input: $input) { ... on CreateJobPayload { job { id progress { revision } } } ... on Error { message field } } }`,
+    { input },
+  );
+  if (result.job === undefined) throw new Error(result.message);
+  return result.job.id;
+};
+
+/** Claims items of a type and reports a result for each; gives how many. */
+export async function work(url: string, type: string, limit: number, result: unknown = null): Promise<number> {
+  const claimed = await data(
+    url,
+    `mutation ($wants: [WantInput!]!) {
+      claimItems(input: { worker: "test", wants: $wants }) { ... on ClaimItemsPayload { assignments { id } } }
+    }`,
+    { wants: [{ type, limit }] },
+  );
+  const assignments: { id: string }[] = claimed.claimItems.assignments;
+  if (assignments.length === 0) return 0;
+  const reports = assignments.map(({ id }) => ({ assignmentId: id, result }));
+  const reported = await data(
+    url,
+    `mutation ($reports: [ReportInput!]!) {
+      reportOutcomes(input: { reports: $reports }) { ... on ReportOutcomesPayload { entries { status } } }
+    }`,
+    { reports },
+  );
+  return reported.reportOutcomes.entries.filter(({ status }: { status: string }) => status === 'ACCEPTED').length;
+}
