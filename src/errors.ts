@@ -28,27 +28,27 @@ export abstract class JobtreeError extends Error {
 
 /** What the id names does not exist (any more). */
 export class NotFoundError extends JobtreeError {
-  readonly code = 'NOT_FOUND';
+  readonly code = 'NOT_FOUND' as const;
 }
 
 /** The input breaks a rule. */
 export class InvalidInputError extends JobtreeError {
-  readonly code = 'INVALID_INPUT';
+  readonly code = 'INVALID_INPUT' as const;
 }
 
 /** The job is sealed or cancelled and takes no more items. */
 export class JobSealedError extends JobtreeError {
-  readonly code = 'JOB_SEALED';
+  readonly code = 'JOB_SEALED' as const;
 }
 
 /** The job is fed by its parent, whose completion seals it; nobody else does. */
 export class JobFedByParentError extends JobtreeError {
-  readonly code = 'JOB_FED_BY_PARENT';
+  readonly code = 'JOB_FED_BY_PARENT' as const;
 }
 
 /** The item is not waiting for a worker. */
 export class ItemNotClaimableError extends JobtreeError {
-  readonly code = 'ITEM_NOT_CLAIMABLE';
+  readonly code = 'ITEM_NOT_CLAIMABLE' as const;
   readonly reason: NotClaimableReason;
 
   constructor(message: string, field: string | undefined, reason: NotClaimableReason) {

@@ -12,6 +12,7 @@ import {
   type NotClaimableReason,
   NotFoundError,
 } from '../errors.ts';
+import { Prisma } from '../generated/prisma/client.ts';
 
 const refusals: Readonly<Record<string, (error: DatabaseError) => JobtreeError>> = {
   JT001: (error) => new NotFoundError(error.message, error.column),
@@ -26,6 +27,10 @@ const refusals: Readonly<Record<string, (error: DatabaseError) => JobtreeError>>
 
 /** What to throw for an error of Postgres: the refusal that it stands for, or the error itself. */
 export function asRefusal(error: unknown): unknown {
+  // Prisma's "record not found".
+  if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2025') {
+    return new NotFoundError('What the id names does not exist.', 'id');
+  }
   const refusal = error instanceof DatabaseError && error.code !== undefined && refusals[error.code];
   return refusal ? refusal(error) : error;
 }

@@ -30,28 +30,40 @@ const ErrorCode = builder.enumType('ErrorCode', {
   ) as Record<(typeof errorCodes)[number], { description: string }>,
 });
 
-const ErrorInterface = builder.interfaceRef<JobtreeError>('Error').implement({
-  description: 'A refusal that a caller can expect, and that changed nothing.',
-  fields: (t) => ({
-    code: t.expose('code', { type: ErrorCode, description: 'What kind of refusal, for programs.' }),
-    message: t.exposeString('message', { description: 'What is wrong, for people.' }),
-    field: t.exposeString('field', {
-      nullable: true,
-      description: 'The path of the input field that is to blame, if one is: `items[3].runAt`.',
+const ErrorInterface = builder
+  .interfaceRef<Pick<JobtreeError, 'code' | 'message' | 'field'>>('Error')
+  .implement({
+    description: 'A refusal that a caller can expect, and that changed nothing.',
+    fields: (t) => ({
+      code: t.expose('code', { type: ErrorCode, description: 'What kind of refusal, for programs.' }),
+      message: t.exposeString('message', { description: 'What is wrong, for people.' }),
+      field: t.exposeString('field', {
+        nullable: true,
+        description: 'The path of the input field that is to blame, if one is: `items[3].runAt`.',
+      }),
     }),
-  }),
-});
+  });
 
 builder.objectType(NotFoundError, {
   name: 'NotFoundError',
   interfaces: [ErrorInterface],
   description: 'What the id names does not exist (any more).',
 });
-export const InvalidInput = builder.objectType(InvalidInputError, {
+builder.objectType(InvalidInputError, {
   name: 'InvalidInputError',
   interfaces: [ErrorInterface],
   description: 'The input breaks a rule; `field` says where.',
 });
+
+/** What is wrong with one entry of a batch. GraphQL would take the error itself, as a value, for a fault. */
+export const EntryError = builder
+  .objectRef<Pick<JobtreeError, 'code' | 'message' | 'field'>>('EntryError')
+  .implement({ interfaces: [ErrorInterface], description: 'What is wrong with one entry of a batch.' });
+
+export function toEntryError({ code, message, field }: InvalidInputError) {
+  return { code, message, field };
+}
+
 builder.objectType(JobSealedError, {
   name: 'JobSealedError',
   interfaces: [ErrorInterface],

@@ -12,14 +12,26 @@ export function encodeGlobalId(typename: string, id: string): string {
   return `${typename}:${id}`;
 }
 
-export function decodeGlobalId(globalId: string): { typename: string; id: string } {
+function split(globalId: string): { typename: string; id: string } {
   const colon = globalId.indexOf(':');
   return { typename: globalId.slice(0, Math.max(colon, 0)), id: globalId.slice(colon + 1) };
 }
 
+/** An id of any type, for `node`. */
+export function decodeGlobalId(globalId: string): { typename: string; id: string } {
+  const { typename } = split(globalId);
+  if (!(typename in kinds)) {
+    throw new InvalidInputError(
+      `There is no type with such ids: ${JSON.stringify(globalId.slice(0, 80))}.`,
+      'id',
+    );
+  }
+  return { typename, id: keyOf(typename as NodeType, globalId, 'id') };
+}
+
 /** The key in an id that must be one of this type. */
 export function keyOf(type: NodeType, globalId: string, field: string): string {
-  const { typename, id } = decodeGlobalId(globalId);
+  const { typename, id } = split(globalId);
   if (typename !== type) {
     throw new InvalidInputError(
       `${field} is not the id of ${kinds[type]}: ${JSON.stringify(globalId.slice(0, 80))}. Such an id starts with ${type}:`,

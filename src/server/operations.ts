@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { type ExecutionArgs, GraphQLError } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
+import { asRefusal } from '../db/sqlstate.ts';
 import { JobtreeError } from '../errors.ts';
 
 export class Operations {
@@ -50,7 +51,7 @@ export class Operations {
 
   /** Refusals reach the client with their code and field; faults reach the log, and the client gets an id to ask about. */
   readonly maskError = (error: unknown): Error => {
-    const cause = error instanceof GraphQLError ? error.originalError : error;
+    const cause = asRefusal(error instanceof GraphQLError ? error.originalError : error);
     const place =
       error instanceof GraphQLError ? { nodes: error.nodes ?? null, path: error.path ?? null } : {};
     if (cause instanceof JobtreeError) {

@@ -51,19 +51,38 @@ describe('reads', () => {
       children: [{ type: 'child' }],
       items: {
         nodes: [
-          { status: 'SUCCEEDED', payload: { n: 1 }, result: { made: true }, failures: [], priority: 0, job: { type: 'parent' }, assignment: { worker: 'test', attempt: 1 } },
+          {
+            status: 'SUCCEEDED',
+            payload: { n: 1 },
+            result: { made: true },
+            failures: [],
+            priority: 0,
+            job: { type: 'parent' },
+            assignment: { worker: 'test', attempt: 1 },
+          },
           { status: 'SUCCEEDED', payload: null, priority: 3 },
         ],
       },
-      results: { nodes: [{ payload: { made: true }, result: 'final', job: { type: 'child' } }, { result: 'final' }] },
+      results: {
+        nodes: [{ payload: { made: true }, result: 'final', job: { type: 'child' } }, { result: 'final' }],
+      },
     });
   });
 
   it('pages items by cursor, forwards and backwards, and by status', async () => {
-    const id = await createJob(app.url, { type: 'paged', items: Array.from({ length: 7 }, (_, i) => ({ payload: i })) });
+    const id = await createJob(app.url, {
+      type: 'paged',
+      items: Array.from({ length: 7 }, (_, i) => ({ payload: i })),
+    });
     await work(app.url, 'paged', 2);
     const page = async (args: string) =>
-      (await data(app.url, `query ($id: ID!) { job(id: $id) { items(${args}) { nodes { payload } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }`, { id })).job.items;
+      (
+        await data(
+          app.url,
+          `query ($id: ID!) { job(id: $id) { items(${args}) { nodes { payload } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }`,
+          { id },
+        )
+      ).job.items;
     const payloads = (items: { nodes: { payload: number }[] }) => items.nodes.map(({ payload }) => payload);
     const first = await page('first: 3');
     expect([payloads(first), first.pageInfo.hasNextPage]).toEqual([[0, 1, 2], true]);
@@ -80,7 +99,12 @@ describe('reads', () => {
     const done = await createJob(app.url, { type, sealed: true });
     const waiting = await createJob(app.url, { type, items: [{}], children: [{ type }] });
     const list = async (filter: string, order = 'OLDEST_FIRST') =>
-      (await data(app.url, `{ jobs(filter: { type: "${type}", ${filter} }, order: ${order}) { nodes { id } } }`)).jobs.nodes.map(({ id }: { id: string }) => id);
+      (
+        await data(
+          app.url,
+          `{ jobs(filter: { type: "${type}", ${filter} }, order: ${order}) { nodes { id } } }`,
+        )
+      ).jobs.nodes.map(({ id }: { id: string }) => id);
     expect(await list('')).toEqual([done, waiting]);
     expect(await list('', 'NEWEST_FIRST')).toEqual([waiting, done]);
     expect(await list('status: COMPLETED')).toEqual([done]);
@@ -90,25 +114,53 @@ describe('reads', () => {
 
   it('finds any node by its id', async () => {
     const id = await createJob(app.url, { type: 'nodes', items: [{}] });
-    const { job } = await data(app.url, `query ($id: ID!) { job(id: $id) { items { nodes { id } } } }`, { id });
-    const claimed = await data(app.url, `mutation ($id: ID!) { claimItem(input: { itemId: $id, worker: "w" }) { ... on ClaimItemPayload { assignment { id } } } }`, { id: job.items.nodes[0].id });
+    const { job } = await data(app.url, `query ($id: ID!) { job(id: $id) { items { nodes { id } } } }`, {
+      id,
+    });
+    const claimed = await data(
+      app.url,
+      `mutation ($id: ID!) { claimItem(input: { itemId: $id, worker: "w" }) { ... on ClaimItemPayload { assignment { id } } } }`,
+      { id: job.items.nodes[0].id },
+    );
     for (const node of [id, job.items.nodes[0].id, claimed.claimItem.assignment.id]) {
-      expect((await data(app.url, `query ($id: ID!) { node(id: $id) { id __typename } }`, { id: node })).node).toEqual({ id: node, __typename: node.split(':')[0] });
+      expect(
+        (await data(app.url, `query ($id: ID!) { node(id: $id) { id __typename } }`, { id: node })).node,
+      ).toEqual({ id: node, __typename: node.split(':')[0] });
     }
-    expect((await data(app.url, `{ node(id: "Job:${unknown}") { id } }`)).node).toBeNull();
+    const node = async (nodeId: string) =>
+      (await request(app.url, `query ($id: ID!) { node(id: $id) { id } }`, { id: nodeId })).errors?.[0]
+        ?.extensions;
+    for (const type of ['Job', 'JobItem'])
+      expect(await node(`${type}:${unknown}`)).toMatchObject({ code: 'NOT_FOUND', field: 'id' });
+    for (const bad of ['Job:7', 'Nothing:1', 'x', ''])
+      expect(await node(bad)).toMatchObject({ code: 'INVALID_INPUT', field: 'id' });
+    expect((await request(app.url, `{ node(id: "Assignment:${unknown}") { id } }`)).data.node).toBeNull();
   });
 
   it('null is a result, and a pending item has none', async () => {
     const id = await createJob(app.url, { type: 'nulls', items: [{}, {}] });
     await work(app.url, 'nulls', 1, null);
-    const { job } = await data(app.url, `query ($id: ID!) { job(id: $id) { items { nodes { status result } } } }`, { id });
-    expect(job.items.nodes).toEqual([{ status: 'SUCCEEDED', result: null }, { status: 'PENDING', result: null }]);
+    const { job } = await data(
+      app.url,
+      `query ($id: ID!) { job(id: $id) { items { nodes { status result } } } }`,
+      { id },
+    );
+    expect(job.items.nodes).toEqual([
+      { status: 'SUCCEEDED', result: null },
+      { status: 'PENDING', result: null },
+    ]);
   });
 
   it('gives JSON back as it came', async () => {
-    const payload = { text: 'ü 𝒳 \\ " \n', list: [1, 2.5, -0.001, 1e100, true, null, [], {}], nested: { a: { b: [{ c: '' }] } } };
+    const payload = {
+      text: 'ü 𝒳 \\ " \n',
+      list: [1, 2.5, -0.001, 1e100, true, null, [], {}],
+      nested: { a: { b: [{ c: '' }] } },
+    };
     const id = await createJob(app.url, { type: 'json', items: [{ payload }] });
-    const { job } = await data(app.url, `query ($id: ID!) { job(id: $id) { items { nodes { payload } } } }`, { id });
+    const { job } = await data(app.url, `query ($id: ID!) { job(id: $id) { items { nodes { payload } } } }`, {
+      id,
+    });
     expect(job.items.nodes[0].payload).toEqual(payload);
   });
 });
@@ -160,9 +212,14 @@ describe('the SQL behind a query', () => {
     const id = await createJob(app.url, { type: 'hot' });
     const items = Array.from({ length: 100 }, (_, i) => ({ payload: i }));
     const add = `mutation ($id: ID!, $items: [ItemInput!]!) { addItems(input: { jobId: $id, items: $items }) { ... on AddItemsPayload { added } } }`;
-    expect(await statementsOf(() => data(app.url, add, { id, items }))).toEqual([expect.stringContaining('jobtree.add_items')]);
+    expect(await statementsOf(() => data(app.url, add, { id, items }))).toEqual([
+      expect.stringContaining('jobtree.add_items'),
+    ]);
     const exchange = await statementsOf(() => work(app.url, 'hot', 100));
-    expect(exchange).toEqual([expect.stringContaining('jobtree.claim_items'), expect.stringContaining('jobtree.report_outcomes')]);
+    expect(exchange).toEqual([
+      expect.stringContaining('jobtree.claim_items'),
+      expect.stringContaining('jobtree.report_outcomes'),
+    ]);
   });
 
   it('reads a page by the index over job and position', async () => {
@@ -171,7 +228,12 @@ describe('the SQL behind a query', () => {
     const add = `mutation ($id: ID!, $items: [ItemInput!]!) { addItems(input: { jobId: $id, items: $items }) { __typename } }`;
     for (let i = 0; i < 5; i++) await data(app.url, add, { id, items });
     await db.query('analyze');
-    const page = async (args: string) => data(app.url, `query ($id: ID!) { job(id: $id) { items(first: 10${args}) { nodes { id } pageInfo { endCursor } } } }`, { id });
+    const page = async (args: string) =>
+      data(
+        app.url,
+        `query ($id: ID!) { job(id: $id) { items(first: 10${args}) { nodes { id } pageInfo { endCursor } } } }`,
+        { id },
+      );
     const { job } = await page('');
     const statements = await statementsOf(() => page(`, after: "${job.items.pageInfo.endCursor}"`));
     const read = statements.find((text) => /FROM "jobtree"."job_item"/.test(text)) ?? '';
@@ -180,8 +242,12 @@ describe('the SQL behind a query', () => {
     try {
       await client.query('set plan_cache_mode = force_generic_plan');
       await client.query(`prepare page as ${read}`);
-      const types = await client.query(`select parameter_types::text[] as types from pg_prepared_statements where name = 'page'`);
-      const values = (types.rows[0].types as string[]).map((type) => (type === 'uuid' ? `'${unknown}'` : type === 'bigint' ? '10' : `'x'`));
+      const types = await client.query(
+        `select parameter_types::text[] as types from pg_prepared_statements where name = 'page'`,
+      );
+      const values = (types.rows[0].types as string[]).map((type) =>
+        type === 'uuid' ? `'${unknown}'` : type === 'bigint' ? '10' : `'x'`,
+      );
       expect(values).toHaveLength(parameters);
       const plan = await client.query(`explain execute page(${values.join(', ')})`);
       expect(JSON.stringify(plan.rows)).toContain('job_item_job_id_position_key');
@@ -193,45 +259,122 @@ describe('the SQL behind a query', () => {
 
 describe('refusals', () => {
   const mutation = (field: string, input: unknown) =>
-    request(app.url, `mutation ($input: ${field[0]?.toUpperCase()}${field.slice(1)}Input!) { ${field}(input: $input) { __typename ... on Error { code field message } } }`, { input });
+    request(
+      app.url,
+      `mutation ($input: ${field[0]?.toUpperCase()}${field.slice(1)}Input!) { ${field}(input: $input) { __typename ... on Error { code field message } } }`,
+      { input },
+    );
   const refusal = async (field: string, input: unknown) => (await mutation(field, input)).data?.[field];
 
   it.each<[string, string, unknown, Record<string, unknown>]>([
-    ['an unknown job', 'addItems', { jobId: `Job:${unknown}`, items: [{}] }, { code: 'NOT_FOUND', field: 'jobId' }],
-    ['an unknown job, with bad items only', 'addItems', { jobId: `Job:${unknown}`, items: [{ payload: '\0' }] }, { code: 'NOT_FOUND', field: 'jobId' }],
-    ['an id of another type', 'sealJob', { jobId: `JobItem:${unknown}` }, { code: 'INVALID_INPUT', field: 'jobId' }],
+    [
+      'an unknown job',
+      'addItems',
+      { jobId: `Job:${unknown}`, items: [{}] },
+      { code: 'NOT_FOUND', field: 'jobId' },
+    ],
+    [
+      'an unknown job, with bad items only',
+      'addItems',
+      { jobId: `Job:${unknown}`, items: [{ payload: '\0' }] },
+      { code: 'NOT_FOUND', field: 'jobId' },
+    ],
+    [
+      'an id of another type',
+      'sealJob',
+      { jobId: `JobItem:${unknown}` },
+      { code: 'INVALID_INPUT', field: 'jobId' },
+    ],
     ['an id that is none', 'cancelJob', { jobId: 'Job:7' }, { code: 'INVALID_INPUT', field: 'jobId' }],
     ['an unknown tree', 'deleteJob', { jobId: `Job:${unknown}` }, { code: 'NOT_FOUND', field: 'jobId' }],
-    ['an unknown item', 'claimItem', { itemId: `JobItem:${unknown}`, worker: 'w' }, { code: 'NOT_FOUND', field: 'itemId' }],
-    ['an empty batch of items', 'addItems', { jobId: `Job:${unknown}`, items: [] }, { code: 'INVALID_INPUT', field: 'items' }],
-    ['a batch above the limit', 'addItems', { jobId: `Job:${unknown}`, items: Array.from({ length: 1001 }, () => ({})) }, { code: 'INVALID_INPUT', field: 'items' }],
-    ['an empty batch of reports', 'reportOutcomes', { reports: [] }, { code: 'INVALID_INPUT', field: 'reports' }],
+    [
+      'an unknown item',
+      'claimItem',
+      { itemId: `JobItem:${unknown}`, worker: 'w' },
+      { code: 'NOT_FOUND', field: 'itemId' },
+    ],
+    [
+      'an empty batch of items',
+      'addItems',
+      { jobId: `Job:${unknown}`, items: [] },
+      { code: 'INVALID_INPUT', field: 'items' },
+    ],
+    [
+      'a batch above the limit',
+      'addItems',
+      { jobId: `Job:${unknown}`, items: Array.from({ length: 1001 }, () => ({})) },
+      { code: 'INVALID_INPUT', field: 'items' },
+    ],
+    [
+      'an empty batch of reports',
+      'reportOutcomes',
+      { reports: [] },
+      { code: 'INVALID_INPUT', field: 'reports' },
+    ],
     ['no wants', 'claimItems', { worker: 'w', wants: [] }, { code: 'INVALID_INPUT', field: 'wants' }],
-    ['a negative limit', 'claimItems', { worker: 'w', wants: [{ type: 'x', limit: -1 }] }, { code: 'INVALID_INPUT', field: 'wants[0].limit' }],
-    ['too much at once', 'claimItems', { worker: 'w', wants: [{ type: 'x', limit: 1000 }, { type: 'y', limit: 1 }] }, { code: 'INVALID_INPUT', field: 'wants' }],
-    ['a worker without a name', 'claimItems', { worker: '', wants: [{ type: 'x', limit: 1 }] }, { code: 'INVALID_INPUT', field: 'worker' }],
-    ['a bad assignment id', 'heartbeat', { assignmentIds: [`Assignment:${unknown}`, 'x'] }, { code: 'INVALID_INPUT', field: 'assignmentIds[1]' }],
+    [
+      'a negative limit',
+      'claimItems',
+      { worker: 'w', wants: [{ type: 'x', limit: -1 }] },
+      { code: 'INVALID_INPUT', field: 'wants[0].limit' },
+    ],
+    [
+      'too much at once',
+      'claimItems',
+      {
+        worker: 'w',
+        wants: [
+          { type: 'x', limit: 1000 },
+          { type: 'y', limit: 1 },
+        ],
+      },
+      { code: 'INVALID_INPUT', field: 'wants' },
+    ],
+    [
+      'a worker without a name',
+      'claimItems',
+      { worker: '', wants: [{ type: 'x', limit: 1 }] },
+      { code: 'INVALID_INPUT', field: 'worker' },
+    ],
+    [
+      'a bad assignment id',
+      'heartbeat',
+      { assignmentIds: [`Assignment:${unknown}`, 'x'] },
+      { code: 'INVALID_INPUT', field: 'assignmentIds[1]' },
+    ],
   ])('%s: %s', async (_, field, input, expected) => {
     expect(await refusal(field, input)).toMatchObject({ ...expected, message: expect.any(String) });
   });
 
   it('a sealed job takes no items', async () => {
     const id = await createJob(app.url, { type: 'sealed', sealed: true });
-    expect(await refusal('addItems', { jobId: id, items: [{}] })).toMatchObject({ __typename: 'JobSealedError', code: 'JOB_SEALED', field: 'jobId' });
+    expect(await refusal('addItems', { jobId: id, items: [{}] })).toMatchObject({
+      __typename: 'JobSealedError',
+      code: 'JOB_SEALED',
+      field: 'jobId',
+    });
   });
 
   it('a fed job is sealed by its parent alone', async () => {
     const id = await createJob(app.url, { type: 'p', children: [{ type: 'c', feed: {} }] });
     const { job } = await data(app.url, `query ($id: ID!) { job(id: $id) { children { id } } }`, { id });
-    expect(await refusal('sealJob', { jobId: job.children[0].id })).toMatchObject({ code: 'JOB_FED_BY_PARENT' });
+    expect(await refusal('sealJob', { jobId: job.children[0].id })).toMatchObject({
+      code: 'JOB_FED_BY_PARENT',
+    });
   });
 
   it('an item that is held says so', async () => {
     const id = await createJob(app.url, { type: 'held', items: [{}] });
-    const { job } = await data(app.url, `query ($id: ID!) { job(id: $id) { items { nodes { id } } } }`, { id });
+    const { job } = await data(app.url, `query ($id: ID!) { job(id: $id) { items { nodes { id } } } }`, {
+      id,
+    });
     const claim = { itemId: job.items.nodes[0].id, worker: 'w' };
     expect(await refusal('claimItem', claim)).toEqual({ __typename: 'ClaimItemPayload' });
-    const again = await request(app.url, `mutation ($input: ClaimItemInput!) { claimItem(input: $input) { ... on ItemNotClaimableError { reason code field } } }`, { input: claim });
+    const again = await request(
+      app.url,
+      `mutation ($input: ClaimItemInput!) { claimItem(input: $input) { ... on ItemNotClaimableError { reason code field } } }`,
+      { input: claim },
+    );
     expect(again.data.claimItem).toEqual({ reason: 'HELD', code: 'ITEM_NOT_CLAIMABLE', field: 'itemId' });
   });
 
@@ -257,7 +400,12 @@ describe('refusals', () => {
       }`,
       { id, items },
     );
-    expect(addItems).toMatchObject({ added: 2, duplicates: 1, invalid: 6, job: { progress: { itemCount: 2 } } });
+    expect(addItems).toMatchObject({
+      added: 2,
+      duplicates: 1,
+      invalid: 6,
+      job: { progress: { itemCount: 2 } },
+    });
     expect(addItems.entries.map((entry: any) => entry.error?.field ?? entry.status)).toEqual([
       'ADDED',
       'items[1].payload',
@@ -274,7 +422,10 @@ describe('refusals', () => {
 
   it('one bad report does not fail its batch', async () => {
     await createJob(app.url, { type: 'reports', items: [{}, {}, {}] });
-    const claimed = await data(app.url, `mutation { claimItems(input: { worker: "w", wants: [{ type: "reports", limit: 3 }] }) { ... on ClaimItemsPayload { assignments { id } } } }`);
+    const claimed = await data(
+      app.url,
+      `mutation { claimItems(input: { worker: "w", wants: [{ type: "reports", limit: 3 }] }) { ... on ClaimItemsPayload { assignments { id } } } }`,
+    );
     const [a, b, c] = claimed.claimItems.assignments.map(({ id }: { id: string }) => id);
     const reports = [
       { assignmentId: a },
@@ -316,12 +467,25 @@ describe('refusals', () => {
 
   it('malformed JSON, an unknown field, and a variable of the wrong type are told in GraphQL errors', async () => {
     const post = async (body: string) => {
-      const response = await fetch(app.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+      const response = await fetch(app.url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+      });
       return { status: response.status, body: (await response.json()) as { errors: { message: string }[] } };
     };
-    expect(await post('{"query": "{ jobs')).toMatchObject({ status: 400, body: { errors: [{ message: expect.stringMatching(/JSON/i) }] } });
-    expect((await request(app.url, '{ nothing }')).errors?.[0]?.message).toContain('Cannot query field "nothing"');
-    const wrong = await request(app.url, 'mutation ($input: JobInput!) { createJob(input: $input) { __typename } }', { input: { type: 'x', maxFailuresPerItem: 'many' } });
+    expect(await post('{"query": "{ jobs')).toMatchObject({
+      status: 400,
+      body: { errors: [{ message: expect.stringMatching(/JSON/i) }] },
+    });
+    expect((await request(app.url, '{ nothing }')).errors?.[0]?.message).toContain(
+      'Cannot query field "nothing"',
+    );
+    const wrong = await request(
+      app.url,
+      'mutation ($input: JobInput!) { createJob(input: $input) { __typename } }',
+      { input: { type: 'x', maxFailuresPerItem: 'many' } },
+    );
     expect(wrong.errors?.[0]?.message).toContain('input.maxFailuresPerItem');
   });
 
@@ -329,7 +493,10 @@ describe('refusals', () => {
     await db.query('alter function jobtree.seal_job(uuid) rename to seal_job_away');
     try {
       const answer = await mutation('sealJob', { jobId: `Job:${unknown}` });
-      expect(answer.errors?.[0]).toMatchObject({ message: 'Something went wrong in the server.', extensions: { code: 'INTERNAL', errorId: expect.any(String) } });
+      expect(answer.errors?.[0]).toMatchObject({
+        message: 'Something went wrong in the server.',
+        extensions: { code: 'INTERNAL', errorId: expect.any(String) },
+      });
       expect(JSON.stringify(answer)).not.toContain('seal_job');
     } finally {
       await db.query('alter function jobtree.seal_job_away(uuid) rename to seal_job');

@@ -10,7 +10,7 @@ import { type App, createApp } from '../../src/server/create-app.ts';
 /** Starts the service in this process, on a free port. */
 export function startServer(databaseUrl: string, env: Record<string, string> = {}): Promise<App> {
   const config = readConfig({ JOBTREE_PORT: '0', ...env });
-  return createApp({ config, databaseUrl, logger: pino({ level: 'silent' }) });
+  return createApp({ config, databaseUrl, logger: pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' }) });
 }
 
 export interface ServerProcess {

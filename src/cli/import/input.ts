@@ -23,7 +23,7 @@ export async function openInput(file: string): Promise<Input> {
   const fromStdin = file === '-';
   const name = fromStdin ? 'standard input' : file;
   const size = fromStdin ? undefined : await sizeOf(file);
-  const chunks: AsyncIterable<Buffer> = fromStdin ? process.stdin : createReadStream(file, { highWaterMark: 256 * 1024 });
+  const chunks: AsyncIterable<Buffer> = fromStdin ? process.stdin : createReadStream(file);
   let bytesRead = 0;
   const text = decode(name, chunks, (bytes) => {
     bytesRead += bytes;

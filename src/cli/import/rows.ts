@@ -1,6 +1,6 @@
 /** A file as rows, each of which becomes an item. Nothing is kept but the row that is being read. */
 import { pipeline, Readable } from 'node:stream';
-import { type CsvError, type Parser, parse } from 'csv-parse';
+import { CsvError, parse } from 'csv-parse';
 import { badFile, type Input } from './input.ts';
 
 export const formats = ['csv', 'ndjson', 'lines'] as const;
@@ -78,25 +78,32 @@ function parseJson(input: Input, line: number, text: string): unknown {
 
 /** Each row as an object of texts, by the names in the header. */
 async function* csvRows(input: Input, delimiter: string): AsyncGenerator<Row, void, undefined> {
-  let lastLine = 0;
-  const parser: Parser = parse({
+  const parser = parse({
     delimiter,
     skip_empty_lines: true,
     max_record_size: longestRow,
-    on_record: (cells: string[], { lines: line }) => ({ cells, line }),
+    on_record: (cells: string[], { lines }) => ({ cells, lastLine: lines }),
   });
-  pipeline(Readable.from(input.text), parser, () => {}); // the parser ends with the error too, and its reader throws it
+  // An error of the source ends the parser too, whose reader throws it.
+  pipeline(Readable.from(input.text), parser, () => {});
   let header: string[] | undefined;
+  let linesRead = 0;
   try {
-    for await (const { cells, line } of parser as AsyncIterable<{ cells: string[]; line: number }>) {
+    for await (const { cells, lastLine } of parser as AsyncIterable<{ cells: string[]; lastLine: number }>) {
+      const line = lastLine - linesWithin(cells);
+      linesRead = lastLine;
       if (header === undefined) header = checkHeader(input, cells, line);
-      else yield toRow(header, cells, lastLine + 1);
-      lastLine = line;
+      else yield toRow(header, cells, line);
     }
   } catch (error) {
-    throw isCsvError(error) ? explain(input, error, header, lastLine) : error;
+    throw error instanceof CsvError ? explain(input, error, header, linesRead + 1) : error;
   }
-  if (header !== undefined && lastLine === 0) throw badFile(input.name, '', 'there is nothing below the header.');
+}
+
+function linesWithin(cells: string[]): number {
+  let lines = 0;
+  for (const cell of cells) if (cell.includes('\n')) lines += cell.split('\n').length - 1;
+  return lines;
 }
 
 function toRow(header: string[], cells: string[], line: number): Row {
@@ -114,22 +121,21 @@ function checkHeader(input: Input, header: string[], line: number): string[] {
   return header;
 }
 
-function isCsvError(error: unknown): error is CsvError {
-  return error instanceof Error && error.name === 'Error' && typeof (error as CsvError).code === 'string' && 'lines' in error;
-}
-
-/** The parser names the line where it gave up; where a quote was opened is where a person has to look. */
-function explain(input: Input, error: CsvError, header: string[] | undefined, lastLine: number): Error {
-  const line = (error as unknown as { lines: number }).lines;
+/** The parser names the line where it gave up; with quotes, the line where the row begins is where a person has to look. */
+function explain(input: Input, error: CsvError, header: string[] | undefined, rowStart: number): Error {
   switch (error.code) {
     case 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH': {
-      const cells = (error as unknown as { record: string[] }).record.length;
-      return badFile(input.name, `line ${line}`, `${cells} columns, but the header has ${header?.length}.`);
+      const cells = (error.record as string[]).length;
+      return badFile(input.name, `line ${error.lines}`, `the row has ${cells} cells, the header ${header?.length}.`);
     }
     case 'CSV_QUOTE_NOT_CLOSED':
     case 'CSV_MAX_RECORD_SIZE':
-      return badFile(input.name, `line ${lastLine + 1}`, 'a quote is opened in this row and never closed.');
+      return badFile(input.name, `line ${rowStart}`, 'a quote is opened in this row and never closed.');
     default:
-      return badFile(input.name, `line ${line}`, `${error.message}.`);
+      return badFile(
+        input.name,
+        `line ${rowStart}`,
+        `a quote stands at line ${error.lines} where none may: within a quoted cell it has to be doubled.`,
+      );
   }
 }

@@ -1,7 +1,7 @@
 import { type AddEntry, addItems } from '../../domain/add-items.ts';
 import { InvalidInputError, JobFedByParentError, JobSealedError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
-import { InvalidInput } from '../errors.ts';
+import { EntryError, toEntryError } from '../errors.ts';
 import { encodeGlobalId, keyOf } from '../global-id.ts';
 import { ItemInput } from '../inputs.ts';
 import { jobField } from './payload.ts';
@@ -26,10 +26,10 @@ const Entry = builder.objectRef<AddEntry>('AddEntry').implement({
       resolve: (entry) => (entry.status === 'INVALID' ? null : encodeGlobalId('JobItem', entry.itemId)),
     }),
     error: t.field({
-      type: InvalidInput,
+      type: EntryError,
       nullable: true,
       description: 'What is wrong with an invalid entry.',
-      resolve: (entry) => (entry.status === 'INVALID' ? entry.error : null),
+      resolve: (entry) => (entry.status === 'INVALID' ? toEntryError(entry.error) : null),
     }),
   }),
 });

@@ -1,7 +1,7 @@
 import { type ReportAnswer, reportOutcomes } from '../../domain/report-outcomes.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { builder } from '../builder.ts';
-import { InvalidInput } from '../errors.ts';
+import { EntryError, toEntryError } from '../errors.ts';
 import { keyOrText } from '../global-id.ts';
 
 const ReportStatus = builder.enumType('ReportStatus', {
@@ -32,10 +32,10 @@ const Entry = builder.objectRef<Entry>('ReportEntry').implement({
       resolve: ({ retryAt }) => retryAt ?? null,
     }),
     error: t.field({
-      type: InvalidInput,
+      type: EntryError,
       nullable: true,
       description: 'What is wrong with an invalid report.',
-      resolve: ({ error }) => error ?? null,
+      resolve: ({ error }) => error && toEntryError(error),
     }),
   }),
 });
