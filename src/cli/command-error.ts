@@ -15,12 +15,13 @@ export class CommandError extends Error {
 
 /** Prints why the command ends, and gives its exit code. */
 export function reportError(error: unknown): number {
-  const { text, exitCode } = describe(error);
+  const { text, exitCode } = describeError(error);
   process.stderr.write(`jobtree: ${text}\n`);
   return exitCode;
 }
 
-function describe(error: unknown): { text: string; exitCode: number } {
+/** What to tell a person, and how to tell a script. */
+export function describeError(error: unknown): { text: string; exitCode: number } {
   if (error instanceof CommandError) return { text: error.message, exitCode: error.exitCode };
   if (error instanceof JobtreeError) return { text: error.message, exitCode: codeFor(error) };
   const { name, message, code, stack } = (error ?? {}) as Record<string, string | undefined>;

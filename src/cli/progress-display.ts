@@ -16,6 +16,8 @@ export interface Row {
 }
 
 export interface ProgressDisplay {
+  /** How many things it can show at once. */
+  readonly rows: number;
   show(key: string, row: Row): void;
   /** Leaves the bars as they are; the cursor stands below them. */
   end(): void;
@@ -39,6 +41,7 @@ function bars(stream: NodeJS.WriteStream): ProgressDisplay {
     format: (_options, _params, row: Row) => draw(row, labelWidth, width()),
   });
   return {
+    rows: Math.max(1, (stream.rows || 24) - 2),
     show: (key, row) => {
       labelWidth = Math.max(labelWidth, Math.min(longestLabel, row.label.length));
       const bar = known.get(key);
@@ -77,6 +80,7 @@ function lines(stream: NodeJS.WriteStream, everyMs: number): ProgressDisplay {
     stream.write(`${entry.next}\n`);
   };
   return {
+    rows: Number.POSITIVE_INFINITY,
     show: (key, { label, text }) => {
       const entry = entries.get(key) ?? { next: '', written: '', writtenAt: -everyMs, timer: undefined };
       entries.set(key, entry);

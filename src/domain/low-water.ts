@@ -50,13 +50,6 @@ export class LowWater {
     endedAt: number;
   }): void {
     const inLanes = new Set(claim.lanes.map((lane) => lane.type));
-    for (const type of new Set(claim.types)) {
-      const state = this.#types.get(type);
-      if (state !== undefined && !inLanes.has(type)) {
-        const pause = Math.max(fullScanEveryMs, (claim.endedAt - claim.startedAt) / fullScanShare);
-        state.nextFullScanAt = claim.endedAt + pause;
-      }
-    }
     const highest = new Map<string, Map<number, number>>();
     for (const { type, priority, position } of claim.taken) {
       const lanes = highest.get(type) ?? new Map<number, number>();
@@ -64,8 +57,14 @@ export class LowWater {
       lanes.set(priority, Math.max(lanes.get(priority) ?? 0, position));
     }
     for (const [type, lanes] of highest) {
-      for (const [priority, position] of lanes)
-        this.#advance(type, priority, position + 1, inLanes.has(type));
+      for (const [priority, position] of lanes) this.#advance(type, priority, position + 1, inLanes.has(type));
+    }
+    // A type of which nothing was ever taken is not remembered: whoever asks for made-up types costs no memory.
+    for (const type of new Set(claim.types)) {
+      const state = this.#types.get(type);
+      if (state === undefined || inLanes.has(type)) continue;
+      const pause = Math.max(fullScanEveryMs, (claim.endedAt - claim.startedAt) / fullScanShare);
+      state.nextFullScanAt = claim.endedAt + pause;
     }
   }
 

@@ -18,7 +18,9 @@ afterAll(async () => {
 test('smoke', async () => {
   const client = createClient({ url: server.url });
   const square = defineType<{ n: number }, { square: number }>('square');
-  const { id } = await client.createJob(square.job({ items: [{ n: 3 }, square.item({ n: 4 }, { dedupeKey: 'x' })], sealed: true }));
+  const { id } = await client.createJob(
+    square.job({ items: [{ n: 3 }, square.item({ n: 4 }, { dedupeKey: 'x' })], sealed: true }),
+  );
   const worker = new Worker({
     client,
     types: { square: { concurrency: 2, handler: square.handler(({ n }) => ({ square: n * n })) } },

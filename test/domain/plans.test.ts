@@ -20,7 +20,13 @@ async function plansOf(text: string, values: unknown[]): Promise<Plan[]> {
     const [, json] = /plan:\s*(\{[\s\S]*\})/.exec(message ?? '') ?? [];
     if (json === undefined) return;
     const parsed = JSON.parse(json) as { 'Query Text': string; Plan: object };
-    const nodes = JSON.stringify(parsed.Plan, ['Plans', 'Node Type', 'Relation Name', 'Index Name', 'Index Cond']);
+    const nodes = JSON.stringify(parsed.Plan, [
+      'Plans',
+      'Node Type',
+      'Relation Name',
+      'Index Name',
+      'Index Cond',
+    ]);
     plans.push({ query: parsed['Query Text'], nodes });
   });
   try {
@@ -57,8 +63,13 @@ function expectNarrow(plans: Plan[]): void {
 async function fill(): Promise<{ type: string; job: string; assignments: string[] }> {
   const type = newType();
   const { [type]: job = '' } = await t.create({ type });
-  await t.db.query(`select jobtree.add_items($1, (select jsonb_agg('{"payload": 1}'::jsonb) from generate_series(1, 20000)))`, [job]);
-  const held = await t.db.query<{ id: string }>(`select id from jobtree.claim_items('{w}', $1, '{10000}')`, [[type]]);
+  await t.db.query(
+    `select jobtree.add_items($1, (select jsonb_agg('{"payload": 1}'::jsonb) from generate_series(1, 20000)))`,
+    [job],
+  );
+  const held = await t.db.query<{ id: string }>(`select id from jobtree.claim_items('{w}', $1, '{10000}')`, [
+    [type],
+  ]);
   const ids = held.map(({ id }) => id);
   await t.db.query(
     `select jobtree.report_outcomes((select jsonb_agg(jsonb_build_object('assignmentId', id, 'result', 1)) from unnest($1::uuid[]) id))`,
@@ -109,11 +120,15 @@ describe.each(['empty', 'full'])('on %s tables', (state) => {
   it('a fold reads the deltas of its tree from its mark on', async () => {
     const plans = await plansOf('select * from jobtree.fold_progress($1, $2)', [subject.job, 5]);
     expectNarrow(plans);
-    expect(plans.some(({ nodes }) => nodes.includes('"Index Name":"progress_delta_root_id_id_idx"'))).toBe(true);
+    expect(plans.some(({ nodes }) => nodes.includes('"Index Name":"progress_delta_root_id_id_idx"'))).toBe(
+      true,
+    );
   });
 
   it('a sweep reads by deadline and by due time', async () => {
-    const plans = (await plansOf('select * from jobtree.sweep($1)', [new Date()])).filter(({ query }) => !query.includes('select distinct d.root_id'));
+    const plans = (await plansOf('select * from jobtree.sweep($1)', [new Date()])).filter(
+      ({ query }) => !query.includes('select distinct d.root_id'),
+    );
     expect(plans.some(({ nodes }) => nodes.includes('"Index Name":"assignment_deadline_at_idx"'))).toBe(true);
     expect(plans.some(({ nodes }) => nodes.includes('"Index Name":"queue_entry_scheduled"'))).toBe(true);
   });
@@ -122,7 +137,9 @@ describe.each(['empty', 'full'])('on %s tables', (state) => {
 it('finishing an assignment changes no index: the update is heap-only', async () => {
   const { type } = await fill();
   const before = await hotUpdates();
-  const held = await t.db.query<{ id: string }>(`select id from jobtree.claim_items('{w}', $1, '{1000}')`, [[type]]);
+  const held = await t.db.query<{ id: string }>(`select id from jobtree.claim_items('{w}', $1, '{1000}')`, [
+    [type],
+  ]);
   await t.db.query(
     `select jobtree.report_outcomes((select jsonb_agg(jsonb_build_object('assignmentId', id, 'result', 1)) from unnest($1::uuid[]) id))`,
     [held.map(({ id }) => id)],

@@ -11,8 +11,8 @@ import { addItems } from '../../src/domain/add-items.ts';
 import { claimItems } from '../../src/domain/claim-items.ts';
 import { createEngine, type Engine } from '../../src/domain/engine.ts';
 import { heartbeat } from '../../src/domain/heartbeat.ts';
-import { type Report, reportOutcomes } from '../../src/domain/report-outcomes.ts';
 import { releaseAssignments } from '../../src/domain/release-assignments.ts';
+import { type Report, reportOutcomes } from '../../src/domain/report-outcomes.ts';
 import { sealJob } from '../../src/domain/seal-job.ts';
 import { sweep } from '../../src/domain/sweep.ts';
 import { JobSealedError } from '../../src/errors.ts';
@@ -48,7 +48,18 @@ afterAll(async () => {
 });
 
 /** What a worker does with a claimed item; every choice comes from fast-check. */
-const action = fc.constantFrom('succeed', 'succeed', 'succeed', 'succeedTwice', 'fail', 'failTwice', 'release', 'lose', 'loseThenReport', 'beat');
+const action = fc.constantFrom(
+  'succeed',
+  'succeed',
+  'succeed',
+  'succeedTwice',
+  'fail',
+  'failTwice',
+  'release',
+  'lose',
+  'loseThenReport',
+  'beat',
+);
 const plan = fc.record({
   batch: fc.integer({ min: 1, max: 40 }),
   /** Keys collide, so that some items are added twice. */
@@ -92,12 +103,18 @@ it('counters equal rows, a tree completes once, and nothing is lost, whatever ha
         return answers.map(({ status }) => status);
       };
       const isComplete = async () => {
-        const [row] = await t.db.query<{ open_jobs: number }>('select open_jobs from jobtree.job_progress where job_id = $1', [root]);
+        const [row] = await t.db.query<{ open_jobs: number }>(
+          'select open_jobs from jobtree.job_progress where job_id = $1',
+          [root],
+        );
         return produced && row?.open_jobs === 0;
       };
       const work = async (name: string, engine: Engine) => {
         while (!(await isComplete())) {
-          const held = await claimItems(engine, name, [{ type: parent, limit: claim }, { type: child, limit: claim }]);
+          const held = await claimItems(engine, name, [
+            { type: parent, limit: claim },
+            { type: child, limit: claim },
+          ]);
           for (const { id, type } of held) {
             const success = { assignmentId: id, result: id };
             const failure = { assignmentId: id, failure: { code: 'E', message: 'no' } };
@@ -119,10 +136,16 @@ it('counters equal rows, a tree completes once, and nothing is lost, whatever ha
                 expect(await report(engine, [success])).toEqual(['STALE']);
                 break;
               case 'lose':
-                await t.db.query(`update jobtree.assignment set deadline_at = now() - interval '1 s' where id = $1`, [id]);
+                await t.db.query(
+                  `update jobtree.assignment set deadline_at = now() - interval '1 s' where id = $1`,
+                  [id],
+                );
                 break;
               case 'loseThenReport':
-                await t.db.query(`update jobtree.assignment set deadline_at = now() - interval '1 s' where id = $1`, [id]);
+                await t.db.query(
+                  `update jobtree.assignment set deadline_at = now() - interval '1 s' where id = $1`,
+                  [id],
+                );
                 expect(['ACCEPTED', 'STALE']).toContain((await report(engine, [success]))[0]);
                 break;
               case 'beat':
@@ -136,7 +159,8 @@ it('counters equal rows, a tree completes once, and nothing is lost, whatever ha
         }
       };
       const keepSweeping = async () => {
-        while (!(await isComplete())) await sweep((servers[turn++ % 2] as (typeof servers)[number]).engine, null);
+        while (!(await isComplete()))
+          await sweep((servers[turn++ % 2] as (typeof servers)[number]).engine, null);
       };
 
       await Promise.all([
@@ -146,7 +170,9 @@ it('counters equal rows, a tree completes once, and nothing is lost, whatever ha
           await expect(addItems(t.engine, root, [{}], { seal: false })).rejects.toThrow(JobSealedError);
           produced = true;
         })(),
-        ...Array.from({ length: workerTotal }, (_, i) => work(`w${i}`, (servers[i % 2] as (typeof servers)[number]).engine)),
+        ...Array.from({ length: workerTotal }, (_, i) =>
+          work(`w${i}`, (servers[i % 2] as (typeof servers)[number]).engine),
+        ),
         keepSweeping(),
       ]);
 

@@ -26,16 +26,28 @@ const watchTree = `subscription ($id: ID!) {
 }`;
 
 it('goes from waiting over running to complete, never back, and then completes the stream', async () => {
-  const id = await createJob(app.url, { type: 'a', items: Array.from({ length: 4 }, (_, i) => ({ payload: i })) });
+  const id = await createJob(app.url, {
+    type: 'a',
+    items: Array.from({ length: 4 }, (_, i) => ({ payload: i })),
+  });
   const watch = subscribe(app.url, watchJob, { id });
   const events = watch[Symbol.asyncIterator]();
   const next = async () => (await events.next()).value?.data.jobProgress;
-  expect(await next()).toMatchObject({ status: 'WAITING', message: 'Waiting for job to start…', percent: null, itemCount: 4 });
+  expect(await next()).toMatchObject({
+    status: 'WAITING',
+    message: 'Waiting for job to start…',
+    percent: null,
+    itemCount: 4,
+  });
 
   await work(app.url, 'a', 1);
   let state = await next();
   while (state.itemProgress < 1) state = await next();
-  expect(state).toMatchObject({ status: 'RUNNING', percent: null, message: 'Job running, 1 of 4 items so far…' });
+  expect(state).toMatchObject({
+    status: 'RUNNING',
+    percent: null,
+    message: 'Job running, 1 of 4 items so far…',
+  });
 
   await data(app.url, `mutation ($id: ID!) { sealJob(input: { jobId: $id }) { __typename } }`, { id });
   while (!state.sealed) state = await next();
@@ -55,7 +67,9 @@ it('goes from waiting over running to complete, never back, and then completes t
 
 describe.each(['WebSocket', 'server-sent events'])('over %s', (transport) => {
   const all = (query: string, id: string) =>
-    transport === 'WebSocket' ? collect(subscribe(app.url, query, { id })) : collectSse(app.url, query, { id });
+    transport === 'WebSocket'
+      ? collect(subscribe(app.url, query, { id }))
+      : collectSse(app.url, query, { id });
 
   it('a job that is complete gives its final state, and the end', async () => {
     const id = await createJob(app.url, { type: 'b', sealed: true });
@@ -67,7 +81,12 @@ describe.each(['WebSocket', 'server-sent events'])('over %s', (transport) => {
   it('a tree tells all its jobs first, then the changed ones, and ends when all are complete', async () => {
     const type = `tree ${transport}`;
     const child = `${type} child`;
-    const id = await createJob(app.url, { type, sealed: true, items: [{}, {}], children: [{ type: child, feed: {} }] });
+    const id = await createJob(app.url, {
+      type,
+      sealed: true,
+      items: [{}, {}],
+      children: [{ type: child, feed: {} }],
+    });
     const watching = all(watchTree, id);
     for (let done = 0; done < 2; ) done += await work(app.url, type, 1);
     for (let done = 0; done < 2; ) done += await work(app.url, child, 1);
@@ -95,17 +114,27 @@ describe.each(['WebSocket', 'server-sent events'])('over %s', (transport) => {
     const unknown = 'Job:00000000-0000-7000-8000-000000000000';
     const refused = await watch(unknown);
     expect(refused.errors[0].extensions).toMatchObject({ code: 'NOT_FOUND', field: 'jobId' });
-    expect((await watch('JobItem:1')).errors[0].extensions).toMatchObject({ code: 'INVALID_INPUT', field: 'jobId' });
+    expect((await watch('JobItem:1')).errors[0].extensions).toMatchObject({
+      code: 'INVALID_INPUT',
+      field: 'jobId',
+    });
   });
 });
 
 it('a rejected operation leaves the other subscriptions of its socket alone', async () => {
   const id = await createJob(app.url, { type: 'c', items: [{}] });
-  const client = createClient({ url: app.url.replace('http', 'ws'), webSocketImpl: WebSocket, retryAttempts: 0, lazy: false });
+  const client = createClient({
+    url: app.url.replace('http', 'ws'),
+    webSocketImpl: WebSocket,
+    retryAttempts: 0,
+    lazy: false,
+  });
   const events = client.iterate<any>({ query: watchJob, variables: { id } });
   expect((await events.next()).value.data.jobProgress.itemCount).toBe(1);
   for (const query of ['{ nonsense }', '{{{', 'subscription { nothing }']) {
-    await expect(client.iterate<any>({ query }).next()).rejects.toEqual([expect.objectContaining({ message: expect.any(String) })]);
+    await expect(client.iterate<any>({ query }).next()).rejects.toEqual([
+      expect.objectContaining({ message: expect.any(String) }),
+    ]);
   }
   await data(app.url, `mutation ($id: ID!) { sealJob(input: { jobId: $id }) { __typename } }`, { id });
   let sealed = false;
@@ -119,11 +148,14 @@ it('progress goes on after the listening connection was lost, without a gap', as
   const watch = subscribe(app.url, watchJob, { id });
   const events = watch[Symbol.asyncIterator]();
   await events.next();
-  await db.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'jobtree listener' and datname = current_database()`);
+  await db.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'jobtree listener' and datname = current_database()`,
+  );
   await work(app.url, 'd', 2);
   await data(app.url, `mutation ($id: ID!) { sealJob(input: { jobId: $id }) { __typename } }`, { id });
   let last: any;
-  for (let event = await events.next(); !event.done; event = await events.next()) last = event.value.data.jobProgress;
+  for (let event = await events.next(); !event.done; event = await events.next())
+    last = event.value.data.jobProgress;
   expect(last).toMatchObject({ status: 'COMPLETED', succeeded: 2 });
   await watch.close();
 });

@@ -7,7 +7,11 @@ export interface Answer {
   errors?: { message: string; path?: unknown[]; extensions?: Record<string, unknown> }[];
 }
 
-export async function request(url: string, query: string, variables?: Record<string, unknown>): Promise<Answer> {
+export async function request(
+  url: string,
+  query: string,
+  variables?: Record<string, unknown>,
+): Promise<Answer> {
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json' },
@@ -29,7 +33,12 @@ export interface Watch extends AsyncIterable<any> {
 
 /** A subscription on a socket of its own. */
 export function subscribe(url: string, query: string, variables?: Record<string, unknown>): Watch {
-  const client = createClient({ url: url.replace('http', 'ws'), webSocketImpl: WebSocket, retryAttempts: 0, lazy: true });
+  const client = createClient({
+    url: url.replace('http', 'ws'),
+    webSocketImpl: WebSocket,
+    retryAttempts: 0,
+    lazy: true,
+  });
   const events = client.iterate({ query, variables: variables ?? null });
   return {
     [Symbol.asyncIterator]: () => events,
@@ -49,7 +58,11 @@ export async function collect(watch: Watch): Promise<any[]> {
 }
 
 /** The same over server-sent events, by fetch alone. */
-export async function collectSse(url: string, query: string, variables?: Record<string, unknown>): Promise<any[]> {
+export async function collectSse(
+  url: string,
+  query: string,
+  variables?: Record<string, unknown>,
+): Promise<any[]> {
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
@@ -74,7 +87,12 @@ export const createJob = async (url: string, input: Record<string, unknown>): Pr
 };
 
 /** Claims items of a type and reports a result for each; gives how many. */
-export async function work(url: string, type: string, limit: number, result: unknown = null): Promise<number> {
+export async function work(
+  url: string,
+  type: string,
+  limit: number,
+  result: unknown = null,
+): Promise<number> {
   const claimed = await data(
     url,
     `mutation ($wants: [WantInput!]!) {
@@ -92,5 +110,6 @@ export async function work(url: string, type: string, limit: number, result: unk
     }`,
     { reports },
   );
-  return reported.reportOutcomes.entries.filter(({ status }: { status: string }) => status === 'ACCEPTED').length;
+  return reported.reportOutcomes.entries.filter(({ status }: { status: string }) => status === 'ACCEPTED')
+    .length;
 }

@@ -1,13 +1,13 @@
 /** `jobtree import`: a file becomes the items of a job, a row each. */
-import { randomUUID } from 'node:crypto';
 import type { Client } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
-import { CommandError } from '../command-error.ts';
+import { CommandError, describeError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, counted, rate, seconds } from '../figures.ts';
-import { type AddedCounts, addRows } from '../import/add-rows.ts';
-import { type Input, openInput } from '../import/input.ts';
+import { type AddedCounts, addBatches, inBatches } from '../import/add-rows.ts';
+import { badFile, type Input, openInput } from '../import/input.ts';
 import { type Format, formatOf, readRows } from '../import/rows.ts';
+import { existingJob, newJob, type Target } from '../import/target.ts';
 import { catchInterruption } from '../interruption.ts';
 import { createProgressDisplay } from '../progress-display.ts';
 import { watch } from './watch.ts';
@@ -38,135 +38,100 @@ export async function importFile(file: string, options: ImportOptions): Promise<
   }
   const input = await openInput(file);
   const interruption = catchInterruption();
-  const result = await withClient({ url: options.url, retryMs }, (client) =>
-    run(client, input, format, options, interruption.signal),
+  const { signal } = interruption;
+  const jobId = await withClient({ url: options.url, retryMs }, (client) =>
+    fill(client, input, format, options, signal),
   );
-  if (result === 'interrupted') return interruption.exitCode;
-  return options.watch ? watch(result.jobId, options, interruption) : exitCodes.success;
+  if (jobId === undefined) return interruption.exitCode;
+  return options.watch ? watch(jobId, options, interruption) : exitCodes.success;
 }
 
-async function run(
+/** Gives the id of the job; nothing if the signal ended it. */
+async function fill(
   client: Client,
   input: Input,
   format: Format,
   options: ImportOptions,
   signal: AbortSignal,
-): Promise<{ jobId: string } | 'interrupted'> {
+): Promise<string | undefined> {
   const startedAt = performance.now();
-  const target = new Target(client, options);
   const display = createProgressDisplay(process.stderr, 1_000);
   let counts: AddedCounts = { added: 0, duplicates: 0 };
-  const show = () => {
-    const share = input.size === undefined ? null : Math.min(1, input.bytesRead() / input.size);
-    display.show('file', { label: '', share, text: `${progressText(counts)}${share === null ? '' : `, ${Math.floor(share * 100)}% of the file`}` });
-  };
+  let target: Target | undefined;
   try {
-    const rows = readRows(input, format, options.delimiter);
-    const onAdded = (next: AddedCounts) => {
-      counts = next;
-      show();
-    };
-    const openJob = () => target.open(signal);
-    await addRows({ client, input, rows, openJob, keyPrefix: target.keyPrefix, onAdded, signal });
-    if (options.seal) await client.sealJob(target.jobId, { signal });
+    const batches = inBatches(readRows(input, format, options.delimiter));
+    const first = await batches.next(); // a file that is bad from the start makes no job
+    if (first.done) throw badFile(input.name, '', 'there are no rows in it.');
+    target = await open(client, options, signal);
+    if (target.isOpen) {
+      await addBatches({
+        client,
+        jobId: target.jobId,
+        batches: prepend(first.value, batches),
+        keyPrefix: target.keyPrefix,
+        fileName: input.name,
+        onAdded: (next) => {
+          counts = next;
+          display.show('file', toRow(input, counts));
+        },
+        signal,
+      });
+      if (options.seal) await client.sealJob(target.jobId, { signal });
+    }
   } catch (error) {
     display.end();
-    if (error instanceof AlreadyImported) {
-      process.stderr.write(`The job with this dedupe key is sealed already; nothing was added.\n`);
-      print(options, { jobId: target.jobId, added: 0, duplicates: 0, seconds: 0 });
-      return { jobId: target.jobId };
+    const consequence = target && (await abandon(client, target, counts));
+    if (signal.aborted) {
+      process.stderr.write(`Interrupted. ${consequence ?? 'Nothing was added.'}\n`);
+      return undefined;
     }
-    const consequence = await target.abandon(counts);
-    if (!signal.aborted) throw withConsequence(error, consequence);
-    process.stderr.write(`Interrupted. ${consequence}\n`);
-    return 'interrupted';
+    const { text, exitCode } = describeError(error);
+    throw new CommandError(exitCode, consequence === undefined ? text : `${text}\n${consequence}`);
   }
   display.end();
   const ms = performance.now() - startedAt;
-  const speed = rate(counts.added, ms);
-  process.stderr.write(
-    `${progressText(counts)} in ${seconds(ms)}${speed === undefined ? '' : ` (${count(speed)} items/s)`}\n`,
-  );
-  print(options, { jobId: target.jobId, ...counts, seconds: Math.round(ms) / 1_000 });
-  return { jobId: target.jobId };
+  process.stderr.write(`${target.isOpen ? outcome(counts, ms) : 'The job is sealed already: nothing was added.'}\n`);
+  const { jobId } = target;
+  process.stdout.write(`${options.json ? JSON.stringify({ jobId, ...counts, seconds: ms / 1_000 }) : jobId}\n`);
+  return jobId;
 }
 
-/** The job that the items go to. */
-class Target {
-  /** Keys with it find their items again: in the job of a dedupe key also those of an import that was broken off. */
-  readonly keyPrefix: string;
-  readonly #client: Client;
-  readonly #options: ImportOptions;
-  #jobId: string | undefined;
-  #created = false;
+function open(client: Client, options: ImportOptions, signal: AbortSignal): Promise<Target> {
+  const { type, job, dedupeKey, maxFailures, backoff, priority } = options;
+  if (job !== undefined) return Promise.resolve(existingJob(job));
+  const policies = { maxFailuresPerItem: maxFailures, backoffMs: backoff, priority };
+  return newJob(client, { type: type ?? '', dedupeKey, ...policies }, signal);
+}
 
-  constructor(client: Client, options: ImportOptions) {
-    this.#client = client;
-    this.#options = options;
-    this.keyPrefix = options.job === undefined ? 'line ' : `${randomUUID()} line `;
-  }
-
-  get jobId(): string {
-    return this.#jobId ?? '';
-  }
-
-  async open(signal: AbortSignal): Promise<string> {
-    const { type, job, dedupeKey, maxFailures, backoff, priority } = this.#options;
-    if (job !== undefined) {
-      this.#jobId = job;
-      return job;
-    }
-    const spec = {
-      type: type ?? '',
-      // With a key the creation can be repeated when its answer was lost.
-      dedupeKey: dedupeKey ?? `import ${randomUUID()}`,
-      maxFailuresPerItem: maxFailures,
-      backoffMs: backoff,
-      priority,
-    };
-    const { id, created } = await this.#client.createJob(spec, { signal });
-    this.#jobId = id;
-    this.#created = created;
-    if (!created && dedupeKey !== undefined) await this.#checkOpen(id, signal);
-    else this.#created = true;
-    return id;
-  }
-
-  /** The job of the dedupe key exists: an import that was broken off goes on, one that is done is not repeated. */
-  async #checkOpen(id: string, signal: AbortSignal): Promise<void> {
-    const { sealedAt, cancelledAt } = await this.#client.job(id, { signal });
-    if (cancelledAt != null) {
-      const message = `The job with this dedupe key, ${id}, was cancelled: take another key, or delete the job.`;
-      throw new CommandError(exitCodes.failure, message);
-    }
-    if (sealedAt != null) throw new AlreadyImported();
-  }
-
-  /** Leaves nothing half done, as far as it is ours; says what that came to. */
-  async abandon({ added }: AddedCounts): Promise<string> {
-    if (this.#jobId === undefined) return 'Nothing was added.';
-    const soFar = `${counted(added, 'item')} had been added`;
-    if (!this.#created) return `${soFar} to ${this.#jobId}, which stays as it is.`;
-    try {
-      await this.#client.cancelJob(this.#jobId);
-      return `${this.#jobId} is cancelled; ${soFar}.`;
-    } catch (error) {
-      return `${this.#jobId} could not be cancelled and stays unsealed (${(error as Error).message}); ${soFar}.`;
-    }
+/** Leaves nothing half done as far as it is ours, and says what that came to. */
+async function abandon(client: Client, target: Target, { added }: AddedCounts): Promise<string> {
+  const { jobId, isOurs } = target;
+  const soFar = `${counted(added, 'item')} had been added`;
+  if (!isOurs) return `${soFar} to ${jobId}, which is as open as it was.`;
+  try {
+    await client.cancelJob(jobId);
+    return `The job was cancelled (${jobId}); ${soFar}.`;
+  } catch (error) {
+    return `The job could not be cancelled (${jobId}: ${describeError(error).text}) and is not sealed; ${soFar}.`;
   }
 }
 
-class AlreadyImported extends Error {}
-
-function withConsequence(error: unknown, consequence: string): unknown {
-  if (error instanceof Error) error.message = `${error.message} ${consequence}`;
-  return error;
+async function* prepend<T>(first: T, rest: AsyncGenerator<T, void, undefined>): AsyncGenerator<T, void, undefined> {
+  yield first;
+  yield* rest;
 }
 
-function progressText({ added, duplicates }: AddedCounts): string {
+function toRow(input: Input, counts: AddedCounts) {
+  const share = input.size === undefined ? null : Math.min(1, input.bytesRead() / input.size);
+  const part = share === null ? '' : `, ${Math.floor(share * 100)}% of the file`;
+  return { label: '', share, text: `${inWords(counts)}${part}` };
+}
+
+function inWords({ added, duplicates }: AddedCounts): string {
   return `${counted(added, 'item')} added${duplicates === 0 ? '' : `, ${count(duplicates)} there before`}`;
 }
 
-function print({ json }: ImportOptions, result: { jobId: string } & AddedCounts & { seconds: number }): void {
-  process.stdout.write(`${json ? JSON.stringify(result) : result.jobId}\n`);
+function outcome(counts: AddedCounts, ms: number): string {
+  const speed = rate(counts.added, ms);
+  return `${inWords(counts)} in ${seconds(ms)}${speed === undefined ? '' : ` (${count(speed)} items/s)`}`;
 }

@@ -1,0 +1,41 @@
+/** `jobtree jobs`: a list of jobs, the newest first. */
+import type { Job, JobStatus } from '../../client/index.ts';
+import { type ApiOptions, withClient } from '../api-options.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { count } from '../figures.ts';
+
+export interface JobsOptions extends ApiOptions {
+  readonly type?: string;
+  readonly status?: Lowercase<JobStatus>;
+  readonly limit: number;
+  readonly all?: true;
+}
+
+export async function listJobs(options: JobsOptions): Promise<number> {
+  const { type, status, limit, all } = options;
+  const filter = { type, status: status?.toUpperCase() as JobStatus | undefined, rootsOnly: all !== true };
+  await withClient(options, async (client) => {
+    if (!options.json) process.stdout.write(line('ID', 'TYPE', 'STATUS', 'ITEMS'));
+    let left = limit;
+    let after: string | undefined;
+    do {
+      const page = await client.jobs({ filter, first: Math.min(left, 1_000), after });
+      for (const job of page.nodes) process.stdout.write(options.json ? `${JSON.stringify(job)}\n` : toLine(job));
+      left -= page.nodes.length;
+      after = page.hasNextPage && left > 0 ? (page.endCursor ?? undefined) : undefined;
+    } while (after !== undefined);
+  });
+  return exitCodes.success;
+}
+
+function toLine({ id, type, cancelledAt, progress }: Job): string {
+  const { status, itemProgress, itemCount, failed } = progress;
+  const done = `${count(itemProgress)}/${count(itemCount)}`;
+  const word = cancelledAt == null ? status.toLowerCase() : 'cancelled';
+  return line(id, type, word, failed > 0 ? `${done}, ${count(failed)} failed` : done);
+}
+
+/** The id comes first and whole: it is what the other commands want. */
+function line(id: string, type: string, status: string, items: string): string {
+  return `${id.padEnd(40)}  ${type.padEnd(16)}  ${status.padEnd(9)}  ${items}\n`;
+}

@@ -1,0 +1,37 @@
+/** The job that an import fills: one of its own, or one that exists. */
+import { randomUUID } from 'node:crypto';
+import type { Client, JobSpec } from '../../client/index.ts';
+import { CommandError } from '../command-error.ts';
+import { exitCodes } from '../exit-codes.ts';
+
+export interface Target {
+  readonly jobId: string;
+  /** Whether it was created for this import, and so is cancelled with it. */
+  readonly isOurs: boolean;
+  /** Whether it takes items. A job found by its dedupe key may be sealed: then the import was done before. */
+  readonly isOpen: boolean;
+  /**
+   * For the keys of its items. In a job of our own that is the same for every import of the file, so that one that was
+   * broken off goes on where it ended; in somebody else's job it can't meet the keys of others.
+   */
+  readonly keyPrefix: string;
+}
+
+export function existingJob(jobId: string): Target {
+  return { jobId, isOurs: false, isOpen: true, keyPrefix: `${randomUUID()} line ` };
+}
+
+export async function newJob(client: Client, spec: JobSpec, signal: AbortSignal): Promise<Target> {
+  // With a key the creation can be repeated when its answer was lost.
+  const dedupeKey = spec.dedupeKey ?? `import ${randomUUID()}`;
+  const { id: jobId, created } = await client.createJob({ ...spec, dedupeKey }, { signal });
+  const isOurs = created || spec.dedupeKey === undefined;
+  const keyPrefix = 'line ';
+  if (isOurs) return { jobId, isOurs, isOpen: true, keyPrefix };
+  const { sealedAt, cancelledAt } = await client.job(jobId, { signal });
+  if (cancelledAt != null) {
+    const message = `The job with this dedupe key, ${jobId}, was cancelled: delete it, or take another key.`;
+    throw new CommandError(exitCodes.failure, message);
+  }
+  return { jobId, isOurs, isOpen: sealedAt == null, keyPrefix };
+}

@@ -1,0 +1,73 @@
+/** What came of a job, for the end of `watch`. */
+import type { Client, JobProgress } from '../client/index.ts';
+import { count, counted, rate, seconds } from './figures.ts';
+
+export interface Summary {
+  readonly jobId: string;
+  readonly type: string;
+  readonly itemCount: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  /** From the first claim to the end; null for a job of which nothing was ever claimed. */
+  readonly seconds: number | null;
+  readonly itemsPerSecond: number | null;
+  /** The most frequent ones among the first failed items. */
+  readonly failures: readonly FailureGroup[];
+}
+
+interface FailureGroup {
+  readonly count: number;
+  readonly code: string;
+  readonly message: string;
+}
+
+const failedItemsRead = 1_000;
+const groupsShown = 5;
+
+export async function summarise(client: Client, type: string, progress: JobProgress): Promise<Summary> {
+  const { jobId, itemCount, succeeded, failed, cancelled, startedAt, completedAt } = progress;
+  const ms = startedAt == null || completedAt == null ? null : Date.parse(completedAt) - Date.parse(startedAt);
+  return {
+    jobId,
+    type,
+    itemCount,
+    succeeded,
+    failed,
+    cancelled,
+    seconds: ms === null ? null : ms / 1_000,
+    itemsPerSecond: ms === null ? null : (rate(itemCount, ms) ?? null),
+    failures: failed === 0 ? [] : await failureGroups(client, jobId),
+  };
+}
+
+/** By the last failure of each item, which is the one that ended it. */
+async function failureGroups(client: Client, jobId: string): Promise<FailureGroup[]> {
+  const { nodes } = await client.items(jobId, { status: 'FAILED', first: failedItemsRead });
+  const groups = new Map<string, { count: number; code: string; message: string }>();
+  for (const { failures } of nodes) {
+    const { code, message } = failures.at(-1) ?? { code: '', message: '' };
+    const key = `${code}\n${message}`;
+    const group = groups.get(key) ?? { count: 0, code, message };
+    group.count++;
+    groups.set(key, group);
+  }
+  return [...groups.values()].sort((a, b) => b.count - a.count).slice(0, groupsShown);
+}
+
+export function printSummary(prefix: string, summary: Summary): void {
+  const { itemCount, succeeded, failed, cancelled } = summary;
+  const parts = [`${count(succeeded)} succeeded`];
+  if (failed > 0) parts.push(`${count(failed)} failed`);
+  if (cancelled > 0) parts.push(`${count(cancelled)} cancelled`);
+  const time = summary.seconds === null ? '' : ` in ${seconds(summary.seconds * 1_000)}`;
+  const speed = summary.itemsPerSecond === null ? '' : ` (${count(summary.itemsPerSecond)} items/s)`;
+  process.stdout.write(`${prefix}${counted(itemCount, 'item')}: ${parts.join(', ')}${time}${speed}\n`);
+  for (const group of summary.failures) {
+    const [line = ''] = group.message.split('\n');
+    process.stdout.write(`  ${count(group.count)} × ${group.code}: ${line}\n`);
+  }
+  if (failed > failedItemsRead) {
+    process.stdout.write(`  (of the first ${count(failedItemsRead)} failed items)\n`);
+  }
+}

@@ -1,0 +1,58 @@
+/** Dependencies between folders point one way: a file imports only from folders above its own in this list. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { expect, it } from 'vitest';
+
+const layers = [
+  'config.ts',
+  'errors.ts',
+  'db',
+  'domain',
+  'events',
+  'schema',
+  'server',
+  'embedded',
+  'client',
+  'cli',
+  'dashboard',
+];
+/** The client runs in browsers and workers: it takes nothing of the server with it. */
+const clientImports = ['client', 'generated'];
+/** What the domain must not know. */
+const foreignToDomain = /^(graphql|@pothos|graphql-yoga|graphql-ws|ws|node:http)/;
+
+const src = resolve(import.meta.dirname, '../../src');
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
+  (file) => file.endsWith('.ts') && !file.startsWith('generated/'),
+);
+
+function imports(file: string): string[] {
+  const text = readFileSync(join(src, file), 'utf8');
+  return [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(([, specifier]) => specifier ?? '');
+}
+
+/** The folder below src (or the file in it) that an import of a file leads to; undefined for a package. */
+function target(file: string, specifier: string): string | undefined {
+  if (!specifier.startsWith('.')) return undefined;
+  const path = relative(src, resolve(src, dirname(file), specifier));
+  return path.startsWith('..') ? undefined : path.split('/')[0];
+}
+
+it.each(files)('%s imports only from above', (file) => {
+  const own = file.split('/')[0] ?? '';
+  const rank = layers.indexOf(own);
+  expect(rank, `${own} has no place in the layout`).toBeGreaterThanOrEqual(0);
+  for (const specifier of imports(file)) {
+    const folder = target(file, specifier);
+    if (own === 'domain') expect(specifier).not.toMatch(foreignToDomain);
+    if (folder === undefined || folder === 'generated' || folder === own) continue;
+    if (own === 'client') expect(clientImports).toContain(folder);
+    expect(layers.slice(0, rank), `${file} imports ${specifier}`).toContain(folder);
+  }
+});
+
+it('sees the imports that it is to judge', () => {
+  expect(
+    imports('server/create-app.ts').map((specifier) => target('server/create-app.ts', specifier)),
+  ).toContain('domain');
+});
