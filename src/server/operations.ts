@@ -3,6 +3,7 @@
  * shutdown can wait for it, and logged, and its faults are masked.
  */
 import { randomUUID } from 'node:crypto';
+import { PothosValidationError } from '@pothos/core';
 import { type ExecutionArgs, GraphQLError } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
@@ -57,6 +58,10 @@ export class Operations {
     if (cause instanceof JobtreeError) {
       const extensions = { code: cause.code, field: cause.field };
       return new GraphQLError(cause.message, { ...place, extensions });
+    }
+    // What Pothos checks for us: the arguments of pages.
+    if (cause instanceof PothosValidationError) {
+      return new GraphQLError(cause.message, { ...place, extensions: { code: 'INVALID_INPUT' } });
     }
     // What GraphQL itself has to say of a request: a syntax error, an unknown field, a variable of the wrong type.
     if (error instanceof GraphQLError && (cause === undefined || cause instanceof GraphQLError)) return error;

@@ -489,6 +489,23 @@ describe('refusals', () => {
     expect(wrong.errors?.[0]?.message).toContain('input.maxFailuresPerItem');
   });
 
+  it.each([
+    'first: -1',
+    'last: -5',
+    'first: 2, last: 2, after: "junk"',
+    'after: "junk"',
+    'first: 3, after: "bm9uc2Vuc2U="',
+  ])('a page that makes no sense is refused: %s', async (args) => {
+    const id = await createJob(app.url, { type: 'pages', items: [{}] });
+    for (const query of [
+      `{ jobs(${args}) { nodes { id } } }`,
+      `{ job(id: "${id}") { items(${args}) { nodes { id } } } }`,
+      `{ job(id: "${id}") { results(${args}) { nodes { id } } } }`,
+    ]) {
+      expect((await request(app.url, query)).errors?.[0]?.extensions?.code).toBe('INVALID_INPUT');
+    }
+  });
+
   it('a fault is masked, with an id to find it in the log by', async () => {
     await db.query('alter function jobtree.seal_job(uuid) rename to seal_job_away');
     try {

@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest';
+import { defineType, type JobSpec, JobtreeError } from '../../src/client/index.ts';
+import { toJobInput } from '../../src/client/job-spec.ts';
+
+const problem = (job: JobSpec) => {
+  try {
+    toJobInput(job);
+  } catch (error) {
+    if (error instanceof JobtreeError) return { code: error.code, field: error.field };
+  }
+  return undefined;
+};
+
+describe('a job is checked before it is sent', () => {
+  test('a payload that is not JSON is named by its path', () => {
+    const job = { type: 'a', children: [{ type: 'b', items: [{ payload: 1 }, { payload: { x: 1n } }] }] };
+    expect(problem(job)).toEqual({ code: 'INVALID_INPUT', field: 'children[0].items[1].payload.x' });
+  });
+
+  test('a job that is below itself', () => {
+    const child: { type: string; children: JobSpec[] } = { type: 'b', children: [] };
+    child.children.push({ type: 'c', children: [child] });
+    const at = 'children[0].children[0].children[0]';
+    expect(problem({ type: 'a', children: [child] })).toEqual({ code: 'INVALID_INPUT', field: at });
+  });
+
+  test('the same spec at two places makes two jobs', () => {
+    const child = { type: 'b' };
+    expect(toJobInput({ type: 'a', children: [child, child] }).children).toHaveLength(2);
+  });
+
+  test('32 levels below the root, not 33', () => {
+    const tower = (levels: number): JobSpec => ({
+      type: 'a',
+      children: levels === 0 ? [] : [tower(levels - 1)],
+    });
+    expect(problem(tower(32))).toBeUndefined();
+    expect(problem(tower(33))?.field).toBe(`${'children[0].'.repeat(32)}children`);
+  });
+
+  test('an invalid date', () => {
+    expect(problem({ type: 'a', items: [{ runAt: new Date('x') }] })?.field).toBe('items[0].runAt');
+    expect(problem({ type: 'a', runAt: new Date('x') })?.field).toBe('runAt');
+  });
+});
+
+test('a defined type gives its name and policies to its jobs', () => {
+  const send = defineType<{ to: string }>('send', { maxFailuresPerItem: 5, priority: 2 });
+  const job = send.job({
+    items: [{ to: 'a' }, send.item({ to: 'b' }, { dedupeKey: 'k' })],
+    priority: 7,
+    sealed: true,
+  });
+  expect(JSON.parse(JSON.stringify(toJobInput(job)))).toEqual({
+    type: 'send',
+    maxFailuresPerItem: 5,
+    priority: 7,
+    sealed: true,
+    items: [{ payload: { to: 'a' } }, { payload: { to: 'b' }, dedupeKey: 'k' }],
+    children: [],
+  });
+});

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { backoffMs } from '../../src/client/backoff.ts';
+import type { Slots } from '../../src/client/worker/holds.ts';
+import { chooseWants } from '../../src/client/worker/wants.ts';
+
+const slots = (type: string, concurrency: number, state: Partial<Slots> = {}): Slots => ({
+  type,
+  concurrency,
+  handler: () => null,
+  running: 0,
+  asked: 0,
+  hints: 0,
+  dry: false,
+  ...state,
+});
+const limits = (all: Slots[], most: number, turn = 0) =>
+  chooseWants(all, most, turn).map((want) => [want.slots.type, want.limit]);
+
+test('a claim asks for what is neither at work nor asked for', () => {
+  expect(limits([slots('a', 10, { running: 4, asked: 3 })], 100)).toEqual([['a', 3]]);
+  expect(limits([slots('a', 10, { running: 10 })], 100)).toEqual([]);
+});
+
+test('a type without work is left out', () => {
+  expect(limits([slots('a', 10, { dry: true }), slots('b', 2)], 100)).toEqual([['b', 2]]);
+});
+
+test('a claim stays within its bound, and the types take turns to be first', () => {
+  const all = [slots('a', 10), slots('b', 10), slots('c', 10)];
+  expect(limits(all, 15, 0)).toEqual([
+    ['a', 10],
+    ['b', 5],
+  ]);
+  expect(limits(all, 15, 2)).toEqual([
+    ['c', 10],
+    ['a', 5],
+  ]);
+});
+
+test('pauses double from 100 ms to 5 s, and their upper half is at random', () => {
+  expect([1, 2, 3, 7, 50].map((failures) => backoffMs(failures, () => 1))).toEqual([
+    100, 200, 400, 5_000, 5_000,
+  ]);
+  expect(backoffMs(2, () => 0)).toBe(100);
+});

@@ -1,0 +1,119 @@
+/** The service as an HTTP server: conformance, GraphiQL, health, and its way down. */
+import { auditServer } from 'graphql-http';
+import { createClient } from 'graphql-ws';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import type { App } from '../../src/server/create-app.ts';
+import { createJob, data, subscribe } from '../support/api.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { lockWaiters } from '../support/locks.ts';
+import { startServer } from '../support/server.ts';
+
+let db: TestDatabase;
+let app: App;
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url);
+});
+afterAll(async () => {
+  await app.close();
+  await db.drop();
+});
+
+const at = (path: string, base = app.url) => new URL(path, base).href;
+
+it('passes every audit of GraphQL over HTTP that is a MUST', async () => {
+  const results = await auditServer({ url: app.url, fetchFn: fetch });
+  expect(results.length).toBeGreaterThan(50);
+  const failed = results.filter(({ status }) => status === 'error').map(({ id, name }) => `${id} ${name}`);
+  const warned = results.filter(({ status }) => status === 'warn').map(({ id, name }) => `${id} ${name}`);
+  console.log(
+    `graphql-http audits: ${results.length}, errors ${failed.length}, warnings ${warned.length} ${warned.join('; ')}`,
+  );
+  expect(failed).toEqual([]);
+});
+
+it('serves GraphiQL to browsers, with nothing from elsewhere, and its example operations are valid', async () => {
+  const page = await (await fetch(app.url, { headers: { accept: 'text/html' } })).text();
+  expect(page).toContain('jobtree');
+  expect(page).not.toMatch(/(src|href)="https?:/);
+  const { graphiqlOptions } = await import('../../src/server/graphiql.ts');
+  const { schema } = await import('../../src/schema/index.ts');
+  const { parse, validate } = await import('graphql');
+  for (const { query } of graphiqlOptions.defaultTabs) expect(validate(schema, parse(query))).toEqual([]);
+  expect((await fetch(at('/'), { redirect: 'manual' })).headers.get('location')).toBe('/graphql');
+});
+
+it('refuses a request that is too large, and goes on', async () => {
+  const small = await startServer(db.url, { JOBTREE_MAX_REQUEST_BYTES: '20000' });
+  const body = JSON.stringify({ query: '{ jobs { nodes { id } } }', variables: { x: 'x'.repeat(30_000) } });
+  const response = await fetch(small.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  });
+  expect(response.status).toBe(413);
+  const client = createClient({
+    url: small.url.replace('http', 'ws'),
+    webSocketImpl: WebSocket,
+    retryAttempts: 0,
+  });
+  await expect(
+    client.iterate({ query: `{ jobs { nodes { id } } } # ${'x'.repeat(30_000)}` }).next(),
+  ).rejects.toMatchObject({ code: 1009 });
+  await client.dispose();
+  expect(await data(small.url, '{ jobs { nodes { id } } }')).toBeDefined();
+  await small.close();
+});
+
+describe('health', () => {
+  it('is alive, and ready while the database answers', async () => {
+    expect((await fetch(at('/healthz'))).status).toBe(200);
+    expect((await fetch(at('/readyz'))).status).toBe(200);
+  });
+});
+
+describe('shutdown', () => {
+  it('lets a request in flight finish, closes subscriptions, and takes no more', async () => {
+    const server = await startServer(db.url);
+    const job = await createJob(server.url, { type: 'shutdown' });
+    const watch = subscribe(server.url, `subscription { jobProgress(jobId: "${job}") { status } }`);
+    const events = watch[Symbol.asyncIterator]();
+    await events.next();
+
+    const holder = await db.connect();
+    await holder.query('begin');
+    await holder.query('select from jobtree.job where id = $1 for update', [job.slice(4)]);
+    const sealing = data(server.url, `mutation { sealJob(input: { jobId: "${job}" }) { __typename } }`);
+    await lockWaiters(db, 1);
+    const closed = server.close();
+    await expect(fetch(at('/healthz', server.url))).rejects.toThrow();
+    await holder.query('commit');
+    await holder.end();
+    expect((await sealing).sealJob.__typename).toBe('SealJobPayload');
+    await closed;
+    await watch.close().catch(() => undefined);
+    const [row] = await db.query('select sealed_at from jobtree.job where id = $1', [job.slice(4)]);
+    expect(row?.sealed_at).toBeInstanceOf(Date);
+  });
+
+  it('does not wait for a stuck request longer than it may', async () => {
+    const server = await startServer(db.url, { JOBTREE_SHUTDOWN_TIMEOUT_MS: '50' });
+    const job = await createJob(server.url, { type: 'stuck' });
+    const holder = await db.connect();
+    await holder.query('begin');
+    await holder.query('select from jobtree.job where id = $1 for update', [job.slice(4)]);
+    const sealing = fetch(server.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query: `mutation { sealJob(input: { jobId: "${job}" }) { __typename } }` }),
+    });
+    const cut = expect(sealing).rejects.toThrow();
+    await lockWaiters(db, 1);
+    const closed = server.close();
+    await cut;
+    await holder.query('rollback');
+    await holder.end();
+    await closed;
+  });
+});
