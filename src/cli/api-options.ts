@@ -8,7 +8,9 @@ export interface ApiOptions {
 }
 
 export function urlOption(): Option {
-  return new Option('--url <url>', 'the API of the server').env('JOBTREE_URL').default('http://127.0.0.1:4000/graphql');
+  return new Option('--url <url>', 'the API of the server')
+    .env('JOBTREE_URL')
+    .default('http://127.0.0.1:4000/graphql');
 }
 
 export function jsonOption(what: string): Option {

@@ -33,7 +33,8 @@ export function describeError(error: unknown): { text: string; exitCode: number 
   if (code === 'EADDRINUSE') {
     return { text: `${message}. Choose another port with JOBTREE_PORT.`, exitCode: exitCodes.failure };
   }
-  if (isConnectionLoss(code)) return { text: `No connection to Postgres: ${code}.`, exitCode: exitCodes.unreachable };
+  if (isConnectionLoss(code))
+    return { text: `No connection to Postgres: ${code}.`, exitCode: exitCodes.unreachable };
   return { text: stack ?? String(error), exitCode: exitCodes.failure };
 }
 
@@ -51,5 +52,7 @@ function codeFor(error: JobtreeError): number {
 }
 
 function isConnectionLoss(code: string | undefined): code is string {
-  return ['ECONNREFUSED', 'ENOTFOUND', 'ECONNRESET', 'ETIMEDOUT', 'EHOSTUNREACH', 'EAI_AGAIN'].includes(code ?? '');
+  return ['ECONNREFUSED', 'ENOTFOUND', 'ECONNRESET', 'ETIMEDOUT', 'EHOSTUNREACH', 'EAI_AGAIN'].includes(
+    code ?? '',
+  );
 }

@@ -26,7 +26,8 @@ const units: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000
 /** `500ms`, `30s`, `5m`, `2h`; a bare number has seconds. */
 export function parseDuration(text: string): number {
   const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
-  if (number === undefined) throw new InvalidArgumentError('Give seconds, or a number with a unit: 500ms, 30s, 5m, 2h.');
+  if (number === undefined)
+    throw new InvalidArgumentError('Give seconds, or a number with a unit: 500ms, 30s, 5m, 2h.');
   return Math.round(Number(number) * (units[unit ?? 's'] ?? 0));
 }
 

@@ -32,7 +32,11 @@ export function showJobs(
   if (types.size > display.rows) {
     const complete = jobs.filter((job) => job.status === 'COMPLETED').length;
     const share = complete / types.size;
-    display.show('tree', { label: '', share, text: `${count(complete)} of ${count(types.size)} jobs complete` });
+    display.show('tree', {
+      label: '',
+      share,
+      text: `${count(complete)} of ${count(types.size)} jobs complete`,
+    });
     return;
   }
   for (const job of jobs) {

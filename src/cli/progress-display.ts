@@ -56,16 +56,19 @@ function bars(stream: NodeJS.WriteStream): ProgressDisplay {
 }
 
 function draw({ label, share, text, figures }: Row, labelWidth: number, width: number): string {
-  const name = labelWidth === 0 ? '' : `${fit(label, labelWidth).padEnd(labelWidth)}  `;
+  const name = labelWidth === 0 ? '' : `${cut(label, labelWidth).padEnd(labelWidth)}  `;
   const room = width - name.length;
   const barWidth = Math.max(0, Math.min(longestBar, room - 28));
   const done = Math.floor((share ?? 0) * barWidth);
   const bar = barWidth === 0 ? '' : `${'█'.repeat(done)}${'░'.repeat(barWidth - done)}  `;
-  const words = figures === undefined || bar.length + text.length + figures.length + 2 > room ? text : `${text}  ${figures}`;
-  return `${name}${bar}${fit(words, room - bar.length)}`;
+  const words =
+    figures === undefined || bar.length + text.length + figures.length + 2 > room
+      ? text
+      : `${text}  ${figures}`;
+  return `${name}${bar}${cut(words, room - bar.length)}`;
 }
 
-export function fit(text: string, width: number): string {
+function cut(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
 }
 

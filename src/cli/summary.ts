@@ -27,7 +27,8 @@ const groupsShown = 5;
 
 export async function summarise(client: Client, type: string, progress: JobProgress): Promise<Summary> {
   const { jobId, itemCount, succeeded, failed, cancelled, startedAt, completedAt } = progress;
-  const ms = startedAt == null || completedAt == null ? null : Date.parse(completedAt) - Date.parse(startedAt);
+  const ms =
+    startedAt == null || completedAt == null ? null : Date.parse(completedAt) - Date.parse(startedAt);
   return {
     jobId,
     type,

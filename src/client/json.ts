@@ -99,6 +99,7 @@ class Walk {
   }
 
   #converted(value: object): unknown {
+    if (value instanceof Date && Number.isNaN(value.getTime())) throw this.#error('is no valid date.');
     try {
       return (value as { toJSON(): unknown }).toJSON();
     } catch (error) {
@@ -112,7 +113,8 @@ class Walk {
     if (prototype === null || prototype === Object.prototype) return;
     const kind = Object.prototype.toString.call(value).slice(8, -1);
     const name = kind === 'Object' ? (value.constructor?.name ?? kind) : kind;
-    if (kind !== 'Object' || name !== 'Object') throw this.#error(`is a ${name}, which JSON can't express.`);
+    if (kind !== 'Object' || name !== 'Object')
+      throw this.#error(`is of the kind ${name}, which JSON can't express.`);
   }
 
   #error(why: string): NotJsonError {

@@ -19,10 +19,10 @@ describe('what is not JSON is refused, with its path', () => {
     ['half a surrogate pair', { a: 'ok\ud800' }, /^x\.a has a character that can't be stored/],
     ['a NUL', ['a\0b'], /^x\[0\] has a character that can't be stored/],
     ['a NUL in a key', { 'a\0b': 1 }, /^x has a key that has a character that can't be stored/],
-    ['a Map', { a: new Map([[1, 2]]) }, /^x\.a is a Map/],
-    ['a promise', { a: Promise.resolve(1) }, /^x\.a is a Promise/],
-    ['an error', { a: new Error('lost') }, /^x\.a is a Error/],
-    ['an invalid date', { a: new Date(Number.NaN) }, /^x\.a/],
+    ['a Map', { a: new Map([[1, 2]]) }, /^x\.a is of the kind Map/],
+    ['a promise', { a: Promise.resolve(1) }, /^x\.a is of the kind Promise/],
+    ['an error', { a: new Error('lost') }, /^x\.a is of the kind Error/],
+    ['an invalid date', { a: new Date(Number.NaN) }, /^x\.a is no valid date/],
     ['something too deep', deep, /is more than 500 levels deep/],
   ])('%s', (_, value, message) => {
     expect(() => checkJson(value, 'x')).toThrow(NotJsonError);

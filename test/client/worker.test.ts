@@ -1,37 +1,398 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createClient, defineType, Worker } from '../../src/client/index.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type Client,
+  createClient,
+  defineType,
+  HoldEndedError,
+  PermanentError,
+  Worker,
+  type WorkerOptions,
+} from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
+import { signal } from './signals.ts';
 
 let database: TestDatabase;
 let server: App;
+let client: Client;
+const workers: Worker[] = [];
+
 beforeAll(async () => {
   database = await createDatabase();
-  server = await startServer(database.url);
+  server = await startServer(database.url, { JOBTREE_SWEEP_INTERVAL_MS: '100' });
+  client = createClient({ url: server.url });
+});
+afterEach(async () => {
+  await Promise.all(workers.splice(0).map((worker) => worker.stop()));
 });
 afterAll(async () => {
+  await client?.close();
   await server?.close();
   await database?.drop();
 });
 
-test('smoke', async () => {
-  const client = createClient({ url: server.url });
-  const square = defineType<{ n: number }, { square: number }>('square');
-  const { id } = await client.createJob(
-    square.job({ items: [{ n: 3 }, square.item({ n: 4 }, { dedupeKey: 'x' })], sealed: true }),
+/** A type of its own for each test, so that workers of others don't meet it. */
+let counter = 0;
+const newType = () => `type-${++counter}`;
+
+function makeWorker(options: Omit<WorkerOptions, 'client'>): Worker {
+  const worker = new Worker({ client, ...options });
+  workers.push(worker);
+  return worker;
+}
+
+async function completed(jobId: string) {
+  for await (const progress of client.watchJob(jobId)) if (progress.status === 'COMPLETED') return progress;
+  throw new Error('The job never completed.');
+}
+
+async function collect<T>(values: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const value of values) all.push(value);
+  return all;
+}
+
+const failuresOf = async (jobId: string) =>
+  (await client.items(jobId)).nodes.map((item) =>
+    item.failures.map(({ code, message }) => ({ code, message })),
   );
-  const worker = new Worker({
-    client,
-    types: { square: { concurrency: 2, handler: square.handler(({ n }) => ({ square: n * n })) } },
+
+describe('handlers', () => {
+  test('a typed job goes all the way', async () => {
+    const square = defineType<{ n: number }, { square: number }>(newType());
+    const { id } = await client.createJob(
+      square.job({ items: [{ n: 3 }, square.item({ n: 4 }, { dedupeKey: 'x' })], sealed: true }),
+    );
+    const handler = square.handler(({ n }) => ({ square: n * n }));
+    const worker = makeWorker({ types: { [square.type]: { concurrency: 2, handler } } });
+    await worker.start();
+    expect(await completed(id)).toMatchObject({ succeeded: 2, failed: 0, percent: 100 });
+    const results = await collect(client.results<{ n: number }, { square: number }>(id));
+    expect(results.map(({ payload, result }) => [payload.n, result.square])).toEqual([
+      [3, 9],
+      [4, 16],
+    ]);
   });
-  await worker.start();
-  const states = [];
-  for await (const progress of client.watchJob(id)) states.push(progress);
-  expect(states.at(-1)).toMatchObject({ status: 'COMPLETED', succeeded: 2 });
-  await worker.stop();
-  const results = [];
-  for await (const r of client.results(id)) results.push(r.result);
-  expect(results).toEqual([{ square: 9 }, { square: 16 }]);
-  await client.close();
+
+  test('the context names the item, and the key is the same at each attempt', async () => {
+    const type = newType();
+    const { id } = await client.createJob({ type, items: [{ payload: 'x' }], sealed: true, backoffMs: [] });
+    const seen: unknown[] = [];
+    const handler = (_: unknown, { attempt, key, itemId, jobId, type }: Parameters<WorkerHandler>[1]) => {
+      seen.push({ attempt, key, itemId, jobId, type });
+      if (attempt < 3) throw Object.assign(new Error('not yet'), { code: 'BUSY' });
+      return null;
+    };
+    await makeWorker({ types: { [type]: { concurrency: 1, handler } } }).start();
+    await completed(id);
+    const [item] = (await client.items(id)).nodes;
+    const same = { key: item?.id, itemId: item?.id, jobId: id, type };
+    expect(seen).toEqual([1, 2, 3].map((attempt) => ({ attempt, ...same })));
+    const failure = { code: 'BUSY', message: 'not yet' };
+    expect(await failuresOf(id)).toEqual([[failure, failure]]);
+  });
+
+  test('a PermanentError is not tried again', async () => {
+    const type = newType();
+    const { id } = await client.createJob({ type, items: [{}], sealed: true, backoffMs: [] });
+    const handler = () => {
+      throw new PermanentError('no such customer', { code: 'UNKNOWN_CUSTOMER' });
+    };
+    await makeWorker({ types: { [type]: { concurrency: 1, handler } } }).start();
+    expect(await completed(id)).toMatchObject({ failed: 1 });
+    expect(await failuresOf(id)).toEqual([[{ code: 'UNKNOWN_CUSTOMER', message: 'no such customer' }]]);
+  });
+
+  const cycle: Record<string, unknown> = {};
+  cycle.self = cycle;
+  test.each<[string, unknown, string, RegExp]>([
+    ['nothing', undefined, 'NOT_JSON', /returned nothing/],
+    ['a BigInt', { total: 1n }, 'NOT_JSON', /^result\.total is a bigint/],
+    ['a cycle', cycle, 'NOT_JSON', /^result\.self is part of itself/],
+    ['half a surrogate pair', { a: ['\udc00'] }, 'NOT_JSON', /^result\.a\[0\] has a character/],
+    ['a NUL', '\0', 'NOT_JSON', /^result has a character/],
+    [
+      'more than fits',
+      'x'.repeat(1_000_001),
+      'INVALID_RESULT',
+      /1000003 bytes of JSON; the limit is 1000000/,
+    ],
+  ])('a handler that returns %s fails its item for good, and no other', async (_, bad, code, message) => {
+    const type = newType();
+    const items = [{ payload: 'bad' }, { payload: 'good' }];
+    const { id } = await client.createJob({ type, items, sealed: true, backoffMs: [] });
+    const handler = (payload: unknown) => (payload === 'bad' ? bad : 'fine');
+    await makeWorker({ types: { [type]: { concurrency: 2, handler } } }).start();
+    expect(await completed(id)).toMatchObject({ succeeded: 1, failed: 1 });
+    expect(await failuresOf(id)).toEqual([[{ code, message: expect.stringMatching(message) }], []]);
+  });
+
+  test("a result that the server refuses fails the item with the server's words", async () => {
+    const type = newType();
+    const { id } = await client.createJob({
+      type,
+      items: [{ payload: 1 }],
+      sealed: true,
+      children: [{ type: newType(), feed: { forEach: 'result.lines' } }],
+    });
+    await makeWorker({ types: { [type]: { concurrency: 1, handler: () => ({ lines: 'none' }) } } }).start();
+    expect(await completed(id)).toMatchObject({ failed: 1 });
+    expect(await failuresOf(id)).toEqual([
+      [{ code: 'INVALID_RESULT', message: expect.stringMatching(/lines/) }],
+    ]);
+  });
+
+  test('what a failure says is made to fit', async () => {
+    const type = newType();
+    const { id } = await client.createJob({ type, items: [{}], sealed: true, maxFailuresPerItem: 0 });
+    const handler = () => {
+      throw Object.assign(new Error(`\0${'m'.repeat(20_000)}`), { code: 'c'.repeat(300) });
+    };
+    await makeWorker({ types: { [type]: { concurrency: 1, handler } } }).start();
+    await completed(id);
+    expect(await failuresOf(id)).toEqual([
+      [{ code: 'c'.repeat(200), message: `\uFFFD${'m'.repeat(9_999)}` }],
+    ]);
+  });
+
+  test('new items for a fed child go out with the result', async () => {
+    const split = defineType<null, null>(newType());
+    const check = defineType<{ line: number }, number>(newType());
+    const { id } = await client.createJob(
+      split.job({ items: [null], sealed: true, children: [check.job({ feed: { source: 'REPORTS' } })] }),
+    );
+    const worker = makeWorker({
+      types: {
+        [split.type]: {
+          concurrency: 1,
+          handler: split.handler((_, { feed }) => {
+            feed(check, { line: 1 }, check.item({ line: 2 }, { dedupeKey: 'two' }));
+            feed(check.type, { payload: { line: 3 } });
+            return null;
+          }),
+        },
+        [check.type]: { concurrency: 5, handler: check.handler(({ line }) => line * 10) },
+      },
+    });
+    await worker.start();
+    for await (const tree of client.watchTree(id)) if (tree.complete) expect(tree.jobs).toHaveLength(2);
+    const results = await collect(client.results(id));
+    expect(results.map(({ result }) => result)).toEqual([10, 20, 30]);
+  });
+
+  test('there are never more handlers at work than the concurrency, and they are as many when there is work', async () => {
+    const type = newType();
+    const { id } = await client.createJob({ type });
+    await client.addItems(
+      id,
+      Array.from({ length: 200 }, (_, i) => ({ payload: i })),
+      { seal: true },
+    );
+    let running = 0;
+    let most = 0;
+    const full = signal();
+    const handler = async () => {
+      most = Math.max(most, ++running);
+      if (running === 7) full.fire();
+      await full.promise;
+      running--;
+      return null;
+    };
+    await makeWorker({ types: { [type]: { concurrency: 7, handler } } }).start();
+    await completed(id);
+    expect(most).toBe(7);
+  });
+});
+
+type WorkerHandler = WorkerOptions['types'][string]['handler'];
+
+describe('options', () => {
+  const handler = () => null;
+  const ok = { a: { concurrency: 1, handler } };
+  test.each<[string, WorkerOptions]>([
+    ['types', { types: {} }],
+    ['types.a.concurrency', { types: { a: { concurrency: 0, handler } } }],
+    ['types.a.handler', { types: { a: { concurrency: 1, handler: undefined as never } } }],
+    ['types.a.handler', { types: { a: { concurrency: 1, handler: defineType('b').handler(() => 1) } } }],
+    ['pollIntervalMs', { types: ok, pollIntervalMs: 1 }],
+    ['stopTimeoutMs', { types: ok, stopTimeoutMs: Number.NaN }],
+    ['name', { types: ok, name: '' }],
+    ['url', { types: ok, url: 'ftp://x' }],
+  ])('%s is refused by name', (field, options) => {
+    expect(() => new Worker(options)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT', field }));
+  });
+});
+
+describe('waiting for work', () => {
+  test('a hint wakes the worker: its poll is an hour away', async () => {
+    const type = newType();
+    const worker = makeWorker({
+      types: { [type]: { concurrency: 1, handler: () => null } },
+      pollIntervalMs: 3_600_000,
+    });
+    const connected = worker.once('connected');
+    await worker.start();
+    await connected;
+    const { id } = await client.createJob({ type, items: [{}], sealed: true });
+    await completed(id);
+    const another = await client.createJob({ type, items: [{}, {}], sealed: true });
+    expect(await completed(another.id)).toMatchObject({ succeeded: 2 });
+  });
+
+  test('without a hint the poll finds it', async () => {
+    const type = newType();
+    const worker = makeWorker({
+      types: { [type]: { concurrency: 1, handler: () => null } },
+      pollIntervalMs: 100,
+    });
+    const connected = worker.once('connected');
+    await worker.start();
+    await connected;
+    // Written behind the server's back, so nobody hints.
+    const spec = JSON.stringify({ type, items: [{ payload: null }], children: [], sealed: true });
+    const succeeded = worker.once('succeeded');
+    await database.query('select * from jobtree.create_job($1)', [spec]);
+    await succeeded;
+  });
+});
+
+describe('holds', () => {
+  /** A handler that runs until its signal aborts, and says why. */
+  function untilAborted() {
+    const started = signal();
+    const aborted = signal<unknown>();
+    const handler: WorkerHandler = (_, context) =>
+      new Promise((_, reject) => {
+        context.signal.addEventListener('abort', () => {
+          aborted.fire(context.signal.reason);
+          reject(context.signal.reason);
+        });
+        started.fire();
+      });
+    return { started: started.promise, aborted: aborted.promise, handler };
+  }
+
+  test('heartbeats keep a handler that takes longer than its deadline', async () => {
+    const type = newType();
+    const { id } = await client.createJob({ type, items: [{}], sealed: true, heartbeatIntervalMs: 1_000 });
+    const finish = signal();
+    const worker = makeWorker({
+      types: { [type]: { concurrency: 1, handler: () => finish.promise.then(() => 'done') } },
+    });
+    const claimed = worker.once('claimed');
+    await worker.start();
+    const [{ id: assignmentId }] = await claimed;
+    const uuid = assignmentId.slice('Assignment:'.length);
+    // The deadline that the claim set passes, by the clock of the database; the hold lives on.
+    await expect
+      .poll(
+        async () => {
+          const [row] = await database.query<{ outlived: boolean }>(
+            "select clock_timestamp() > claimed_at + interval '3 seconds' as outlived from jobtree.assignment where id = $1",
+            [uuid],
+          );
+          return row?.outlived;
+        },
+        { timeout: 10_000 },
+      )
+      .toBe(true);
+    finish.fire();
+    expect(await completed(id)).toMatchObject({ succeeded: 1 });
+    expect(await failuresOf(id)).toEqual([[]]);
+  });
+
+  test('a hold that was taken back aborts its handler, whose outcome is dropped', async () => {
+    const type = newType();
+    const { id } = await client.createJob({
+      type,
+      items: [{}],
+      sealed: true,
+      heartbeatIntervalMs: 1_000,
+      maxFailuresPerItem: 0,
+    });
+    const { started, aborted, handler } = untilAborted();
+    const worker = makeWorker({ types: { [type]: { concurrency: 1, handler } } });
+    const told = worker.once('aborted');
+    await worker.start();
+    await started;
+    await database.query(
+      "update jobtree.assignment set deadline_at = clock_timestamp() - interval '1 second' where finished_at is null",
+    );
+    expect(await aborted).toEqual(new HoldEndedError('LOST'));
+    expect((await told)[1]).toBe('LOST');
+    await completed(id);
+    expect(await failuresOf(id)).toEqual([[expect.objectContaining({ code: 'HEARTBEAT_LOST' })]]);
+  });
+
+  test('a cancelled job aborts its handlers', async () => {
+    const type = newType();
+    const { id } = await client.createJob({ type, items: [{}], heartbeatIntervalMs: 1_000 });
+    const { started, aborted, handler } = untilAborted();
+    await makeWorker({ types: { [type]: { concurrency: 1, handler } } }).start();
+    await started;
+    await client.cancelJob(id);
+    expect(await aborted).toEqual(new HoldEndedError('CANCELLED'));
+  });
+
+  test('an outcome that comes after the cancellation is dropped as stale', async () => {
+    const type = newType();
+    const { id } = await client.createJob({ type, items: [{}] });
+    const finish = signal();
+    const worker = makeWorker({
+      types: { [type]: { concurrency: 1, handler: () => finish.promise.then(() => 1) } },
+    });
+    const claimed = worker.once('claimed');
+    const stale = worker.once('stale');
+    await worker.start();
+    await claimed;
+    await client.cancelJob(id);
+    finish.fire();
+    await stale;
+    expect((await client.job(id)).progress).toMatchObject({ succeeded: 0, cancelled: 1 });
+  });
+
+  test('stop() waits for handlers, and their results are delivered', async () => {
+    const type = newType();
+    const { id } = await client.createJob({ type, items: [{}, {}], sealed: true });
+    const finish = signal();
+    const started = signal();
+    const handler = () => {
+      started.fire();
+      return finish.promise.then(() => 'late');
+    };
+    const worker = makeWorker({ types: { [type]: { concurrency: 1, handler } } });
+    await worker.start();
+    await started.promise;
+    const stopped = worker.stop();
+    finish.fire();
+    await stopped;
+    const items = (await client.items(id)).nodes;
+    expect(items.map(({ status, result }) => [status, result])).toEqual([
+      ['SUCCEEDED', 'late'],
+      ['PENDING', null],
+    ]);
+    expect(items[1]?.assignment).toBeNull();
+  });
+
+  test('stop() gives back what takes too long, and it costs no attempt', async () => {
+    const type = newType();
+    const { id } = await client.createJob({ type, items: [{}], sealed: true, maxFailuresPerItem: 0 });
+    const { started, aborted, handler } = untilAborted();
+    const worker = makeWorker({ types: { [type]: { concurrency: 1, handler } }, stopTimeoutMs: 0 });
+    const released = worker.once('released');
+    await worker.start();
+    await started;
+    await worker.stop();
+    expect(await aborted).toEqual(new HoldEndedError('STOPPED'));
+    await released;
+    const [next] = await client.claimItems('another', [{ type, limit: 1 }]);
+    expect(next).toMatchObject({ attempt: 1, jobId: id });
+  });
+
+  test('a worker that stopped does not start again', async () => {
+    const worker = makeWorker({ types: { [newType()]: { concurrency: 1, handler: () => null } } });
+    await worker.stop();
+    await expect(worker.start()).rejects.toThrow('A worker starts once');
+  });
 });

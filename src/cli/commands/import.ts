@@ -30,7 +30,10 @@ const retryMs = 60_000;
 
 export async function importFile(file: string, options: ImportOptions): Promise<number> {
   if ((options.type === undefined) === (options.job === undefined)) {
-    throw new CommandError(exitCodes.usage, 'Give either --type, for a new job, or --job, for one that exists.');
+    throw new CommandError(
+      exitCodes.usage,
+      'Give either --type, for a new job, or --job, for one that exists.',
+    );
   }
   const format = options.format ?? formatOf(file);
   if (format === undefined) {
@@ -58,8 +61,8 @@ async function fill(
   const display = createProgressDisplay(process.stderr, 1_000);
   let counts: AddedCounts = { added: 0, duplicates: 0 };
   let target: Target | undefined;
+  const batches = inBatches(readRows(input, format, options.delimiter));
   try {
-    const batches = inBatches(readRows(input, format, options.delimiter));
     const first = await batches.next(); // a file that is bad from the start makes no job
     if (first.done) throw badFile(input.name, '', 'there are no rows in it.');
     target = await open(client, options, signal);
@@ -87,12 +90,18 @@ async function fill(
     }
     const { text, exitCode } = describeError(error);
     throw new CommandError(exitCode, consequence === undefined ? text : `${text}\n${consequence}`);
+  } finally {
+    await batches.return(); // closes the file, however far it was read
   }
   display.end();
   const ms = performance.now() - startedAt;
-  process.stderr.write(`${target.isOpen ? outcome(counts, ms) : 'The job is sealed already: nothing was added.'}\n`);
+  process.stderr.write(
+    `${target.isOpen ? outcome(counts, ms) : 'The job is sealed already: nothing was added.'}\n`,
+  );
   const { jobId } = target;
-  process.stdout.write(`${options.json ? JSON.stringify({ jobId, ...counts, seconds: ms / 1_000 }) : jobId}\n`);
+  process.stdout.write(
+    `${options.json ? JSON.stringify({ jobId, ...counts, seconds: ms / 1_000 }) : jobId}\n`,
+  );
   return jobId;
 }
 
@@ -116,7 +125,10 @@ async function abandon(client: Client, target: Target, { added }: AddedCounts): 
   }
 }
 
-async function* prepend<T>(first: T, rest: AsyncGenerator<T, void, undefined>): AsyncGenerator<T, void, undefined> {
+async function* prepend<T>(
+  first: T,
+  rest: AsyncGenerator<T, void, undefined>,
+): AsyncGenerator<T, void, undefined> {
   yield first;
   yield* rest;
 }

@@ -20,7 +20,8 @@ export async function listJobs(options: JobsOptions): Promise<number> {
     let after: string | undefined;
     do {
       const page = await client.jobs({ filter, first: Math.min(left, 1_000), after });
-      for (const job of page.nodes) process.stdout.write(options.json ? `${JSON.stringify(job)}\n` : toLine(job));
+      for (const job of page.nodes)
+        process.stdout.write(options.json ? `${JSON.stringify(job)}\n` : toLine(job));
       left -= page.nodes.length;
       after = page.hasNextPage && left > 0 ? (page.endCursor ?? undefined) : undefined;
     } while (after !== undefined);

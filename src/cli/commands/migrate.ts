@@ -1,9 +1,9 @@
 /** `jobtree migrate`: brings the database up to this version, without starting a server. */
 import { readConfig } from '../../config.ts';
 import { migrate as applyMigrations } from '../../db/migrate.ts';
+import { openDatabase } from '../database.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { counted } from '../figures.ts';
-import { openDatabase } from '../serving.ts';
 
 export async function migrate(): Promise<number> {
   const config = readConfig(process.env);
@@ -14,7 +14,9 @@ export async function migrate(): Promise<number> {
       connectionString: database.url,
       onApply: (name) => process.stdout.write(`Applying ${name}\n`),
     });
-    process.stdout.write(applied.length === 0 ? 'It is up to date.\n' : `Applied ${counted(applied.length, 'migration')}.\n`);
+    process.stdout.write(
+      applied.length === 0 ? 'It is up to date.\n' : `Applied ${counted(applied.length, 'migration')}.\n`,
+    );
   } finally {
     await database.stop();
   }

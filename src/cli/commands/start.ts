@@ -1,9 +1,11 @@
 /** `jobtree start`: the server, until it is told to end. */
+import type { Logger } from 'pino';
 import { readConfig } from '../../config.ts';
+import { createApp } from '../../server/create-app.ts';
 import { createLogger } from '../../server/log.ts';
+import { openDatabase } from '../database.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { catchInterruption } from '../interruption.ts';
-import { openDatabase, serve } from '../serving.ts';
 
 /** Beyond the time that requests in flight are given. */
 const shutdownMarginMs = 5_000;
@@ -13,21 +15,32 @@ export async function start(): Promise<number> {
   const logger = createLogger(config.logLevel);
   const { signal } = catchInterruption();
   const database = await openDatabase(config);
-  const app = await serve(config, database, logger);
-  process.stdout.write(
-    `Postgres  ${database.description}\nAPI       ${app.url}\n${config.graphiql ? `GraphiQL  ${app.url} in a browser\n` : ''}`,
-  );
-  logger.info({ url: app.url }, 'ready');
-  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
-
-  logger.info('shutting down');
-  const deadline = setTimeout(() => {
-    logger.error('shutting down took too long');
-    process.exit(exitCodes.failure);
-  }, config.shutdownTimeoutMs + shutdownMarginMs);
-  await app.close();
-  await database.stop();
-  clearTimeout(deadline);
+  try {
+    const app = await createApp({ config, databaseUrl: database.url, logger });
+    say(`Postgres  ${database.description}`);
+    say(`API       ${app.url}`);
+    if (config.graphiql) say(`GraphiQL  ${app.url} in a browser`);
+    logger.info({ url: app.url }, 'ready');
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    logger.info('shutting down');
+    endAfter(config.shutdownTimeoutMs + shutdownMarginMs, logger);
+    await app.close();
+  } finally {
+    await database.stop();
+  }
   logger.info('stopped');
   return exitCodes.success;
+}
+
+/** For a shutdown that hangs, as with a database that does not answer. */
+function endAfter(ms: number, logger: Logger): void {
+  const timer = setTimeout(() => {
+    logger.error('shutting down took too long');
+    process.exit(exitCodes.failure);
+  }, ms);
+  timer.unref();
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
 }

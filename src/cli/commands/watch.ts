@@ -25,7 +25,12 @@ export async function watch(
   }
 }
 
-async function follow(client: Client, id: string, options: WatchOptions, signal: AbortSignal): Promise<number> {
+async function follow(
+  client: Client,
+  id: string,
+  options: WatchOptions,
+  signal: AbortSignal,
+): Promise<number> {
   // Asked first, since a subscription would wait for a server that is not there.
   const job = await client.job(id, { signal });
   const types = options.tree ? await typesOfTree(client, job.root.id, signal) : new Map([[job.id, job.type]]);

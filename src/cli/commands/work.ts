@@ -17,7 +17,11 @@ export interface WorkOptions extends ApiOptions {
   readonly stopTimeout: number;
 }
 
-export async function work(type: string, [program = '', ...args]: string[], options: WorkOptions): Promise<number> {
+export async function work(
+  type: string,
+  [program = '', ...args]: string[],
+  options: WorkOptions,
+): Promise<number> {
   if (!isRunnable(program)) throw new CommandError(exitCodes.usage, `There is no program ${program} to run.`);
   const client = createClient({ url: options.url });
   const running = new Set<Promise<unknown>>();
@@ -49,16 +53,26 @@ export async function work(type: string, [program = '', ...args]: string[], opti
   await client.close();
   if (!options.json) {
     const { succeeded, failed } = counts;
-    process.stderr.write(`Stopped: ${counted(succeeded, 'item')} succeeded, ${counted(failed, 'attempt')} failed.\n`);
+    process.stderr.write(
+      `Stopped: ${counted(succeeded, 'item')} succeeded, ${counted(failed, 'attempt')} failed.\n`,
+    );
   }
   return exitCodes.success;
 }
 
-/** Resolves when nothing has been worked on for so long. */
+/** Resolves when nothing has been worked on for so long, with a server that could have given work. */
 function idleFor(worker: Worker, running: ReadonlySet<unknown>, ms: number): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => (running.size === 0 ? resolve() : timer.refresh()), ms);
-    for (const event of ['claimed', 'succeeded', 'failed'] as const) worker.on(event, () => void timer.refresh());
+    let connected = false;
+    const timer = setTimeout(() => (connected && running.size === 0 ? resolve() : timer.refresh()), ms);
+    worker.on('connected', () => {
+      connected = true;
+      timer.refresh();
+    });
+    worker.on('disconnected', () => {
+      connected = false;
+    });
+    for (const event of ['claimed', 'succeeded', 'failed'] as const) worker.on(event, () => timer.refresh());
   });
 }
 
@@ -76,7 +90,10 @@ function print(worker: Worker, options: ApiOptions): { succeeded: number; failed
   worker.on('failed', ({ itemId, attempt }, { code, message, retryAt }) => {
     counts.failed++;
     if (options.json) sayJson({ event: 'failed', itemId, attempt, code, message, retryAt });
-    else say(`${itemId} failed, attempt ${attempt} (${retryAt === null ? 'for good' : 'it is tried again'}): ${code}: ${message}`);
+    else
+      say(
+        `${itemId} failed, attempt ${attempt} (${retryAt === null ? 'for good' : 'it is tried again'}): ${code}: ${message}`,
+      );
   });
   worker.on('stale', ({ itemId }) => say(`${itemId}: the outcome came too late.`));
   worker.on('aborted', ({ itemId }, code) => say(`${itemId}: aborted, ${code}.`));

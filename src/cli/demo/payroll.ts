@@ -1,4 +1,5 @@
 /** The first part of the demonstration: a tree of two jobs, in which each success of one makes an item of the other. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, defineType } from '../../client/index.ts';
 import { typesOfTree } from '../job-progress.ts';
 import { check, type Outcome } from './outcome.ts';
@@ -25,7 +26,10 @@ interface Check {
 /** In tenths of a percent, so that cents stay whole numbers. */
 const taxRate = 225;
 
-export const calculatePayroll = defineType<Hours, Pay>('calculatePayroll', { backoffMs: [600], backoffJitter: 0 });
+export const calculatePayroll = defineType<Hours, Pay>('calculatePayroll', {
+  backoffMs: [600],
+  backoffJitter: 0,
+});
 export const sendCheck = defineType<Pay, Check>('sendCheck');
 
 const unlucky = 'Grace';
@@ -36,7 +40,7 @@ const employees: readonly Hours[] = [
 ];
 
 export const handleCalculatePayroll = calculatePayroll.handler(async (hours, { attempt }) => {
-  await pause(400);
+  await pause(400); // so that a person can see the bars move
   if (hours.employee === unlucky && attempt === 1) throw new Error('the time sheet is locked');
   return toPay(hours);
 });
@@ -52,7 +56,10 @@ function toPay({ employee, hours, hourlyWage }: Hours): Pay {
 }
 
 function toCheck({ employee, net }: Pay): Check {
-  return { employee, text: `Pay ${employee} $${(net / 100).toLocaleString('en-US', { minimumFractionDigits: 2 })}` };
+  return {
+    employee,
+    text: `Pay ${employee} $${(net / 100).toLocaleString('en-US', { minimumFractionDigits: 2 })}`,
+  };
 }
 
 export async function runPayroll(client: Client, signal: AbortSignal): Promise<Outcome> {
@@ -74,12 +81,14 @@ export async function runPayroll(client: Client, signal: AbortSignal): Promise<O
       ...check('jobs that are complete', states.filter((job) => job.status === 'COMPLETED').length, 2),
       ...check('items that succeeded', states.map((job) => job.succeeded).join(' and '), '3 and 3'),
       ...check('attempts that failed', attemptsThatFailed.length, 1),
-      ...check('checks', sent.toSorted().join(', '), employees.map((one) => toCheck(toPay(one)).text).toSorted().join(', ')),
+      ...check(
+        'checks',
+        sent.toSorted().join(', '),
+        employees
+          .map((one) => toCheck(toPay(one)).text)
+          .toSorted()
+          .join(', '),
+      ),
     ],
   };
-}
-
-/** So that a person can see it happen. */
-export function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

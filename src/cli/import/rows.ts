@@ -1,6 +1,6 @@
 /** A file as rows, each of which becomes an item. Nothing is kept but the row that is being read. */
 import { pipeline, Readable } from 'node:stream';
-import { CsvError, parse } from 'csv-parse';
+import { CsvError, type InfoRecord, type Options, parse } from 'csv-parse';
 import { badFile, type Input } from './input.ts';
 
 export const formats = ['csv', 'ndjson', 'lines'] as const;
@@ -55,7 +55,8 @@ async function* lines(input: Input): AsyncGenerator<Row & { payload: string }, v
       const row = toRow(each);
       if (row.size > 0) yield row;
     }
-    if (rest.length > longestRow) throw badFile(input.name, `line ${line + 1}`, 'the line is longer than 16 MB.');
+    if (rest.length > longestRow)
+      throw badFile(input.name, `line ${line + 1}`, 'the line is longer than 16 MB.');
   }
   const last = toRow(rest);
   if (last.size > 0) yield last;
@@ -82,14 +83,14 @@ async function* csvRows(input: Input, delimiter: string): AsyncGenerator<Row, vo
     delimiter,
     skip_empty_lines: true,
     max_record_size: longestRow,
-    on_record: (cells: string[], { lines }) => ({ cells, lastLine: lines }),
+    on_record: withLastLine as Options['on_record'], // its type allows for no other kind of record
   });
   // An error of the source ends the parser too, whose reader throws it.
   pipeline(Readable.from(input.text), parser, () => {});
   let header: string[] | undefined;
   let linesRead = 0;
   try {
-    for await (const { cells, lastLine } of parser as AsyncIterable<{ cells: string[]; lastLine: number }>) {
+    for await (const { cells, lastLine } of parser as AsyncIterable<ReturnType<typeof withLastLine>>) {
       const line = lastLine - linesWithin(cells);
       linesRead = lastLine;
       if (header === undefined) header = checkHeader(input, cells, line);
@@ -98,6 +99,10 @@ async function* csvRows(input: Input, delimiter: string): AsyncGenerator<Row, vo
   } catch (error) {
     throw error instanceof CsvError ? explain(input, error, header, linesRead + 1) : error;
   }
+}
+
+function withLastLine(cells: string[], { lines }: InfoRecord) {
+  return { cells, lastLine: lines };
 }
 
 function linesWithin(cells: string[]): number {
@@ -126,7 +131,11 @@ function explain(input: Input, error: CsvError, header: string[] | undefined, ro
   switch (error.code) {
     case 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH': {
       const cells = (error.record as string[]).length;
-      return badFile(input.name, `line ${error.lines}`, `the row has ${cells} cells, the header ${header?.length}.`);
+      return badFile(
+        input.name,
+        `line ${error.lines}`,
+        `the row has ${cells} cells, the header ${header?.length}.`,
+      );
     }
     case 'CSV_QUOTE_NOT_CLOSED':
     case 'CSV_MAX_RECORD_SIZE':

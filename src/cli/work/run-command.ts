@@ -42,7 +42,11 @@ export function killAll(): void {
   for (const child of running) killGroup(child, 'SIGKILL');
 }
 
-export async function runCommand(command: Command, payload: unknown, context: HandlerContext): Promise<unknown> {
+export async function runCommand(
+  command: Command,
+  payload: unknown,
+  context: HandlerContext,
+): Promise<unknown> {
   const child = spawn(command.program, command.args, {
     detached: process.platform !== 'win32',
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -1,0 +1,91 @@
+/** `jobtree demo`: everything at once, to look at. Database and server run in this process, the workers in their own. */
+import { type Client, createClient } from '../../client/index.ts';
+import { type Config, readConfig } from '../../config.ts';
+import { type App, createApp } from '../../server/create-app.ts';
+import { createLogger } from '../../server/log.ts';
+import { openDatabase, type UsedDatabase } from '../database.ts';
+import { findAirports, runAirports } from '../demo/airports.ts';
+import type { Outcome } from '../demo/outcome.ts';
+import { runPayroll } from '../demo/payroll.ts';
+import { startWorkerProcess, type WorkerProcess } from '../demo/worker-process.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { catchInterruption } from '../interruption.ts';
+
+export interface DemoOptions {
+  readonly exit?: true;
+}
+
+const workerProcesses = 2;
+
+export async function demo(options: DemoOptions): Promise<number> {
+  const config = readConfig(process.env);
+  const interruption = catchInterruption();
+  const { signal } = interruption;
+  say('jobtree demo\n');
+  const database = await openDatabase(config);
+  const closing: (() => Promise<void>)[] = [() => database.stop()];
+  try {
+    const app = await serveSomewhere(config, database);
+    closing.unshift(() => app.close());
+    const client = createClient({ url: app.url });
+    closing.unshift(() => client.close());
+    const workers: WorkerProcess[] = [];
+    closing.unshift(async () => void (await Promise.all(workers.map((worker) => worker.stop()))));
+    while (workers.length < workerProcesses) workers.push(await startWorkerProcess(app.url));
+    say(`  Postgres  ${database.description}`);
+    say(`  API       ${app.url}`);
+    say(`  GraphiQL  ${app.url} in a browser`);
+    say(`  Workers   processes ${workers.map((worker) => worker.pid).join(' and ')}`);
+
+    const problems = await run(client, signal);
+    say(problems.length === 0 ? '\nEverything came out right.' : `\nNot everything came out right:`);
+    for (const problem of problems) say(`  ${problem}`);
+    if (!options.exit) {
+      say(`\nThe server goes on at ${app.url} until you press Ctrl-C.`);
+      if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    }
+    return problems.length === 0 ? exitCodes.success : exitCodes.failure;
+  } catch (error) {
+    if (signal.aborted) return interruption.exitCode;
+    throw error;
+  } finally {
+    for (const close of closing) await close();
+  }
+}
+
+async function run(client: Client, signal: AbortSignal): Promise<readonly string[]> {
+  say('\n1. A tree of jobs: every payroll that is calculated becomes a check to send.');
+  say('   One of them fails at first, and is tried again.\n');
+  const payroll = report(await runPayroll(client, signal));
+
+  say('\n2. A CSV file, line by line: which big airport is nearest to each airport?\n');
+  const file = findAirports();
+  if (file === undefined) {
+    say('   Left out: its data, the package vega-datasets, is not installed.');
+    return payroll.problems;
+  }
+  const airports = report(await runAirports(client, file, signal));
+  return [...payroll.problems, ...airports.problems];
+}
+
+function report(outcome: Outcome): Outcome {
+  for (const line of outcome.report) say(line);
+  return outcome;
+}
+
+/** At the configured port, or, if somebody else has it, at a free one. */
+async function serveSomewhere(config: Config, database: UsedDatabase): Promise<App> {
+  // Its log would tear the bars apart; who wants it anyway sets the level.
+  const logger = createLogger(process.env.JOBTREE_LOG_LEVEL ? config.logLevel : 'error');
+  try {
+    return await createApp({ config, databaseUrl: database.url, logger });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    say(`  Port ${config.port} is taken, so the server takes a free one.`);
+    return await createApp({ config: { ...config, port: 0 }, databaseUrl: database.url, logger });
+  }
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

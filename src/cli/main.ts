@@ -1,0 +1,168 @@
+#!/usr/bin/env node
+/** The program `jobtree`: what its commands are called and take. What they do is in commands/, loaded when it is needed. */
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { Command, CommanderError, Option } from 'commander';
+import { jsonOption, urlOption } from './api-options.ts';
+import { onBrokenPipe } from './broken-pipe.ts';
+import { reportError } from './command-error.ts';
+import { exitCodes, exitCodesHelp } from './exit-codes.ts';
+import { parseDuration, parseDurations, parseWholeNumber } from './figures.ts';
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+const settings = await settingsHelp();
+
+const program = new Command('jobtree')
+  .description('Asynchronous work as trees of jobs: the server, workers and tools.')
+  .version(version)
+  .exitOverride()
+  .showHelpAfterError('(--help says what there is)');
+
+program
+  .command('start')
+  .description('Start the server. Its settings are environment variables.')
+  .addHelpText('after', `${settings}${exitCodesHelp('success', 'failure', 'usage', 'unreachable')}`)
+  .action(run('continue', async () => (await import('./commands/start.ts')).start()));
+
+program
+  .command('migrate')
+  .description('Bring the database up to this version, which `start` does too.')
+  .addHelpText('after', `${settings}${exitCodesHelp('success', 'failure', 'usage', 'unreachable')}`)
+  .action(run('continue', async () => (await import('./commands/migrate.ts')).migrate()));
+
+program
+  .command('demo')
+  .description('Show it all: server, workers, a tree of jobs and a CSV import.')
+  .option('--exit', 'end when the work is done, instead of serving on')
+  .addHelpText('after', `${settings}${exitCodesHelp('success', 'failure', 'usage', 'unreachable')}`)
+  .action(run('continue', async (options) => (await import('./commands/demo.ts')).demo(options)));
+
+program
+  .command('import')
+  .description('Make the rows of a file the items of a job, in their order, and print the id of the job.')
+  .argument('<file>', 'the file; - reads standard input')
+  .option('--type <type>', 'the type of the new job')
+  .option('--job <id>', 'add to this job instead of a new one')
+  .addOption(
+    new Option(
+      '--format <format>',
+      'what the file is, if its extension (csv, ndjson, jsonl, txt) does not say',
+    ).choices(['csv', 'ndjson', 'lines']),
+  )
+  .option('--delimiter <character>', 'what stands between the cells of a CSV row', ',')
+  .option('--dedupe-key <key>', 'go on with the job that has this key, if there is one')
+  .option(
+    '--max-failures <n>',
+    'an item that fails more often has failed for good',
+    parseWholeNumber(0, 1_000),
+  )
+  .option('--backoff <times>', 'the waits after failures: 30s,5m,30m', parseDurations)
+  .option('--priority <n>', 'higher goes first', parseWholeNumber(-32_768, 32_767))
+  .option('--no-seal', 'leave the job open for more items')
+  .option('--watch', 'then watch the job until it is complete')
+  .addOption(urlOption())
+  .addOption(jsonOption('the outcome as JSON'))
+  .addHelpText(
+    'after',
+    `
+A CSV row becomes an object of texts, by the names in the header; a line of NDJSON the value it has; a plain line a text.
+Empty lines are left out. If a row is bad or the import is broken off, the job that it made is cancelled.
+${exitCodesHelp('success', 'failure', 'usage', 'itemsFailed', 'notFound', 'unreachable', 'badFile')}`,
+  )
+  .action(
+    run('continue', async (file, options) =>
+      (await import('./commands/import.ts')).importFile(file, options),
+    ),
+  );
+
+program
+  .command('watch')
+  .description('Show how far a job is, until it is complete.')
+  .argument('<id>', 'the job')
+  .option('--tree', 'show all jobs of its tree')
+  .addOption(urlOption())
+  .addOption(jsonOption('an object a line'))
+  .addHelpText(
+    'after',
+    exitCodesHelp('success', 'failure', 'usage', 'itemsFailed', 'notFound', 'unreachable'),
+  )
+  .action(run('end', async (id, options) => (await import('./commands/watch.ts')).watch(id, options)));
+
+program
+  .command('work')
+  .description('Work on items of a type by running a command for each.')
+  .usage('[options] <type> -- <command> [args...]')
+  .argument('<type>', 'the type of the jobs')
+  .argument('<command...>', 'the command and its arguments, behind --')
+  .option('--concurrency <n>', 'how many at once', parseWholeNumber(1, 10_000), availableParallelism())
+  .option('--name <name>', 'the name of the worker, for failures and for who holds what')
+  .option('--stop-when-idle <seconds>', 'end after this time without work', parseDuration)
+  .addOption(
+    new Option('--stop-timeout <seconds>', 'how long commands may take to finish after SIGTERM')
+      .argParser(parseDuration)
+      .default(30_000, '30'),
+  )
+  .addOption(urlOption())
+  .addOption(jsonOption('each outcome as an object a line'))
+  .addHelpText(
+    'after',
+    `
+The command gets the payload as JSON on standard input. Its standard output is the result: JSON if it parses, else text;
+null if it is empty. In its environment are JOBTREE_ITEM_ID, JOBTREE_JOB_ID, JOBTREE_TYPE, JOBTREE_ATTEMPT and JOBTREE_URL.
+
+Exit codes of the command:
+  0    success
+  100  permanent failure: the item is not tried again
+  any other, or the end by a signal: failure, with the end of standard error as its message
+
+An item that is not wanted any more ends its command with SIGTERM, and 5 seconds later with SIGKILL. SIGTERM to the worker
+lets commands finish within --stop-timeout and gives back the rest; a second one ends all at once.
+${exitCodesHelp('success', 'failure', 'usage')}`,
+  )
+  .action(
+    run('continue', async (type, command, options) =>
+      (await import('./commands/work.ts')).work(type, command, options),
+    ),
+  );
+
+program
+  .command('jobs')
+  .description('List jobs, the newest first.')
+  .option('--type <type>', 'only jobs of this type')
+  .addOption(
+    new Option('--status <status>', 'only jobs of this status').choices(['waiting', 'running', 'completed']),
+  )
+  .option('--limit <n>', 'how many', parseWholeNumber(1, 1_000_000), 20)
+  .option('--all', 'also jobs below the roots of their trees')
+  .addOption(urlOption())
+  .addOption(jsonOption('an object a line'))
+  .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'unreachable'))
+  .action(run('end', async (options) => (await import('./commands/jobs.ts')).listJobs(options)));
+
+/** A command's action: what it returns is the exit code. */
+// biome-ignore lint/suspicious/noExplicitAny: commander gives arguments and options without types
+function run(brokenPipe: 'end' | 'continue', command: (...args: any[]) => Promise<number>) {
+  return async (...args: unknown[]) => {
+    onBrokenPipe(brokenPipe);
+    process.exitCode = await command(...args);
+  };
+}
+
+/** Only for the commands that have settings: reading them takes longer than many a command does. */
+async function settingsHelp(): Promise<string> {
+  if (!['start', 'migrate', 'demo'].includes(process.argv[2] ?? '')) return '';
+  const { settingDescriptions } = await import('../config.ts');
+  const lines = settingDescriptions.map(
+    ({ name, meaning, standard }) => `  ${name} (${standard})\n      ${meaning}`,
+  );
+  return `\nSettings, as environment variables, with their defaults:\n${lines.join('\n')}\n`;
+}
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  // Commander has printed its help or complaint.
+  if (error instanceof CommanderError)
+    process.exitCode = error.exitCode === 0 ? exitCodes.success : exitCodes.usage;
+  else process.exitCode = reportError(error);
+}

@@ -1,0 +1,246 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import {
+  type Client,
+  createClient,
+  HoldEndedError,
+  Worker,
+  type WorkerOptions,
+} from '../../src/client/index.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { freePort, startServer, startServerProcess } from '../support/server.ts';
+import { type Proxy, startProxy } from './proxy.ts';
+import { signal } from './signals.ts';
+
+let database: TestDatabase;
+let server: App;
+let proxy: Proxy;
+/** Goes to the server directly, while the worker goes through the proxy. */
+let client: Client;
+let worker: Worker | undefined;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  // The sweep stays out of it: what is lost for too long is not taken back while a test looks.
+  server = await startServer(database.url, { JOBTREE_SWEEP_INTERVAL_MS: '60000' });
+  client = createClient({ url: server.url });
+});
+beforeEach(async () => {
+  proxy = await startProxy(server.url);
+});
+afterEach(async () => {
+  await worker?.stop();
+  worker = undefined;
+  await proxy.close();
+});
+afterAll(async () => {
+  await client?.close();
+  await server?.close();
+  await database?.drop();
+});
+
+type Handler = WorkerOptions['types'][string]['handler'];
+
+function makeWorker(type: string, concurrency: number, handler: Handler): Worker {
+  worker = new Worker({ url: proxy.url, types: { [type]: { concurrency, handler } }, stopTimeoutMs: 2_000 });
+  return worker;
+}
+
+async function completed(jobId: string, by = client) {
+  for await (const progress of by.watchJob(jobId)) if (progress.status === 'COMPLETED') return progress;
+  throw new Error('The job never completed.');
+}
+
+test('a report whose answer is lost is sent again, and counts once', async () => {
+  const { id } = await client.createJob({ type: 'lost-answer', items: [{}], sealed: true });
+  const finish = signal();
+  const it = makeWorker('lost-answer', 1, () => finish.promise.then(() => 'once'));
+  const claimed = it.once('claimed');
+  const disconnected = it.once('disconnected');
+  let acknowledged = 0;
+  it.on('succeeded', () => acknowledged++);
+  const succeeded = it.once('succeeded');
+  await it.start();
+  await claimed;
+
+  proxy.swallowAnswers();
+  finish.fire();
+  await completed(id);
+  expect(acknowledged).toBe(0);
+  proxy.cut();
+  await disconnected;
+  proxy.mend();
+  await succeeded;
+  await it.stop();
+
+  expect(acknowledged).toBe(1);
+  expect((await client.job(id)).progress).toMatchObject({ itemCount: 1, succeeded: 1, failed: 0 });
+});
+
+test('two failed heartbeats in a row abort every handler, and their items are given back at no cost', async () => {
+  const items = [{}, {}, {}];
+  const { id } = await client.createJob({ type: 'silent', items, sealed: true, heartbeatIntervalMs: 1_000 });
+  const attempts: number[] = [];
+  const reasons: unknown[] = [];
+  const started = signal();
+  const it = makeWorker('silent', 3, (_, { attempt, signal: aborted }) => {
+    attempts.push(attempt);
+    if (attempts.length > 3) return 'again';
+    if (attempts.length === 3) started.fire();
+    return new Promise((_, reject) => {
+      aborted.addEventListener('abort', () => {
+        reasons.push(aborted.reason);
+        reject(aborted.reason);
+      });
+    });
+  });
+  const codes: string[] = [];
+  it.on('aborted', (_, code) => codes.push(code));
+  await it.start();
+  await started.promise;
+
+  proxy.cut();
+  await expect.poll(() => codes.length, { timeout: 10_000 }).toBe(3);
+  expect(reasons).toEqual(items.map(() => new HoldEndedError('HEARTBEATS_FAILED')));
+  proxy.mend();
+
+  expect(await completed(id)).toMatchObject({ succeeded: 3, failed: 0 });
+  expect(attempts).toEqual([1, 1, 1, 1, 1, 1]);
+});
+
+test('a handler that succeeds though it was aborted for failed heartbeats is delivered later', async () => {
+  const { id } = await client.createJob({
+    type: 'stubborn',
+    items: [{}],
+    sealed: true,
+    heartbeatIntervalMs: 1_000,
+  });
+  const finish = signal();
+  const it = makeWorker('stubborn', 1, () => finish.promise.then(() => 'kept'));
+  const claimed = it.once('claimed');
+  const aborted = it.once('aborted');
+  await it.start();
+  await claimed;
+
+  proxy.cut();
+  await aborted;
+  finish.fire();
+  proxy.mend();
+
+  expect(await completed(id)).toMatchObject({ succeeded: 1 });
+  const [item] = (await client.items(id)).nodes;
+  expect(item).toMatchObject({ result: 'kept', failures: [] });
+});
+
+test('one failed heartbeat aborts nothing', async () => {
+  const { id } = await client.createJob({
+    type: 'blink',
+    items: [{}],
+    sealed: true,
+    heartbeatIntervalMs: 3_000,
+  });
+  const finish = signal();
+  const it = makeWorker('blink', 1, () => finish.promise.then(() => null));
+  const claimed = it.once('claimed');
+  const disconnected = it.once('disconnected');
+  const aborted: string[] = [];
+  it.on('aborted', (_, code) => aborted.push(code));
+  await it.start();
+  const [assignment] = await claimed;
+
+  proxy.cut();
+  await disconnected;
+  proxy.mend();
+  // A later heartbeat gets through: the deadline has moved.
+  await expect
+    .poll(
+      async () => {
+        const text = 'select heartbeat_at > claimed_at as beat from jobtree.assignment where id = $1';
+        const [row] = await database.query<{ beat: boolean }>(text, [
+          assignment.id.slice('Assignment:'.length),
+        ]);
+        return row?.beat;
+      },
+      { timeout: 15_000 },
+    )
+    .toBe(true);
+  expect(aborted).toEqual([]);
+  finish.fire();
+  expect(await completed(id)).toMatchObject({ succeeded: 1 });
+});
+
+test('a worker that starts before the server waits for it', async () => {
+  proxy.cut();
+  const { id } = await client.createJob({ type: 'early', items: [{}], sealed: true });
+  const it = makeWorker('early', 1, () => null);
+  const disconnected = it.once('disconnected');
+  const connected = it.once('connected');
+  await it.start();
+  await disconnected;
+  proxy.mend();
+  await connected;
+  expect(await completed(id)).toMatchObject({ succeeded: 1 });
+});
+
+test('stop() ends in time though the server is gone, and says what was not delivered', async () => {
+  const { id } = await client.createJob({ type: 'gone', items: [{}], sealed: true });
+  const finish = signal();
+  const it = makeWorker('gone', 1, () => finish.promise.then(() => 'undelivered'));
+  const claimed = it.once('claimed');
+  const disconnected = it.once('disconnected');
+  const errors: string[] = [];
+  it.on('error', (error) => errors.push(String(error)));
+  await it.start();
+  await claimed;
+  proxy.cut();
+  await disconnected;
+  finish.fire();
+  await it.stop();
+  expect(errors).toEqual(['Error: The worker stopped before the server knew what became of 1 items.']);
+  expect((await client.job(id)).progress).toMatchObject({ succeeded: 0 });
+});
+
+test('a server that is killed and started again: every item counts once, and none fails', async () => {
+  const port = String(await freePort());
+  const first = await startServerProcess(database.url, { JOBTREE_PORT: port });
+  let second: typeof first | undefined;
+  const direct = createClient({ url: first.url });
+  const payloads = Array.from({ length: 2_000 }, (_, i) => i);
+  const { id } = await direct.createJob({ type: 'killed' });
+  await direct.addItems(
+    id,
+    payloads.map((payload) => ({ payload })),
+    { seal: true },
+  );
+  const it = new Worker({
+    url: first.url,
+    types: { killed: { concurrency: 50, handler: (payload) => payload } },
+  });
+  try {
+    const warm = signal();
+    let acknowledged = 0;
+    it.on('succeeded', () => {
+      if (++acknowledged === 300) warm.fire();
+    });
+    const disconnected = it.once('disconnected');
+    await it.start();
+    await warm.promise;
+    await first.end('SIGKILL');
+    await disconnected;
+    second = await startServerProcess(database.url, { JOBTREE_PORT: port });
+    // Claims whose answer died with the server are nobody's: their heartbeats run out, here at once.
+    await database.query(
+      "update jobtree.assignment set deadline_at = clock_timestamp() where finished_at is null and heartbeat_at < clock_timestamp() - interval '1 second'",
+    );
+    const progress = await completed(id, direct);
+    expect(progress).toMatchObject({ itemCount: 2_000, failed: 0, cancelled: 0, succeeded: 2_000 });
+    const results: unknown[] = [];
+    for await (const { result } of direct.results(id)) results.push(result);
+    expect(results).toEqual(payloads);
+  } finally {
+    await it.stop();
+    await direct.close();
+    await first.end('SIGKILL');
+    await second?.end();
+  }
+});

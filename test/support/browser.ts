@@ -1,0 +1,32 @@
+/** A real browser: Chromium from the system. Nothing is downloaded; without one its tests are skipped, but never in CI. */
+import { existsSync } from 'node:fs';
+import { type Browser, chromium } from 'playwright-core';
+
+const candidates = [
+  process.env.TEST_CHROMIUM,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+];
+const found = candidates.find((path) => path !== undefined && existsSync(path));
+
+/** Whether tests of pages must be skipped here. */
+export const withoutBrowser = found === undefined && process.env.CI !== 'true';
+if (withoutBrowser)
+  console.log('Tests of pages are skipped: install Chromium, or name one in TEST_CHROMIUM.');
+
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: found ?? '/usr/bin/chromium',
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}
