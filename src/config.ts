@@ -33,7 +33,7 @@ const settings = {
     .min(2)
     .max(200)
     .default(10)
-    .describe('The most Postgres connections for operations; two more listen and serve reads of the API.'),
+    .describe('The most Postgres connections for operations. Reads of the API take up to half as many more, and listening one.'),
   JOBTREE_MAX_JSON_BYTES: z.coerce
     .number()
     .int()
@@ -73,8 +73,14 @@ const settings = {
 
 const environment = z.object(settings);
 
-/** Names that other parts of jobtree read: the client's and the tests'. */
-const foreign = new Set(['JOBTREE_URL']);
+/** Names that are not for the server: the client's, and what `jobtree work` tells its commands. */
+const foreign = new Set([
+  'JOBTREE_URL',
+  'JOBTREE_ITEM_ID',
+  'JOBTREE_JOB_ID',
+  'JOBTREE_TYPE',
+  'JOBTREE_ATTEMPT',
+]);
 
 export interface Config {
   readonly databaseUrl: string | undefined;

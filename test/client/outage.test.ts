@@ -9,12 +9,12 @@ import {
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { freePort, startServer, startServerProcess } from '../support/server.ts';
-import { type Proxy, startProxy } from './proxy.ts';
+import { startProxy, type TcpProxy } from './proxy.ts';
 import { signal } from './signals.ts';
 
 let database: TestDatabase;
 let server: App;
-let proxy: Proxy;
+let proxy: TcpProxy;
 /** Goes to the server directly, while the worker goes through the proxy. */
 let client: Client;
 let worker: Worker | undefined;
@@ -206,7 +206,7 @@ test('a server that is killed and started again: every item counts once, and non
   let second: typeof first | undefined;
   const direct = createClient({ url: first.url });
   const payloads = Array.from({ length: 2_000 }, (_, i) => i);
-  const { id } = await direct.createJob({ type: 'killed' });
+  const { id } = await direct.createJob({ type: 'killed', backoffMs: [] });
   await direct.addItems(
     id,
     payloads.map((payload) => ({ payload })),
@@ -227,10 +227,12 @@ test('a server that is killed and started again: every item counts once, and non
     await warm.promise;
     await first.end('SIGKILL');
     await disconnected;
+    const [killed] = await database.query('select clock_timestamp() as at');
     second = await startServerProcess(database.url, { JOBTREE_PORT: port });
-    // Claims whose answer died with the server are nobody's: their heartbeats run out, here at once.
+    // Claims whose answer died with the server are nobody's until their heartbeats run out: here, at once.
     await database.query(
-      "update jobtree.assignment set deadline_at = clock_timestamp() where finished_at is null and heartbeat_at < clock_timestamp() - interval '1 second'",
+      'update jobtree.assignment set deadline_at = clock_timestamp() where finished_at is null and claimed_at < $1',
+      [killed?.at],
     );
     const progress = await completed(id, direct);
     expect(progress).toMatchObject({ itemCount: 2_000, failed: 0, cancelled: 0, succeeded: 2_000 });

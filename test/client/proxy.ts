@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-export interface Proxy {
+export interface TcpProxy {
   /** The server's address, through the proxy. */
   readonly url: string;
   /** Breaks every connection and refuses new ones. */
@@ -14,7 +14,7 @@ export interface Proxy {
   close(): Promise<void>;
 }
 
-export async function startProxy(serverUrl: string): Promise<Proxy> {
+export async function startProxy(serverUrl: string): Promise<TcpProxy> {
   const target = new URL(serverUrl);
   const sockets = new Set<Socket>();
   let isCut = false;

@@ -1,0 +1,274 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Client, createClient, type ItemSpec, JobtreeError } from '../../src/client/index.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { freePort, startServer } from '../support/server.ts';
+import { startProxy } from './proxy.ts';
+
+let database: TestDatabase;
+let server: App;
+let client: Client;
+beforeAll(async () => {
+  database = await createDatabase();
+  server = await startServer(database.url);
+  client = createClient({ url: server.url });
+});
+afterAll(async () => {
+  await client?.close();
+  await server?.close();
+  await database?.drop();
+});
+
+const unknown = 'Job:01890000-0000-7000-8000-000000000000';
+const refusal = (code: string, field?: string) => expect.objectContaining(field ? { code, field } : { code });
+
+describe('producing', () => {
+  test('a dedupe key gives the first tree again', async () => {
+    const job = { type: 'once', dedupeKey: 'k', items: [{}] };
+    const first = await client.createJob(job);
+    expect(first.created).toBe(true);
+    expect(await client.createJob(job)).toEqual({ id: first.id, created: false });
+  });
+
+  test('any number of items, in order, answered one by one and sealed at the end', async () => {
+    const { id } = await client.createJob({ type: 'many' });
+    const items: ItemSpec[] = Array.from({ length: 2_500 }, (_, i) => ({ payload: i, dedupeKey: `k${i}` }));
+    items[1_500] = { payload: 'again', dedupeKey: 'k7' };
+    items[2_200] = { payload: 'bad', priority: 99_999 };
+    const result = await client.addItems(id, items, { seal: true });
+    expect(result).toMatchObject({ added: 2_498, duplicates: 1, invalid: 1 });
+    expect(result.entries).toHaveLength(2_500);
+    expect(result.entries[1_500]).toEqual({
+      status: 'DUPLICATE',
+      itemId: result.entries[7]?.itemId,
+      error: null,
+    });
+    expect(result.entries[2_200]).toMatchObject({
+      status: 'INVALID',
+      error: expect.stringMatching(/^items\[2200\]\.priority/),
+    });
+    const job = await client.job(id);
+    expect(job.progress).toMatchObject({ itemCount: 2_498, sealed: true });
+    const { nodes, hasNextPage } = await client.items(id, { first: 8 });
+    expect([nodes.map(({ payload }) => payload), hasNextPage]).toEqual([[0, 1, 2, 3, 4, 5, 6, 7], true]);
+  });
+
+  test('large payloads are spread over requests', async () => {
+    const { id } = await client.createJob({ type: 'large' });
+    const items = Array.from({ length: 40 }, () => ({ payload: 'x'.repeat(900_000) }));
+    expect(await client.addItems(id, items)).toMatchObject({ added: 40 });
+  });
+
+  test('no items: nothing is sent, but a seal is', async () => {
+    const { id } = await client.createJob({ type: 'empty' });
+    expect(await client.addItems(id, [])).toMatchObject({ added: 0, entries: [] });
+    expect((await client.job(id)).progress.status).toBe('WAITING');
+    await client.addItems(id, [], { seal: true });
+    expect((await client.job(id)).progress.status).toBe('COMPLETED');
+  });
+
+  test('refusals are errors with a code', async () => {
+    const { id } = await client.createJob({ type: 'sealed', sealed: true });
+    await expect(client.addItems(id, [{}])).rejects.toEqual(refusal('JOB_SEALED'));
+    await expect(client.addItems(unknown, [{}])).rejects.toEqual(refusal('NOT_FOUND'));
+    await expect(client.sealJob('nonsense')).rejects.toEqual(refusal('INVALID_INPUT'));
+    await expect(client.job(unknown)).rejects.toEqual(refusal('NOT_FOUND'));
+    await expect(client.createJob({ type: '' })).rejects.toEqual(refusal('INVALID_INPUT', 'type'));
+    await expect(client.createJob({ type: 'a', children: [{ type: 'b', backoffMs: [-1] }] })).rejects.toEqual(
+      refusal('INVALID_INPUT', 'children[0].backoffMs[0]'),
+    );
+  });
+
+  test('a payload that is not JSON is refused before any item is sent', async () => {
+    const { id } = await client.createJob({ type: 'not-json' });
+    const items = [...Array.from({ length: 1_000 }, () => ({})), {}, { payload: { x: 1n } }];
+    await expect(client.addItems(id, items)).rejects.toEqual(
+      refusal('INVALID_INPUT', 'items[1001].payload.x'),
+    );
+    expect((await client.job(id)).progress.itemCount).toBe(0);
+  });
+
+  test('what happened before a refusal is told', async () => {
+    const { id } = await client.createJob({ type: 'cut-short' });
+    const controller = new AbortController();
+    const counting: typeof fetch = async (...args) => {
+      const response = await fetch(...args);
+      if (String(args[1]?.body).includes('AddItems')) await client.sealJob(id);
+      return response;
+    };
+    const other = createClient({ url: server.url, fetch: counting });
+    const items = Array.from({ length: 1_001 }, () => ({}));
+    await expect(other.addItems(id, items, { signal: controller.signal })).rejects.toThrow(
+      /^The first 1000 of 1001 items went through, then: /,
+    );
+    await other.close();
+  });
+
+  test('cancel and delete', async () => {
+    const { id } = await client.createJob({ type: 'unwanted', items: [{}, {}] });
+    expect(await client.cancelJob(id)).toEqual({ cancelledItems: 2 });
+    expect(await client.cancelJob(id)).toEqual({ cancelledItems: 0 });
+    await client.deleteJob(id);
+    await expect(client.job(id)).rejects.toEqual(refusal('NOT_FOUND'));
+  });
+
+  test('jobs are listed page by page', async () => {
+    const ids = [];
+    for (let i = 0; i < 3; i++) ids.push((await client.createJob({ type: 'listed' })).id);
+    const filter = { type: 'listed' };
+    const first = await client.jobs({ filter, order: 'OLDEST_FIRST', first: 2 });
+    const second = await client.jobs({ filter, order: 'OLDEST_FIRST', after: first.endCursor ?? '' });
+    expect([...first.nodes, ...second.nodes].map((job) => job.id)).toEqual(ids);
+    expect([first.hasNextPage, second.hasNextPage]).toEqual([true, false]);
+  });
+});
+
+describe('working without a Worker', () => {
+  test('claim, heartbeat, report, release, and results over several pages', async () => {
+    const { id } = await client.createJob({ type: 'by-hand' });
+    await client.addItems(
+      id,
+      Array.from({ length: 601 }, (_, i) => ({ payload: i })),
+      { seal: true },
+    );
+    const assignments = await client.claimItems('me', [{ type: 'by-hand', limit: 601 }]);
+    expect(assignments).toHaveLength(601);
+    const [first] = assignments.map((assignment) => assignment.id);
+    expect(await client.heartbeat([first ?? ''])).toEqual([{ assignmentId: first, status: 'HELD' }]);
+    expect(await client.releaseAssignments([first ?? ''])).toEqual([
+      { assignmentId: first, status: 'RELEASED' },
+    ]);
+    const reports = assignments.map(({ id: assignmentId, payload }) => ({ assignmentId, result: payload }));
+    const answers = await client.reportOutcomes(reports);
+    expect(answers.map(({ status }) => status)).toEqual([
+      'STALE',
+      ...Array.from({ length: 600 }, () => 'ACCEPTED'),
+    ]);
+    expect((await client.reportOutcomes(reports.slice(1, 2)))[0]?.status).toBe('DUPLICATE');
+
+    const [item] = (await client.items(id, { status: 'PENDING' })).nodes;
+    const again = await client.claimItem('me', item?.id ?? '');
+    expect(again).toMatchObject({ attempt: 1, payload: 0 });
+    await expect(client.claimItem('me', item?.id ?? '')).rejects.toMatchObject({
+      code: 'ITEM_NOT_CLAIMABLE',
+      reason: 'HELD',
+    });
+    await client.reportOutcomes([{ assignmentId: again.id, result: 0 }]);
+    const results: unknown[] = [];
+    for await (const { payload, result } of client.results(id)) results.push([payload, result]);
+    expect(results).toEqual(Array.from({ length: 601 }, (_, i) => [i, i]));
+  });
+});
+
+describe('watching', () => {
+  test('a lost connection is replaced, and the final state arrives', async () => {
+    const proxy = await startProxy(server.url);
+    const watcher = createClient({ url: proxy.url });
+    const { id } = await client.createJob({ type: 'watched', items: [{}] });
+    const seen: string[] = [];
+    for await (const { status, revision } of watcher.watchJob(id)) {
+      seen.push(`${status} ${revision}`);
+      if (seen.length > 1) continue;
+      proxy.cut();
+      await client.cancelJob(id);
+      proxy.mend();
+    }
+    expect(seen.at(-1)).toMatch(/^COMPLETED/);
+    expect(new Set(seen).size).toBe(seen.length);
+    await watcher.close();
+    await proxy.close();
+  });
+
+  test('each state of a tree has all its jobs', async () => {
+    const { id } = await client.createJob({ type: 'p', children: [{ type: 'c1' }, { type: 'c2' }] });
+    const { children } = await client.job(id);
+    const all = [id, ...children.map((child) => child.id)];
+    const sizes: number[] = [];
+    for await (const tree of client.watchTree(id)) {
+      sizes.push(tree.jobs.length);
+      const open = tree.jobs.filter((job) => job.status !== 'COMPLETED').map((job) => job.jobId);
+      expect(tree.openJobs).toBe(open.length);
+      const next = all.find((job) => open.includes(job));
+      if (next !== undefined) await client.sealJob(next);
+    }
+    expect(new Set(sizes)).toEqual(new Set([3]));
+  });
+
+  test('an unknown job is refused', async () => {
+    await expect(client.watchJob(unknown).next()).rejects.toEqual(refusal('NOT_FOUND'));
+    await expect(client.watchTree(unknown).next()).rejects.toEqual(refusal('NOT_FOUND'));
+  });
+
+  test('a signal ends it, and so does close()', async () => {
+    const { id } = await client.createJob({ type: 'endless' });
+    const controller = new AbortController();
+    const other = createClient({ url: server.url });
+    const byClose = other.watchJob(id);
+    const bySignal = other.watchJob(id, { signal: controller.signal });
+    await Promise.all([byClose.next(), bySignal.next()]);
+    const ends = [bySignal.next(), byClose.next()];
+    controller.abort();
+    await ends[0];
+    await other.close();
+    expect(await Promise.all(ends)).toEqual([
+      { done: true, value: undefined },
+      { done: true, value: undefined },
+    ]);
+  });
+});
+
+describe('a server that does not answer', () => {
+  test('is UNREACHABLE, after the time for tries', async () => {
+    const nowhere = createClient({ url: `http://127.0.0.1:${await freePort()}/graphql`, retryMs: 0 });
+    await expect(nowhere.job(unknown)).rejects.toThrow(/^No answer from .*ECONNREFUSED/);
+    await expect(nowhere.job(unknown)).rejects.toEqual(refusal('UNREACHABLE'));
+  });
+
+  test('a call with a signal ends with its reason', async () => {
+    const nowhere = createClient({ url: `http://127.0.0.1:${await freePort()}/graphql`, retryMs: 600_000 });
+    const controller = new AbortController();
+    const call = nowhere.job(unknown, { signal: controller.signal });
+    controller.abort(new Error('enough'));
+    await expect(call).rejects.toThrow('enough');
+  });
+
+  test('what may be repeated is repeated, and what may not be is not', async () => {
+    const proxy = await startProxy(server.url);
+    let requests = 0;
+    // The answer to the first request is lost on the way, after the server has acted.
+    const losing: typeof fetch = async (...args) => {
+      const response = await fetch(...args);
+      if (++requests > 1) return response;
+      await response.text();
+      throw new TypeError('fetch failed', {
+        cause: Object.assign(new Error('reset'), { code: 'ECONNRESET' }),
+      });
+    };
+    const shaky = createClient({ url: proxy.url, fetch: losing });
+    const { id } = await client.createJob({ type: 'shaky' });
+
+    expect(await shaky.addItems(id, [{ dedupeKey: 'a' }])).toMatchObject({ added: 0, duplicates: 1 });
+    expect(requests).toBe(2);
+    requests = 0;
+    await expect(shaky.addItems(id, [{ dedupeKey: 'b' }, {}])).rejects.toEqual(refusal('UNREACHABLE'));
+    expect(requests).toBe(1);
+    expect((await client.job(id)).progress.itemCount).toBe(3);
+    await shaky.close();
+    await proxy.close();
+  });
+
+  test('something that is not jobtree is a BAD_RESPONSE', async () => {
+    const other = createServer((_, response) => response.end('<html>')).listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const lost = createClient({ url: `http://127.0.0.1:${port}/graphql` });
+    await expect(lost.job(unknown)).rejects.toBeInstanceOf(JobtreeError);
+    await expect(lost.job(unknown)).rejects.toEqual(refusal('BAD_RESPONSE'));
+    other.closeAllConnections();
+    other.close();
+    await once(other, 'close');
+  });
+});
