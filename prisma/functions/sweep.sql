@@ -18,6 +18,7 @@ declare
   v_promoted integer;
   v_ready text[] := '{}';
   v_retried text[];
+  v_roots uuid[];
 begin
   select array_agg(l.id order by l.id) into v_ids
   from (
@@ -53,9 +54,14 @@ begin
   )
   select count(*), array_agg(distinct p.type) into v_promoted, v_ready from promoted p;
 
+  -- Deltas that nobody has folded come from a server that died, or from SQL: no worker was told of their items.
+  select array_agg(distinct d.root_id), v_ready || array_agg(distinct j.type) filter (where d.items > 0)
+  into v_roots, v_ready
+  from (select d.root_id, d.job_id, d.items from jobtree.progress_delta d limit p_limit) d
+  join jobtree.job j on j.id = d.job_id;
+
   return query select
-    coalesce(cardinality(v_ids), 0), v_promoted, v_ready || v_retried,
-    (select array_agg(d.root_id) from (select distinct d.root_id from jobtree.progress_delta d limit p_limit) d),
+    coalesce(cardinality(v_ids), 0), v_promoted, v_ready || v_retried, v_roots,
     case when cardinality(v_ids) = p_limit then p_deadline_from else v_now - interval '1 minute' end;
 end
 $$;

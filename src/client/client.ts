@@ -175,10 +175,12 @@ export class Client {
   /**
    * Says that a job gets no more items, so that it can complete. Sealing twice changes nothing.
    *
+   * @returns how far the job is, with all that was added and sealed
    * @throws JobtreeError NOT_FOUND, JOB_FED_BY_PARENT
    */
-  async sealJob(jobId: string, options: CallOptions = {}): Promise<void> {
-    payloadOf((await this.#send(operations.sealJob, { input: { jobId } }, options, true)).sealJob);
+  async sealJob(jobId: string, options: CallOptions = {}): Promise<JobProgress> {
+    const data = await this.#send(operations.sealJob, { input: { jobId } }, options, true);
+    return payloadOf(data.sealJob).job.progress;
   }
 
   /**

@@ -23,7 +23,7 @@ export const addItems = graphql(`
 export const sealJob = graphql(`
   mutation SealJob($input: SealJobInput!) {
     sealJob(input: $input) {
-      ... on SealJobPayload { job { id } }
+      ... on SealJobPayload { job { progress { ...ProgressFields } } }
       ... on Error { code message field }
     }
   }

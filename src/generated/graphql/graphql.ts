@@ -318,7 +318,7 @@ export type SealJobMutation = { sealJob:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { job: { id: string } }
+    | { job: { progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: number, startedAt?: string | null, completedAt?: string | null } } }
    };
 
 export type CancelJobMutationVariables = Exact<{
@@ -601,7 +601,9 @@ export const SealJobDocument = new TypedDocumentString(`
   sealJob(input: $input) {
     ... on SealJobPayload {
       job {
-        id
+        progress {
+          ...ProgressFields
+        }
       }
     }
     ... on Error {
@@ -611,7 +613,21 @@ export const SealJobDocument = new TypedDocumentString(`
     }
   }
 }
-    `) as unknown as TypedDocumentString<SealJobMutation, SealJobMutationVariables>;
+    fragment ProgressFields on JobProgress {
+  jobId
+  status
+  message
+  itemCount
+  itemProgress
+  succeeded
+  failed
+  cancelled
+  percent
+  sealed
+  revision
+  startedAt
+  completedAt
+}`) as unknown as TypedDocumentString<SealJobMutation, SealJobMutationVariables>;
 export const CancelJobDocument = new TypedDocumentString(`
     mutation CancelJob($input: CancelJobInput!) {
   cancelJob(input: $input) {
