@@ -1,16 +1,11 @@
 /** The client: every operation of the service as a typed call. */
 import type {
   HoldStatus,
-  ItemFieldsFragment,
   ItemStatus,
-  JobFieldsFragment,
   JobFilter,
   JobOrder,
-  JobQuery,
-  ProgressFieldsFragment,
   ReleaseStatus,
   ReportInput,
-  ReportStatus,
   TypedDocumentString,
 } from '../generated/graphql/graphql.ts';
 import { type AddItemsResult, addInBatches } from './add-items.ts';
@@ -19,6 +14,19 @@ import { Http } from './http.ts';
 import { type ItemSpec, type JobSpec, toJobInput } from './job-spec.ts';
 import * as operations from './operations.ts';
 import { Socket } from './socket.ts';
+import type {
+  Assignment,
+  CallOptions,
+  Item,
+  Job,
+  JobProgress,
+  JobTreeProgress,
+  JobWithChildren,
+  Page,
+  PageOptions,
+  ReportAnswer,
+  Result,
+} from './types.ts';
 import { watchJob, watchTree, watchWork } from './watches.ts';
 
 /** How to reach the service. */
@@ -35,79 +43,6 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch | undefined;
   /** A WebSocket class. Default: that of the package `ws`, in browsers their own. */
   readonly webSocketImpl?: unknown;
-}
-
-/** For one call. */
-export interface CallOptions {
-  /** Ends the call with the signal's reason; the server may still carry it out. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** Which part of a list. */
-export interface PageOptions extends CallOptions {
-  /** How many: 1 to 1,000. Default: 50. */
-  readonly first?: number | undefined;
-  /** The `endCursor` of the page before. Default: from the start. */
-  readonly after?: string | undefined;
-}
-
-/** A part of a list. */
-export interface Page<T> {
-  readonly nodes: T[];
-  /** For `after`, to get the next page. Null for an empty page. */
-  readonly endCursor: string | null;
-  readonly hasNextPage: boolean;
-}
-
-/** A job with its policies and its progress. Times are text in ISO 8601. */
-export type Job = JobFieldsFragment;
-/** A job, and the ids of the jobs right below it. */
-export type JobWithChildren = NonNullable<JobQuery['job']>;
-/** An item with its payload, its result or failures, and the hold on it, if it has one. */
-export type Item = ItemFieldsFragment;
-/** How far a job is: absolute counts. Of two states the one with the higher `revision` is newer. */
-export type JobProgress = ProgressFieldsFragment;
-
-/** How far a tree is. */
-export interface JobTreeProgress {
-  readonly rootId: string;
-  /** How many of its jobs are not complete. */
-  readonly openJobs: number;
-  /** Whether all of its jobs are complete. */
-  readonly complete: boolean;
-  /** The progress of each of its jobs. */
-  readonly jobs: readonly JobProgress[];
-}
-
-/** The result of one item of a final stage. */
-export interface Result<Payload, R> {
-  readonly itemId: string;
-  readonly payload: Payload;
-  readonly result: R;
-}
-
-/** A hold on an item, as a claim gives it. */
-export interface Assignment {
-  /** The hold; results, failures and heartbeats name it. */
-  readonly id: string;
-  readonly itemId: string;
-  readonly jobId: string;
-  readonly type: string;
-  /** Which try this is, from 1. */
-  readonly attempt: number;
-  readonly payload: unknown;
-  /** How often to heartbeat, in milliseconds. After three without one the hold may be taken back. */
-  readonly heartbeatIntervalMs: number;
-}
-
-/** The answer to one report. */
-export interface ReportAnswer {
-  readonly assignmentId: string;
-  readonly status: ReportStatus;
-  /** After an accepted failure: when the item is due again, null if it failed for good. */
-  readonly retryAt: string | null;
-  /** What is wrong with an invalid report. */
-  readonly error: string | null;
 }
 
 /**

@@ -1,8 +1,8 @@
 /** What can be watched: the progress of a job, of a tree, and whether there is work. */
-import type { JobProgress, JobTreeProgress } from './client.ts';
 import type { JobtreeError } from './errors.ts';
 import { jobProgress, jobTreeProgress, workAvailable } from './operations.ts';
 import type { Socket } from './socket.ts';
+import type { JobProgress, JobTreeProgress } from './types.ts';
 import { watch } from './watch.ts';
 
 const patience = 10;

@@ -52,8 +52,8 @@ const FeedInput = builder.inputType('FeedInput', {
   }),
 });
 
-const JobInputRef = builder.inputRef<NewJob>('JobInput');
-export const JobInput = JobInputRef.implement({
+export const JobInput = builder.inputRef<NewJob>('JobInput');
+JobInput.implement({
   description:
     'A new job, with all jobs below it. A tree has up to 1,000 jobs, and up to 32 levels below its root.',
   fields: (t) => ({
@@ -101,6 +101,6 @@ export const JobInput = JobInputRef.implement({
       type: [ItemInput],
       description: 'The items it starts with: up to 1,000. Default: none.',
     }),
-    children: t.field({ type: [JobInputRef], description: 'The jobs right below it. Default: none.' }),
+    children: t.field({ type: [JobInput], description: 'The jobs right below it. Default: none.' }),
   }),
 });

@@ -34,7 +34,10 @@ it('commits with the row that caused it; workers are told, and it is counted', a
   await hints.close();
 
   const jobId = `Job:${created.rows[0].job_id}`;
-  const progress = subscribe(app.url, `subscription { jobProgress(jobId: "${jobId}") { itemCount succeeded status } }`);
+  const progress = subscribe(
+    app.url,
+    `subscription { jobProgress(jobId: "${jobId}") { itemCount succeeded status } }`,
+  );
   expect(await work(app.url, 'welcome', 1)).toBe(1);
   let last: unknown;
   for await (const event of progress) last = event.data.jobProgress;

@@ -7,10 +7,10 @@
  */
 import type { ExchangeMutation, ReportInput } from '../../generated/graphql/graphql.ts';
 import { backoffMs } from '../backoff.ts';
-import type { Assignment } from '../client.ts';
 import { JobtreeError, payloadOf } from '../errors.ts';
 import { exchange } from '../operations.ts';
 import type { Socket } from '../socket.ts';
+import type { Assignment } from '../types.ts';
 import type { Hold, Slots } from './holds.ts';
 import { chooseWants, type Want } from './wants.ts';
 

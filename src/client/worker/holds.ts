@@ -9,8 +9,8 @@
  * Whatever is not gone is in the map and heartbeats. A slot of the type is taken until the handler has settled, wanted or
  * not, so there are never more handlers at work than the type's concurrency.
  */
-import type { Assignment } from '../client.ts';
 import { type AbortCode, HoldEndedError } from '../errors.ts';
+import type { Assignment } from '../types.ts';
 import type { Handler, HandlerContext } from './handler.ts';
 import { NewItems } from './new-items.ts';
 

@@ -1,5 +1,5 @@
 /** A worker's events as structured lines. */
-import type { Assignment } from '../client.ts';
+import type { Assignment } from '../types.ts';
 import type { Worker } from './worker.ts';
 
 type Write = (fields: object, message: string) => void;

@@ -7,49 +7,18 @@
  *                  releases ◀─ aborts ◀─ heartbeats
  */
 import type { FailureInput, HoldStatus } from '../../generated/graphql/graphql.ts';
-import type { Assignment } from '../client.ts';
 import { type AbortCode, JobtreeError, payloadOf } from '../errors.ts';
 import { heartbeat } from '../operations.ts';
-import { watchWork } from '../watches.ts';
+import type { Assignment } from '../types.ts';
 import { Emitter } from './emitter.ts';
+import type { WorkerEvents } from './events.ts';
 import { Exchanges, type PendingReport, type ReportEntry } from './exchanges.ts';
 import { Heartbeats } from './heartbeats.ts';
+import { Hints } from './hints.ts';
 import { Hold, type Slots } from './holds.ts';
 import { logEvents } from './log.ts';
 import { readOptions, type Settings, type WorkerOptions } from './options.ts';
 import { failed, type Outcome, permanent, succeeded } from './outcome.ts';
-
-/** A failure that the server has taken. */
-export interface ReportedFailure {
-  readonly code: string;
-  readonly message: string;
-  /** When the item is due again, as text in ISO 8601; null if it failed for good. */
-  readonly retryAt: string | null;
-}
-
-/** What a worker tells of itself. */
-export type WorkerEvents = {
-  /** The server answers, for the first time or again. */
-  connected: [];
-  /** The server does not answer; the worker goes on trying. Once for each outage. */
-  disconnected: [error: JobtreeError];
-  /** A handler starts. */
-  claimed: [assignment: Assignment];
-  /** The server has taken the result. */
-  succeeded: [assignment: Assignment];
-  /** The server has taken the failure. */
-  failed: [assignment: Assignment, failure: ReportedFailure];
-  /** The outcome came too late: the hold was lost, or the job was cancelled. It is dropped. */
-  stale: [assignment: Assignment];
-  /** The handler's signal has aborted. */
-  aborted: [assignment: Assignment, code: AbortCode];
-  /** The item was given back, at no cost of an attempt. */
-  released: [assignment: Assignment];
-  /** Something is wrong that the worker can't mend; it goes on. Without a listener the console has it. */
-  error: [error: unknown];
-  /** `stop()` is done. */
-  stopped: [];
-};
 
 /** How long `stop()` tries to deliver what handlers made of their time, beyond `stopTimeoutMs`. */
 const flushTimeoutMs = 5_000;
@@ -69,12 +38,11 @@ export class Worker extends Emitter<WorkerEvents> {
   readonly #holds = new Map<string, Hold>();
   readonly #exchanges: Exchanges;
   readonly #heartbeats: Heartbeats;
-  readonly #hints = new AbortController();
+  readonly #hints: Hints;
   readonly #waiting = new Set<() => void>();
   #running = 0;
   #started = false;
   #connected: boolean | undefined;
-  #poll: ReturnType<typeof setInterval> | undefined;
   #stopped: Promise<void> | undefined;
 
   /** @throws JobtreeError INVALID_INPUT, naming the option */
@@ -109,6 +77,14 @@ export class Worker extends Emitter<WorkerEvents> {
       onSilence: (hold) => hold.state === 'running' && this.#abort(hold, 'HEARTBEATS_FAILED'),
       onError: (error) => this.#problem(error),
     });
+    this.#hints = new Hints({
+      socket: client.socket,
+      slots: this.#slots,
+      pollIntervalMs: settings.pollIntervalMs,
+      onWork: () => this.#exchanges.wake(),
+      onReached: () => this.#reached(),
+      onError: (error) => this.#problem(error),
+    });
     if (options.logger) logEvents(this, options.logger);
   }
 
@@ -121,11 +97,7 @@ export class Worker extends Emitter<WorkerEvents> {
     if (this.#started) throw new Error('A worker starts once; make a new one.');
     this.#started = true;
     this.#exchanges.wake();
-    this.#poll = setInterval(() => {
-      for (const slots of this.#slots.values()) slots.dry = false;
-      this.#exchanges.wake();
-    }, this.#settings.pollIntervalMs);
-    void this.#followHints();
+    this.#hints.start();
   }
 
   /**
@@ -139,8 +111,7 @@ export class Worker extends Emitter<WorkerEvents> {
 
   async #stop(): Promise<void> {
     this.#started = true;
-    this.#hints.abort();
-    clearInterval(this.#poll);
+    this.#hints.stop();
     this.#exchanges.stopClaiming();
     await this.#until(() => this.#running === 0 && this.#exchanges.isIdle, this.#settings.stopTimeoutMs);
     for (const hold of this.#holds.values()) {
@@ -159,35 +130,6 @@ export class Worker extends Emitter<WorkerEvents> {
     this.#exchanges.close();
     if (this.#settings.ownsClient) await this.#settings.client.close();
     this.emit('stopped');
-  }
-
-  async #followHints(): Promise<void> {
-    const onTypes = (types: readonly string[]) => {
-      for (const type of types) {
-        const slots = this.#slots.get(type);
-        if (slots === undefined) continue;
-        slots.hints++;
-        slots.dry = false;
-      }
-      this.#reached();
-      this.#exchanges.wake();
-    };
-    const options = {
-      patience: Number.POSITIVE_INFINITY,
-      onTypes,
-      onLost: (error: JobtreeError) => this.#problem(error),
-    };
-    try {
-      const hints = watchWork(
-        this.#settings.client.socket,
-        [...this.#slots.keys()],
-        options,
-        this.#hints.signal,
-      );
-      while (!(await hints.next()).done);
-    } catch (error) {
-      this.#problem(error);
-    }
   }
 
   #begin(assignment: Assignment, sentAt: number): void {

@@ -1,0 +1,35 @@
+/** What a worker tells of itself. */
+import type { AbortCode, JobtreeError } from '../errors.ts';
+import type { Assignment } from '../types.ts';
+
+/** A failure that the server has taken. */
+export interface ReportedFailure {
+  readonly code: string;
+  readonly message: string;
+  /** When the item is due again, as text in ISO 8601; null if it failed for good. */
+  readonly retryAt: string | null;
+}
+
+/** Each event with what it brings. */
+export type WorkerEvents = {
+  /** The server answers, for the first time or again. */
+  connected: [];
+  /** The server does not answer; the worker goes on trying. Once for each outage. */
+  disconnected: [error: JobtreeError];
+  /** A handler starts. */
+  claimed: [assignment: Assignment];
+  /** The server has taken the result. */
+  succeeded: [assignment: Assignment];
+  /** The server has taken the failure. */
+  failed: [assignment: Assignment, failure: ReportedFailure];
+  /** The outcome came too late: the hold was lost, or the job was cancelled. It is dropped. */
+  stale: [assignment: Assignment];
+  /** The handler's signal has aborted. */
+  aborted: [assignment: Assignment, code: AbortCode];
+  /** The item was given back, at no cost of an attempt. */
+  released: [assignment: Assignment];
+  /** Something is wrong that the worker can't mend; it goes on. Without a listener the console has it. */
+  error: [error: unknown];
+  /** `stop()` is done. */
+  stopped: [];
+};

@@ -1,0 +1,59 @@
+/** Learns that there may be work: from the server's hints, and slowly from the clock, since a hint may be lost. */
+import type { Socket } from '../socket.ts';
+import { watchWork } from '../watches.ts';
+import type { Slots } from './holds.ts';
+
+export interface HintParts {
+  readonly socket: Socket;
+  readonly slots: ReadonlyMap<string, Slots>;
+  readonly pollIntervalMs: number;
+  readonly onWork: () => void;
+  readonly onReached: () => void;
+  readonly onError: (error: unknown) => void;
+}
+
+export class Hints {
+  readonly #parts: HintParts;
+  readonly #stopping = new AbortController();
+  #poll: ReturnType<typeof setInterval> | undefined;
+
+  constructor(parts: HintParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    const { slots, pollIntervalMs } = this.#parts;
+    this.#poll = setInterval(() => this.#wake(slots.keys()), pollIntervalMs);
+    void this.#follow();
+  }
+
+  stop(): void {
+    clearInterval(this.#poll);
+    this.#stopping.abort();
+  }
+
+  async #follow(): Promise<void> {
+    const { socket, slots, onReached, onError } = this.#parts;
+    const onTypes = (types: readonly string[]) => {
+      onReached();
+      this.#wake(types);
+    };
+    const options = { patience: Number.POSITIVE_INFINITY, onTypes, onLost: onError };
+    try {
+      const hints = watchWork(socket, [...slots.keys()], options, this.#stopping.signal);
+      while (!(await hints.next()).done);
+    } catch (error) {
+      onError(error);
+    }
+  }
+
+  #wake(types: Iterable<string>): void {
+    for (const type of types) {
+      const slots = this.#parts.slots.get(type);
+      if (slots === undefined) continue;
+      slots.hints++;
+      slots.dry = false;
+    }
+    this.#parts.onWork();
+  }
+}
