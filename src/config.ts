@@ -33,7 +33,9 @@ const settings = {
     .min(2)
     .max(200)
     .default(10)
-    .describe('The most Postgres connections for operations. Reads of the API take up to half as many more, and listening one.'),
+    .describe(
+      'The most Postgres connections for operations. Reads of the API take up to half as many more, and listening one.',
+    ),
   JOBTREE_MAX_JSON_BYTES: z.coerce
     .number()
     .int()

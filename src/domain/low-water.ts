@@ -57,7 +57,8 @@ export class LowWater {
       lanes.set(priority, Math.max(lanes.get(priority) ?? 0, position));
     }
     for (const [type, lanes] of highest) {
-      for (const [priority, position] of lanes) this.#advance(type, priority, position + 1, inLanes.has(type));
+      for (const [priority, position] of lanes)
+        this.#advance(type, priority, position + 1, inLanes.has(type));
     }
     // A type of which nothing was ever taken is not remembered: whoever asks for made-up types costs no memory.
     for (const type of new Set(claim.types)) {

@@ -69,7 +69,9 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     pageInfoTypeOptions: { description: 'Where a page stands in its list.' },
     hasNextPageFieldOptions: { description: 'Whether there is more behind this page.' },
     hasPreviousPageFieldOptions: { description: 'Whether there is more before this page.' },
-    startCursorFieldOptions: { description: 'The cursor of the first node of this page; null if it is empty.' },
+    startCursorFieldOptions: {
+      description: 'The cursor of the first node of this page; null if it is empty.',
+    },
     endCursorFieldOptions: { description: 'The cursor of the last node of this page; null if it is empty.' },
     firstArgOptions: { description: 'At most so many from the start, or behind `after`. 1,000 at most.' },
     lastArgOptions: { description: 'At most so many from the end, or before `before`. 1,000 at most.' },
