@@ -7,6 +7,7 @@
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { Database } from '../db/database.ts';
@@ -87,11 +88,16 @@ export async function createApp(options: {
   const close = async () => {
     closing = true;
     const closed = new Promise((resolve) => server.close(resolve));
+    const timeIsUp = after(config.shutdownTimeoutMs);
     await sweeper.stop();
-    await Promise.race([operations.idle(), after(config.shutdownTimeoutMs)]);
+    await Promise.race([operations.idle(), timeIsUp]);
+    // What was executed is answered in this turn of the event loop.
+    await setImmediate();
     hub.close();
     hints.close();
     await webSocket.close();
+    server.closeIdleConnections();
+    await Promise.race([closed, timeIsUp]);
     server.closeAllConnections();
     await closed;
     await folds.close();

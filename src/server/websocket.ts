@@ -9,6 +9,9 @@ import { useServer } from 'graphql-ws/use/ws';
 import { WebSocketServer } from 'ws';
 import type { Yoga } from './graphql.ts';
 
+const keepAliveMs = 10_000;
+const closeTimeoutMs = 1_000;
+
 type Envelop = ReturnType<Yoga['getEnveloped']>;
 type Args = ExecutionArgs & { rootValue: Pick<Envelop, 'execute' | 'subscribe'> };
 
@@ -54,7 +57,16 @@ export function serveWebSocket(options: {
       },
     },
     sockets,
-    10_000,
+    keepAliveMs,
   );
-  return { close: async () => disposable.dispose() };
+  return {
+    close: async () => {
+      // Each socket is closed with 1001; one whose client does not answer is cut.
+      const cut = setTimeout(() => {
+        for (const socket of sockets.clients) socket.terminate();
+      }, closeTimeoutMs);
+      await disposable.dispose();
+      clearTimeout(cut);
+    },
+  };
 }

@@ -42,6 +42,8 @@ export async function importFile(file: string, options: ImportOptions): Promise<
   const input = await openInput(file);
   const interruption = catchInterruption();
   const { signal } = interruption;
+  // A server that is not there from the start is most likely the wrong one, and not worth that patience.
+  await withClient(options, (client) => client.jobs({ first: 1, signal }));
   const jobId = await withClient({ url: options.url, retryMs }, (client) =>
     fill(client, input, format, options, signal),
   );
