@@ -67,6 +67,16 @@ const settings = {
     .enum(['true', 'false'])
     .default('false')
     .describe('Whether payloads and results may stand in the log.'),
+  JOBTREE_ALLOWED_ORIGINS: z
+    .string()
+    .regex(
+      /^(\*|https?:\/\/[^\s,/]+(,https?:\/\/[^\s,/]+)*)?$/,
+      'must be origins (https://example.com), with commas between, or *',
+    )
+    .optional()
+    .describe(
+      'Web pages of these origins may use the API: `https://app.example.com`, with commas between, or `*` for all. Without it, only pages of its own.',
+    ),
   JOBTREE_GRAPHIQL: z
     .enum(['true', 'false'])
     .default('true')
@@ -97,6 +107,7 @@ export interface Config {
   readonly shutdownTimeoutMs: number;
   readonly logLevel: z.infer<typeof settings.JOBTREE_LOG_LEVEL>;
   readonly logPayloads: boolean;
+  readonly allowedOrigins: readonly string[];
   readonly graphiql: boolean;
 }
 
@@ -136,6 +147,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     shutdownTimeoutMs: value.JOBTREE_SHUTDOWN_TIMEOUT_MS,
     logLevel: value.JOBTREE_LOG_LEVEL,
     logPayloads: value.JOBTREE_LOG_PAYLOADS === 'true',
+    allowedOrigins: value.JOBTREE_ALLOWED_ORIGINS?.split(',') ?? [],
     graphiql: value.JOBTREE_GRAPHIQL === 'true',
   });
 }

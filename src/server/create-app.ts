@@ -21,6 +21,7 @@ import { WorkHints, workChannel } from '../events/work-hints.ts';
 import { createGraphQL } from './graphql.ts';
 import { createHealth } from './health.ts';
 import { Operations } from './operations.ts';
+import { createOriginCheck } from './origin.ts';
 import { Sweeper } from './sweeper.ts';
 import { serveWebSocket } from './websocket.ts';
 
@@ -80,10 +81,22 @@ export async function createApp(options: {
   const operations = new Operations(logger);
   const yoga = createGraphQL({ config, services: { engine, folds, hub, hints }, operations });
   const health = createHealth({ database, isClosing });
+  const isAllowed = createOriginCheck(config.allowedOrigins);
   const server = createServer((request, response) => {
-    if (!health(request, response)) void yoga(request, response);
+    if (health(request, response)) return;
+    if (isAllowed(request)) void yoga(request, response);
+    else
+      response
+        .writeHead(403, { 'content-type': 'text/plain' })
+        .end('Pages of this origin may not use the API.\n');
   });
-  const webSocket = serveWebSocket({ server, yoga, maxMessageBytes: config.maxRequestBytes, isClosing });
+  const webSocket = serveWebSocket({
+    server,
+    yoga,
+    maxMessageBytes: config.maxRequestBytes,
+    isAllowed,
+    isClosing,
+  });
 
   const close = async () => {
     closing = true;

@@ -16,6 +16,7 @@ export function createGraphQL(options: { config: Config; services: Services; ope
     graphqlEndpoint: '/graphql',
     maxRequestBodySize: config.maxRequestBytes,
     multipart: false,
+    cors: config.allowedOrigins.length > 0 && { origin: [...config.allowedOrigins], credentials: false },
     landingPage: false,
     graphiql: config.graphiql && graphiqlOptions,
     renderGraphiQL,

@@ -3,7 +3,7 @@
  * of the HTTP side. A request that can't be parsed or is refused is answered on its own and never closes the socket, which
  * may carry others.
  */
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import { type ExecutionArgs, GraphQLError } from 'graphql';
 import { useServer } from 'graphql-ws/use/ws';
 import { WebSocketServer } from 'ws';
@@ -19,14 +19,16 @@ export function serveWebSocket(options: {
   server: Server;
   yoga: Yoga;
   maxMessageBytes: number;
+  isAllowed: (request: IncomingMessage) => boolean;
   isClosing: () => boolean;
 }): { close: () => Promise<void> } {
-  const { server, yoga, maxMessageBytes, isClosing } = options;
+  const { server, yoga, maxMessageBytes, isAllowed, isClosing } = options;
   const sockets = new WebSocketServer({
     server,
     path: yoga.graphqlEndpoint,
     maxPayload: maxMessageBytes,
     perMessageDeflate: false,
+    verifyClient: ({ req }: { req: IncomingMessage }) => isAllowed(req),
   });
   const disposable = useServer(
     {

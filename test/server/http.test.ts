@@ -66,6 +66,48 @@ it('refuses a request that is too large, and goes on', async () => {
   await small.close();
 });
 
+describe('web pages', () => {
+  const post = (url: string, origin: string) =>
+    fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin },
+      body: '{"query": "{ __typename }"}',
+    });
+  const open = async (url: string, origin: string) => {
+    const socket = new WebSocket(url.replace('http', 'ws'), 'graphql-transport-ws', { origin });
+    const opened = await new Promise<boolean>((resolve) => {
+      socket.on('open', () => resolve(true));
+      socket.on('error', () => resolve(false));
+    });
+    socket.terminate();
+    return opened;
+  };
+
+  it('of other origins are refused, over HTTP and WebSocket; those of its own are not', async () => {
+    for (const origin of ['http://evil.example', 'null', 'http://127.0.0.1:1']) {
+      expect((await post(app.url, origin)).status).toBe(403);
+      expect(await open(app.url, origin)).toBe(false);
+    }
+    const own = new URL(app.url).origin;
+    expect((await post(app.url, own)).status).toBe(200);
+    expect(await open(app.url, own)).toBe(true);
+  });
+
+  it('of origins that are named are served, with the headers that browsers ask for', async () => {
+    const server = await startServer(db.url, {
+      JOBTREE_ALLOWED_ORIGINS: 'https://a.example,https://b.example',
+    });
+    const response = await post(server.url, 'https://b.example');
+    expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([
+      200,
+      'https://b.example',
+    ]);
+    expect(await open(server.url, 'https://a.example')).toBe(true);
+    expect((await post(server.url, 'https://c.example')).status).toBe(403);
+    await server.close();
+  });
+});
+
 describe('health', () => {
   it('is alive, and ready while the database answers', async () => {
     expect((await fetch(at('/healthz'))).status).toBe(200);

@@ -1,0 +1,249 @@
+import { expect, test } from 'vitest';
+import { startProxy } from '../client/proxy.ts';
+import { freePort } from '../support/server.ts';
+import { makeFile } from './folder.ts';
+import { run, start } from './program.ts';
+import { unknownJob, useServer } from './setup.ts';
+
+const server = useServer();
+
+async function importFile(file: string, ...options: string[]) {
+  return run(['import', file, ...options], { env: server.env });
+}
+
+async function payloads(jobId: string): Promise<unknown[]> {
+  const { nodes } = await server.client.items(jobId, { first: 1_000 });
+  return nodes.map((item) => item.payload);
+}
+
+const numbers = (count: number) => Array.from({ length: count }, (_, i) => `line ${i}\n`).join('');
+
+test('a CSV row becomes an object of texts, in the order of the file', async () => {
+  const file = await makeFile(
+    'people.csv',
+    '\uFEFFname,note\r\nAda,"two\r\nlines, ""quoted"""\r\n\r\nGrâce,\r\n',
+  );
+  const { code, stdout, stderr } = await importFile(
+    file,
+    '--type',
+    'people',
+    '--max-failures',
+    '7',
+    '--backoff',
+    '1s,2m',
+    '--priority',
+    '-3',
+  );
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('2 items added') });
+  const job = await server.client.job(stdout.trim());
+  expect(job).toMatchObject({
+    type: 'people',
+    maxFailuresPerItem: 7,
+    backoffMs: [1_000, 120_000],
+    priority: -3,
+  });
+  expect(job.progress).toMatchObject({ sealed: true, itemCount: 2 });
+  expect(await payloads(job.id)).toEqual([
+    { name: 'Ada', note: 'two\r\nlines, "quoted"' },
+    { name: 'Grâce', note: '' },
+  ]);
+});
+
+test('a line of NDJSON becomes the value that it has', async () => {
+  const file = await makeFile('values.ndjson', '{"a":[1,null]}\n\n"text"\n17');
+  const { stdout } = await importFile(file, '--type', 'values', '--json');
+  const { jobId, added } = JSON.parse(stdout);
+  expect(added).toBe(3);
+  expect(await payloads(jobId)).toEqual([{ a: [1, null] }, 'text', 17]);
+});
+
+test('a plain line becomes a text; thousands of them keep their order', async () => {
+  const file = await makeFile('lines.txt', numbers(2_345));
+  const { stdout } = await importFile(file, '--type', 'lines');
+  const all: unknown[] = [];
+  let after: string | undefined;
+  do {
+    const page = await server.client.items(stdout.trim(), { first: 1_000, after });
+    all.push(...page.nodes.map((item) => item.payload));
+    after = page.hasNextPage ? (page.endCursor ?? undefined) : undefined;
+  } while (after !== undefined);
+  expect(all).toEqual(Array.from({ length: 2_345 }, (_, i) => `line ${i}`));
+});
+
+test('standard input, left open for more, which --job adds', async () => {
+  const input = 'a;b\n1;2\n';
+  const options = ['--format', 'csv', '--delimiter', ';'];
+  const first = await run(['import', '-', '--type', 'stdin', '--no-seal', ...options], {
+    env: server.env,
+    input,
+  });
+  const jobId = first.stdout.trim();
+  const second = await run(['import', '-', '--job', jobId, ...options], { env: server.env, input });
+  expect(second).toMatchObject({ code: 0, stdout: `${jobId}\n` });
+  expect(await payloads(jobId)).toEqual([
+    { a: '1', b: '2' },
+    { a: '1', b: '2' },
+  ]);
+  expect((await server.client.job(jobId)).progress.sealed).toBe(true);
+});
+
+test.each<[string, string, string | Buffer, string]>([
+  ['a CSV row that was cut off', 'a.csv', 'a,b\n1,2\n3', 'line 3: the row has 1 cells, the header 2'],
+  [
+    'a CSV row with too many cells',
+    'a.csv',
+    'a,b\n"1\n2",2\n3,4,5\n',
+    'line 4: the row has 3 cells, the header 2',
+  ],
+  [
+    'a quote that is never closed',
+    'a.csv',
+    'a,b\n1,2\n3,"4\n5,6\n',
+    'line 3: a quote is opened in this row and never closed',
+  ],
+  [
+    'a quote within an unquoted cell',
+    'a.csv',
+    'a,b\n1,2"3\n',
+    'line 2: a quote stands at line 2 where none may',
+  ],
+  ['a header that names a column twice', 'a.csv', 'a,a\n1,2\n', 'line 1: the header names "a" twice'],
+  ['a header with an unnamed column', 'a.csv', 'a,\n1,2\n', 'line 1: column 2 of the header has no name'],
+  ['a header and nothing else', 'a.csv', 'a,b\n', 'there are no rows in it'],
+  ['an empty file', 'a.csv', '', 'the file is empty'],
+  ['a file of empty lines', 'a.txt', '\n\n', 'there are no rows in it'],
+  ['a line that is not JSON', 'a.ndjson', '{"a":1}\n{"a":\n', 'line 2: not JSON'],
+  ['Latin-1', 'a.txt', Buffer.from('Ada\nGr\xE2ce\n', 'latin1'), 'line 2: not UTF-8 (byte 6 of the file)'],
+  ['UTF-16', 'a.csv', Buffer.from('\uFEFFa,b\n1,2\n', 'utf16le'), 'line 1: not UTF-8 (byte 0 of the file)'],
+  [
+    'a character that was cut off',
+    'a.txt',
+    Buffer.from('Ada\nGrâ').subarray(0, -1),
+    'line 2: not UTF-8: the file ends within a character',
+  ],
+  ['what Postgres can not store', 'a.ndjson', '"a"\n"\\u0000"\n', 'line 2: payload'],
+])('%s is refused, and leaves no open job behind', async (name, fileName, content, message) => {
+  const file = await makeFile(fileName, content);
+  const { code, stdout, stderr } = await importFile(file, '--type', name);
+  expect({ code, stdout }).toEqual({ code: 6, stdout: '' });
+  expect(stderr).toContain(message);
+  const { nodes } = await server.client.jobs({ filter: { type: name } });
+  expect(nodes.filter((job) => job.cancelledAt == null)).toEqual([]);
+});
+
+test('a file that turns bad on the way: the job that was made is cancelled', async () => {
+  const file = await makeFile('late.ndjson', `${'{}\n'.repeat(2_400)}{"a":`);
+  const { code, stdout, stderr } = await importFile(file, '--type', 'late');
+  expect({ code, stdout }).toEqual({ code: 6, stdout: '' });
+  expect(stderr).toMatch(
+    /line 2401: not JSON.*\nThe job was cancelled \(Job:[^)]+\); 2,000 items had been added\./,
+  );
+  const { nodes } = await server.client.jobs({ filter: { type: 'late' } });
+  expect(nodes).toMatchObject([
+    { cancelledAt: expect.any(String), progress: { status: 'COMPLETED', cancelled: 2_000 } },
+  ]);
+});
+
+test('a file that turns bad on the way into a job of somebody else leaves that job open', async () => {
+  const { id } = await server.client.createJob({ type: 'theirs' });
+  const file = await makeFile('late.ndjson', `${'{}\n'.repeat(1_400)}{"a":`);
+  const { code, stderr } = await importFile(file, '--job', id);
+  expect(code).toBe(6);
+  expect(stderr).toContain(`1,000 items had been added to ${id}, which is as open as it was.`);
+  expect(await server.client.job(id)).toMatchObject({
+    sealedAt: null,
+    cancelledAt: null,
+    progress: { itemCount: 1_000 },
+  });
+});
+
+test('with a dedupe key an import goes on where it was broken off, and is not done twice', async () => {
+  const options = ['--type', 'again', '--dedupe-key', 'march'];
+  const first = await importFile(await makeFile('part.txt', numbers(1_500)), ...options, '--no-seal');
+  const whole = await makeFile('whole.txt', numbers(2_500));
+  const second = await importFile(whole, ...options, '--json');
+  expect(JSON.parse(second.stdout)).toMatchObject({
+    jobId: first.stdout.trim(),
+    added: 1_000,
+    duplicates: 1_500,
+  });
+  const third = await importFile(whole, ...options);
+  expect(third).toMatchObject({
+    code: 0,
+    stdout: first.stdout,
+    stderr: 'The job is sealed already: nothing was added.\n',
+  });
+});
+
+test('answers that are lost on the way add nothing twice', async () => {
+  const proxy = await startProxy(server.url);
+  try {
+    const { id } = await server.client.createJob({ type: 'lossy' });
+    const program = start(['import', '-', '--format', 'lines', '--job', id, '--url', proxy.url]);
+    program.process.stdin.write(numbers(1_000));
+    await program.printed('1,000 items added');
+    proxy.swallowAnswers();
+    program.process.stdin.write(numbers(1_000));
+    for await (const progress of server.client.watchJob(id)) if (progress.itemCount === 2_000) break;
+    proxy.cut();
+    proxy.mend();
+    program.process.stdin.end();
+    const { code, stderr } = await program.ended;
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringContaining('1,000 items added, 1,000 there before in'),
+    });
+    expect((await server.client.job(id)).progress).toMatchObject({ itemCount: 2_000, sealed: true });
+  } finally {
+    await proxy.close();
+  }
+});
+
+test('Ctrl-C cancels the job that was made', async () => {
+  const program = start(['import', '-', '--format', 'lines', '--type', 'interrupted'], server.env);
+  program.process.stdin.write(numbers(1_000));
+  await program.printed('1,000 items added');
+  program.process.kill('SIGINT');
+  program.process.stdin.end('one more\n');
+  expect(await program.ended).toMatchObject({
+    code: 130,
+    stdout: '',
+    stderr: expect.stringContaining('The job was cancelled'),
+  });
+  const { nodes } = await server.client.jobs({ filter: { type: 'interrupted' } });
+  expect(nodes).toMatchObject([{ cancelledAt: expect.any(String) }]);
+});
+
+test('with --watch it goes on until the job is complete', async () => {
+  const file = await makeFile('watched.txt', 'one\n');
+  const program = start(['import', file, '--type', 'watched', '--watch'], server.env);
+  await program.printed('Waiting for job to start…');
+  const [assignment] = await server.client.claimItems('test', [{ type: 'watched', limit: 1 }]);
+  await server.client.reportOutcomes([{ assignmentId: assignment?.id ?? '', result: null }]);
+  const { code, stdout } = await program.ended;
+  expect(code).toBe(0);
+  expect(stdout).toMatch(
+    /^Job:.*\nWaiting for job to start…\n(?:Job running.*\n)?Job complete\n1 item: 1 succeeded/,
+  );
+});
+
+test('what it can not do is said at once', async () => {
+  const file = await makeFile('good.txt', 'x\n');
+  const unnamed = await makeFile('data', 'x\n');
+  const cases: [string[], number, string][] = [
+    [[file], 2, 'Give either --type'],
+    [[file, '--type', 't', '--job', unknownJob], 2, 'Give either --type'],
+    [[unnamed, '--type', 't'], 2, 'say what it is with --format'],
+    [[file, '--type', 't', '--priority', 'high'], 2, "option '--priority <n>' argument 'high' is invalid"],
+    [[`${file}.txt`, '--type', 't'], 6, 'there is no such file'],
+    [[file, '--job', unknownJob], 4, 'There is no'],
+    [[file, '--type', 't', '--url', `http://127.0.0.1:${await freePort()}/graphql`], 5, 'ECONNREFUSED'],
+  ];
+  await Promise.all(
+    cases.map(async ([args, code, message]) => {
+      const ended = await importFile(args[0] as string, ...args.slice(1));
+      expect({ args, code: ended.code, stdout: ended.stdout }).toEqual({ args, code, stdout: '' });
+      expect(ended.stderr).toContain(message);
+    }),
+  );
+});

@@ -1,0 +1,87 @@
+/** The compiled program as a process of its own, on pipes or on a terminal. */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { onTestFinished } from 'vitest';
+import { cli } from '../support/server.ts';
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Running {
+  readonly process: ChildProcessWithoutNullStreams;
+  readonly ended: Promise<Ended>;
+  /** Resolves when this was printed, on either stream; fails when the program ends without it. */
+  printed(text: string): Promise<void>;
+}
+
+type Env = Record<string, string | undefined>;
+
+/** Starts the program; a test that ends before it, ends it. */
+export function start(args: string[], env: Env = {}): Running {
+  return follow(spawn(process.execPath, [cli, ...args], { env: { ...process.env, ...env } }), cli);
+}
+
+/** Starts a shell command with `$JOBTREE` for the program. */
+export function startShell(command: string, env: Env = {}): Running {
+  const program = `${process.execPath} ${cli}`;
+  return follow(spawn('sh', ['-c', command], { env: { ...process.env, JOBTREE: program, ...env } }), command);
+}
+
+/** Starts the program on a terminal of 80 columns; everything it shows is in `stdout`. */
+export function startOnTerminal(args: string[], env: Env = {}): Running {
+  const quoted = [process.execPath, cli, ...args].map((arg) => `'${arg}'`).join(' ');
+  const command = `stty cols 80 rows 24; exec ${quoted}`;
+  return follow(
+    spawn('script', ['-qec', command, '/dev/null'], { env: { ...process.env, ...env } }),
+    command,
+  );
+}
+
+/** Runs the program to its end. */
+export async function run(
+  args: string[],
+  options: { env?: Env; input?: string | Buffer } = {},
+): Promise<Ended> {
+  const program = start(args, options.env);
+  program.process.stdin.end(options.input);
+  return program.ended;
+}
+
+function follow(child: ChildProcessWithoutNullStreams, name: string): Running {
+  const output = { stdout: '', stderr: '' };
+  const waiting = new Set<() => void>();
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream].setEncoding('utf8').on('data', (text: string) => {
+      output[stream] += text;
+      for (const check of waiting) check();
+    });
+  }
+  child.stdin.on('error', () => {}); // not every program reads its input
+  const ended = once(child, 'close').then(([code]): Ended => ({ code: code as number | null, ...output }));
+  onTestFinished(async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    await ended;
+  });
+  return {
+    process: child,
+    ended,
+    printed: (text) =>
+      new Promise((resolve, reject) => {
+        const check = () => {
+          if (!output.stdout.includes(text) && !output.stderr.includes(text)) return false;
+          waiting.delete(check);
+          resolve();
+          return true;
+        };
+        if (check()) return;
+        waiting.add(check);
+        void ended.then(() => {
+          if (!check())
+            reject(new Error(`${name} ended without "${text}":\n${output.stdout}${output.stderr}`));
+        });
+      }),
+  };
+}

@@ -1,0 +1,36 @@
+/** A server with a database of its own for a test file, and a client of it. */
+import { afterAll, beforeAll } from 'vitest';
+import { type Client, createClient } from '../../src/client/index.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startServer } from '../support/server.ts';
+
+export interface TestServer {
+  readonly client: Client;
+  readonly url: string;
+  /** For the program. */
+  readonly env: { readonly JOBTREE_URL: string };
+}
+
+/** To be called at the top of a test file. */
+export function useServer(): TestServer {
+  const test = {} as { -readonly [key in keyof TestServer]: TestServer[key] };
+  let database: TestDatabase | undefined;
+  let server: App | undefined;
+  beforeAll(async () => {
+    database = await createDatabase();
+    server = await startServer(database.url);
+    test.url = server.url;
+    test.client = createClient({ url: server.url });
+    test.env = { JOBTREE_URL: server.url };
+  });
+  afterAll(async () => {
+    await test.client?.close();
+    await server?.close();
+    await database?.drop();
+  });
+  return test;
+}
+
+/** An id that nothing has. */
+export const unknownJob = 'Job:01890000-0000-7000-8000-000000000000';
