@@ -8,6 +8,7 @@
 create or replace function jobtree.add_items(p_job_id uuid, p_items jsonb, p_seal boolean default false)
 returns table (root_id uuid, type text, priority smallint, item_ids uuid[], added boolean[])
 language plpgsql volatile
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_job jobtree.job;

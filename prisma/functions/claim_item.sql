@@ -6,10 +6,11 @@
 --            SUCCEEDED, FAILED or CANCELLED
 create or replace function jobtree.claim_item(p_item_id uuid, p_worker text)
 returns table (
-  id uuid, item_id uuid, job_id uuid, root_id uuid, type text, priority smallint, "position" bigint, payload jsonb,
-  attempt integer, worker text, claimed_at timestamptz, deadline_at timestamptz, heartbeat_interval_ms integer
+  job_id uuid, root_id uuid, type text, heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz,
+  items json
 )
 language plpgsql volatile
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_tid tid;

@@ -10,6 +10,7 @@
 create or replace function jobtree.create_job(p_tree jsonb)
 returns table (job_id uuid, created boolean)
 language plpgsql volatile
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz := clock_timestamp();

@@ -8,6 +8,7 @@
 create or replace function jobtree.feed_children(p_ids uuid[], p_reports jsonb)
 returns text[]
 language plpgsql volatile
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_child jobtree.job;

@@ -17,6 +17,7 @@ create or replace function jobtree.fold_progress(p_root_id uuid, p_from bigint d
 returns table (last_delta bigint, retry boolean)
 language plpgsql volatile
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz := clock_timestamp();

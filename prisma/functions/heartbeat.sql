@@ -8,6 +8,7 @@ create or replace function jobtree.heartbeat(p_ids uuid[])
 returns table (assignment_id uuid, status text)
 language plpgsql volatile
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz := clock_timestamp();

@@ -2,49 +2,67 @@
 --
 -- p_tids     where the entries are: rows that this transaction has locked
 -- p_workers  who gets them, in the same order
--- returns    the assignments with what a worker needs to know, in the order of p_tids
+-- returns    a row for each job that they belong to; items has a list for each field, of which the entries with the same
+--            index belong together: n (the place in p_tids, from 1), id (of the assignment), itemId, attempt, priority,
+--            position and payload
 -- locks      none new; deletes the entries, inserts assignments, and a delta for a job that had not started
 create or replace function jobtree.hold_entries(p_tids tid[], p_workers text[])
 returns table (
-  id uuid, item_id uuid, job_id uuid, root_id uuid, type text, priority smallint, "position" bigint, payload jsonb,
-  attempt integer, worker text, claimed_at timestamptz, deadline_at timestamptz, heartbeat_interval_ms integer
+  job_id uuid, root_id uuid, type text, heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz,
+  items json
 )
 language plpgsql volatile
 set enable_seqscan = off
+set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz := clock_timestamp();
+  -- The ids of a batch share their time and go up; what makes each a key that nobody can guess from another is a hash
+  -- over a secret of the batch. Random bytes for each would cost several times as much.
+  v_id constant text := left(jobtree.new_id()::text, 19) || 'a';
+  v_secret constant text := gen_random_uuid()::text;
 begin
   return query
   with taken as (
     delete from jobtree.queue_entry q
     using unnest(p_tids, p_workers) with ordinality p(tid, worker, n)
     where q.ctid = p.tid
-    returning q.item_id, q.job_id, q.root_id, q.type, q.priority, q.position, q.attempt, p.worker, p.n
-  ), held as materialized (
-    select jobtree.new_id() as id, t.*, j.heartbeat_interval_ms as interval_ms,
-      v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond' as deadline
+    returning (v_id || lpad(to_hex(p.n & 4095), 3, '0') || '-' || left(encode(sha256((v_secret || p.n)::bytea), 'hex'), 12))::uuid as id, p.n, p.worker, q.*
+  ), grouped as (
+    select t.job_id, t.root_id, t.type, array_agg(t.n) as ns, array_agg(t.id) as ids, array_agg(t.item_id) as item_ids,
+      array_agg(t.attempt) as attempts, array_agg(t.worker) as workers, array_agg(t.priority) as priorities,
+      array_agg(t.position) as positions, array_agg(i.payload) as payloads
     from taken t
-    join jobtree.job j on j.id = t.job_id
+    join jobtree.job_item i on i.id = t.item_id
+    group by t.job_id, t.root_id, t.type
+  ), held as materialized (
+    select g.*, j.heartbeat_interval_ms as interval_ms,
+      v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond' as deadline
+    from grouped g
+    join jobtree.job j on j.id = g.job_id
   ), assigned as (
     insert into jobtree.assignment (
       id, root_id, job_id, item_id, held_item_id, attempt, worker, claimed_at, heartbeat_at, deadline_at
     )
-    select h.id, h.root_id, h.job_id, h.item_id, h.item_id, h.attempt, h.worker, v_now, v_now, h.deadline
+    select u.id, h.root_id, h.job_id, u.item_id, u.item_id, u.attempt, u.worker, v_now, v_now, h.deadline
     from held h
+    cross join lateral unnest(h.ids, h.item_ids, h.attempts, h.workers) u(id, item_id, attempt, worker)
   ), started as (
     insert into jobtree.progress_delta (root_id, job_id, started)
-    select distinct h.root_id, h.job_id, true
+    select h.root_id, h.job_id, true
     from held h
     join jobtree.job_progress p on p.job_id = h.job_id
     where p.started_at is null
   )
-  select h.id, h.item_id, h.job_id, h.root_id, h.type, h.priority, h.position, i.payload, h.attempt, h.worker,
-    v_now, h.deadline, h.interval_ms
-  from held h
-  join jobtree.job_item i on i.id = h.item_id
-  order by h.n;
+  select h.job_id, h.root_id, h.type, h.interval_ms, v_now, h.deadline,
+    json_build_object(
+      'n', h.ns, 'id', h.ids, 'itemId', h.item_ids, 'attempt', h.attempts, 'priority', h.priorities,
+      'position', h.positions, 'payload', h.payloads
+    )
+  from held h;
 end
 $$;

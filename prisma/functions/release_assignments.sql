@@ -6,6 +6,7 @@ create or replace function jobtree.release_assignments(p_ids uuid[])
 returns table (assignment_id uuid, status text, type text)
 language plpgsql volatile
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_open uuid[];

@@ -8,95 +8,123 @@
 -- p_reports  JSON array of {assignmentId, result} or {assignmentId, failure: {code, message, permanent?}}, and with a
 --            result newItems?: [{type, payload, dedupeKey?, priority?, runAt?}] for fed children. Of two reports for
 --            one assignment the first is judged first.
--- returns    a row a report, in order; retry_at says when a failed item is due again, ready_types (the same in each
---            row) which types may have got claimable items
+-- returns    one row: the roots of the trees that changed, the types which may have got claimable items, and the answers,
+--            a list of {index, status, retryAt, field, message}: index counts from 0, retryAt is when a failed item is due
+--            again. A report that is not in it is ACCEPTED, with nothing more to say; null if that holds for all.
 -- locks      assignments in the order of their ids, then items, then children's job rows
 create or replace function jobtree.report_outcomes(p_reports jsonb)
-returns table (
-  index integer, status text, root_id uuid, retry_at timestamptz, field text, message text, ready_types text[]
-)
+returns table (root_ids uuid[], ready_types text[], answers json)
 language plpgsql volatile
 set enable_seqscan = off
+set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz := clock_timestamp();
-  v_open uuid[];
+  v_ids uuid[];
+  v_reports jsonb;
+  v_special boolean;
   v_may_feed boolean;
   v_problems jsonb := '{}';
+  v_open uuid[];
   v_succeeded uuid[];
+  v_roots uuid[];
   v_failed uuid[];
   v_failures jsonb[];
   v_retries jsonb := '{}';
+  v_accepted jsonb;
+  v_failed_roots uuid[];
+  v_failed_ready text[];
   v_ready text[] := '{}';
 begin
-  -- Locked by primary key, and the state looked at afterwards: no index that the hot path keeps changing is involved.
-  select array_agg(l.id) filter (where l.finished_at is null), bool_or(j.feeds_children)
-  into v_open, v_may_feed
+  -- By their ids, of two for one assignment the first.
+  select array_agg(r.id), jsonb_object_agg(r.id, r.report order by r.n desc), bool_or(r.report ?| '{failure,newItems}')
+  into v_ids, v_reports, v_special
   from (
-    select a.id, a.job_id, a.finished_at from jobtree.assignment a
-    where a.id = any (array(select (r ->> 'assignmentId')::uuid from jsonb_array_elements(p_reports) r))
-    order by a.id
-    for update
-  ) l
-  join jobtree.job j on j.id = l.job_id;
+    select (e.value ->> 'assignmentId')::uuid as id, e.value as report, e.n
+    from jsonb_array_elements(p_reports) with ordinality e(value, n)
+  ) r;
+  select bool_or(j.feeds_children) into v_may_feed
+  from (select distinct a.job_id from jobtree.assignment a where a.id = any (v_ids)) h
+  join jobtree.job j on j.id = h.job_id;
 
-  if v_may_feed or jsonb_path_exists(p_reports, '$[*].newItems[0]') then
+  if v_special or v_may_feed then
+    select array_agg(l.id) into v_open
+    from (
+      select a.id, a.finished_at from jobtree.assignment a where a.id = any (v_ids) order by a.id for update
+    ) l
+    where l.finished_at is null;
     select coalesce(jsonb_object_agg(p.assignment_id, to_jsonb(p)), '{}') into v_problems
     from jobtree.feed_problems(v_open, p_reports) p;
+    select array_agg(o.id) filter (where not v_reports -> o.id::text ? 'failure' and not v_problems ? o.id::text),
+      array_agg(o.id) filter (where v_reports -> o.id::text ? 'failure'),
+      array_agg(v_reports -> o.id::text -> 'failure') filter (where v_reports -> o.id::text ? 'failure')
+    into v_open, v_failed, v_failures
+    from unnest(v_open) o(id);
+  else
+    v_open := v_ids;
   end if;
 
-  with first_report as materialized (
-    select distinct on (id) (r.value ->> 'assignmentId')::uuid as id, r.value as report
-    from jsonb_array_elements(p_reports) with ordinality r
-    order by id, r.ordinality
-  ), succeeded as (
+  -- An array of keys is looked up in their order, so this is the lock as well where nothing was to be looked at before.
+  -- The state is looked at after the row is found: no index that the hot path keeps changing is involved.
+  with succeeded as (
     update jobtree.assignment a
-    set result = coalesce(f.report -> 'result', 'null'), finished_at = v_now, outcome = 'succeeded'
-    from first_report f
-    where a.id = f.id and a.finished_at is null and not f.report ? 'failure' and not v_problems ? f.id::text
+    set result = coalesce(v_reports -> a.id::text -> 'result', 'null'), finished_at = v_now, outcome = 'succeeded'
+    where a.id = any (v_open) and a.finished_at is null
     returning a.id, a.root_id, a.job_id
   ), counted as (
     insert into jobtree.progress_delta (root_id, job_id, succeeded)
     select s.root_id, s.job_id, count(*) from succeeded s group by s.root_id, s.job_id
-  ), failed as (
-    select f.id, f.report -> 'failure' as failure from first_report f
-    join jobtree.assignment a on a.id = f.id
-    where a.finished_at is null and f.report ? 'failure'
+    returning progress_delta.root_id
   )
-  select
-    (select array_agg(s.id) from succeeded s),
-    (select array_agg(f.id) from failed f),
-    (select array_agg(f.failure) from failed f)
-  into v_succeeded, v_failed, v_failures;
+  select array_agg(s.id), (select array_agg(c.root_id) from counted c) into v_succeeded, v_roots from succeeded s;
 
   if v_may_feed and v_succeeded is not null then
     v_ready := jobtree.feed_children(v_succeeded, p_reports);
   end if;
   if v_failed is not null then
-    select jsonb_object_agg(e.assignment_id, e.retry_at), v_ready || array_agg(distinct e.type) filter (where e.retry_at <= clock_timestamp())
-    into v_retries, v_ready
+    select jsonb_object_agg(e.assignment_id, e.retry_at), array_agg(e.root_id),
+      array_agg(distinct e.type) filter (where e.retry_at <= clock_timestamp())
+    into v_retries, v_failed_roots, v_failed_ready
     from jobtree.fail_assignments(v_failed, v_failures, 'failed') e;
+    v_ready := v_ready || v_failed_ready;
   end if;
 
+  select array_agg(distinct r) into v_roots from unnest(v_roots || v_failed_roots) r;
+
+  if cardinality(v_succeeded) = cardinality(v_ids) then
+    return query select v_roots, v_ready, null::json;
+    return;
+  end if;
+  select coalesce(jsonb_object_agg(s.id, null), '{}') || v_retries into v_accepted from unnest(v_succeeded) s(id);
   return query
-  select (g.ordinality - 1)::integer,
-    case
-      when g.nth = 1 and v_problems ? g.id::text then 'INVALID'
-      when g.nth = 1 and g.id = any (v_open) then 'ACCEPTED'
-      when a.outcome = 'succeeded' and not g.report ? 'failure' and a.result = coalesce(g.report -> 'result', 'null') then 'DUPLICATE'
-      when a.outcome = 'failed' and g.report ? 'failure' then 'DUPLICATE'
-      else 'STALE'
-    end,
-    a.root_id, (v_retries ->> g.id::text)::timestamptz,
-    v_problems #>> array[g.id::text, 'field'], v_problems #>> array[g.id::text, 'message'], v_ready
-  from (
-    select (r.value ->> 'assignmentId')::uuid as id, r.value as report, r.ordinality,
-      row_number() over (partition by (r.value ->> 'assignmentId')::uuid order by r.ordinality) as nth
-    from jsonb_array_elements(p_reports) with ordinality r
-  ) g
-  left join jobtree.assignment a on a.id = g.id
-  order by g.ordinality;
+  select v_roots, v_ready, (
+    select json_agg(json_build_object(
+      'index', j.n - 1, 'status', j.status, 'retryAt', v_accepted -> j.key,
+      'field', v_problems #> array[j.key, 'field'], 'message', v_problems #> array[j.key, 'message']
+    ))
+    from (
+      select g.n, g.id::text as key, g.nth,
+        case
+          when g.nth = 1 and v_accepted ? g.id::text then 'ACCEPTED'
+          when g.nth = 1 and v_problems ? g.id::text then 'INVALID'
+          when a.outcome = 'succeeded' and not g.report ? 'failure' and a.result = coalesce(g.report -> 'result', 'null') then 'DUPLICATE'
+          when a.outcome = 'failed' and g.report ? 'failure' then 'DUPLICATE'
+          else 'STALE'
+        end as status
+      from (
+        select r.*, row_number() over (partition by r.id order by r.n) as nth
+        from (
+          select (e.value ->> 'assignmentId')::uuid as id, e.value as report, e.n
+          from jsonb_array_elements(p_reports) with ordinality e(value, n)
+        ) r
+      ) g
+      left join jobtree.assignment a on a.id = g.id
+    ) j
+    where j.status <> 'ACCEPTED' or v_retries ? j.key
+  );
 end
 $$;

@@ -17,42 +17,67 @@ export interface Assignment {
   readonly heartbeatIntervalMs: number;
 }
 
-/** A row of hold_entries. */
+/** A row of hold_entries: what it took of one job, a list for each field. */
 export interface HeldRow {
-  readonly id: string;
-  readonly item_id: string;
   readonly job_id: string;
   readonly root_id: string;
   readonly type: string;
-  readonly priority: number;
-  readonly position: number;
+  readonly heartbeat_interval_ms: number;
+  readonly claimed_at: Date;
+  readonly deadline_at: Date;
+  readonly items: {
+    /** The place of each in the whole answer, from 1. */
+    readonly n: readonly number[];
+    readonly id: readonly string[];
+    readonly itemId: readonly string[];
+    readonly attempt: readonly number[];
+    readonly priority: readonly number[];
+    readonly position: readonly number[];
+    readonly payload: readonly unknown[];
+  };
+}
+
+/** All that a claim took, in the order in which it was given out. Who holds it is for the caller to say. */
+export function toAssignments(rows: readonly HeldRow[], worker: string): Assignment[] {
+  const assignments: Assignment[] = [];
+  for (const row of rows) {
+    const { n, id, itemId, attempt, payload } = row.items;
+    for (let i = 0; i < n.length; i++) {
+      assignments[(n[i] as number) - 1] = {
+        id: id[i] as string,
+        itemId: itemId[i] as string,
+        jobId: row.job_id,
+        type: row.type,
+        payload: payload[i],
+        attempt: attempt[i] as number,
+        worker,
+        claimedAt: row.claimed_at,
+        heartbeatAt: row.claimed_at,
+        deadlineAt: row.deadline_at,
+        heartbeatIntervalMs: row.heartbeat_interval_ms,
+      };
+    }
+  }
+  return assignments;
+}
+
+interface AssignmentRow {
+  readonly id: string;
+  readonly item_id: string;
+  readonly job_id: string;
+  readonly type: string;
   readonly payload: unknown;
   readonly attempt: number;
   readonly worker: string;
   readonly claimed_at: Date;
+  readonly heartbeat_at: Date;
   readonly deadline_at: Date;
   readonly heartbeat_interval_ms: number;
 }
 
-export function toAssignment(row: HeldRow): Assignment {
-  return {
-    id: row.id,
-    itemId: row.item_id,
-    jobId: row.job_id,
-    type: row.type,
-    payload: row.payload,
-    attempt: row.attempt,
-    worker: row.worker,
-    claimedAt: row.claimed_at,
-    heartbeatAt: row.claimed_at,
-    deadlineAt: row.deadline_at,
-    heartbeatIntervalMs: row.heartbeat_interval_ms,
-  };
-}
-
 /** Assignments by their ids, in one query, in any order. */
 export async function readAssignments(database: Database, ids: readonly string[]): Promise<Assignment[]> {
-  const { rows } = await database.pool.query<HeldRow & { heartbeat_at: Date }>({
+  const { rows } = await database.pool.query<AssignmentRow>({
     name: 'read_assignments',
     text: `select a.*, j.type, j.heartbeat_interval_ms, i.payload
            from jobtree.assignment a
@@ -61,7 +86,19 @@ export async function readAssignments(database: Database, ids: readonly string[]
            where a.id = any ($1)`,
     values: [ids],
   });
-  return rows.map((row) => ({ ...toAssignment(row), heartbeatAt: row.heartbeat_at }));
+  return rows.map((row) => ({
+    id: row.id,
+    itemId: row.item_id,
+    jobId: row.job_id,
+    type: row.type,
+    payload: row.payload,
+    attempt: row.attempt,
+    worker: row.worker,
+    claimedAt: row.claimed_at,
+    heartbeatAt: row.heartbeat_at,
+    deadlineAt: row.deadline_at,
+    heartbeatIntervalMs: row.heartbeat_interval_ms,
+  }));
 }
 
 export function logClaims({ logger, logPayloads }: Engine, assignments: readonly Assignment[]): void {

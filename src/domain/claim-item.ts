@@ -1,4 +1,4 @@
-import { type Assignment, type HeldRow, logClaims, toAssignment } from './assignment.ts';
+import { type Assignment, type HeldRow, logClaims, toAssignments } from './assignment.ts';
 import { checkText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { maxNameLength } from './limits.ts';
@@ -9,7 +9,7 @@ export async function claimItem(engine: Engine, itemId: string, worker: string):
   const [row] = await engine.database.call<HeldRow>('claim_item', itemId, worker);
   if (row === undefined) throw new Error('claim_item returned no row');
   engine.effects.touched(row.root_id);
-  const assignment = toAssignment(row);
-  logClaims(engine, [assignment]);
-  return assignment;
+  const assignments = toAssignments([row], worker);
+  logClaims(engine, assignments);
+  return assignments[0] as Assignment;
 }

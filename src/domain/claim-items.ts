@@ -1,6 +1,6 @@
 /** Claims items for workers, by type; claims that arrive together go to the database as one. */
 import { InvalidInputError } from '../errors.ts';
-import { type Assignment, type HeldRow, logClaims, toAssignment } from './assignment.ts';
+import { type Assignment, type HeldRow, logClaims, toAssignments } from './assignment.ts';
 import { checkBatch, checkInteger, checkText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { maxBatch, maxNameLength } from './limits.ts';
@@ -48,19 +48,27 @@ export async function claimForWants(engine: Engine, wants: readonly Want[]): Pro
     lanes.map((lane) => lane.priority),
     lanes.map((lane) => lane.from),
   );
-  engine.lowWater.learn({ types, lanes, taken: rows, startedAt, endedAt: performance.now() });
+  const taken = rows.flatMap(({ type, items }) =>
+    items.position.map((position, i) => ({ type, priority: items.priority[i] as number, position })),
+  );
+  engine.lowWater.learn({ types, lanes, taken, startedAt, endedAt: performance.now() });
   for (const rootId of new Set(rows.map((row) => row.root_id))) engine.effects.touched(rootId);
 
-  if (wants.length === 1) return [rows.map(toAssignment)];
-  const byWant = new Map<string, HeldRow[]>();
-  for (const row of rows) {
-    const key = JSON.stringify([row.worker, row.type]);
-    const list = byWant.get(key);
-    if (list === undefined) byWant.set(key, [row]);
-    else list.push(row);
+  const only = wants.length === 1 ? wants[0] : undefined;
+  if (only !== undefined) return [toAssignments(rows, only.worker)];
+  const byType = groupByType(toAssignments(rows, ''));
+  // As claim_items gave them out: of one type, who asked first has what goes first.
+  return wants.map(({ worker, type, limit }) =>
+    (byType.get(type) ?? []).splice(0, limit).map((assignment) => ({ ...assignment, worker })),
+  );
+}
+
+function groupByType(assignments: readonly Assignment[]): Map<string, Assignment[]> {
+  const byType = new Map<string, Assignment[]>();
+  for (const assignment of assignments) {
+    const list = byType.get(assignment.type);
+    if (list === undefined) byType.set(assignment.type, [assignment]);
+    else list.push(assignment);
   }
-  return wants.map((want) => {
-    const list = byWant.get(JSON.stringify([want.worker, want.type])) ?? [];
-    return list.splice(0, want.limit).map(toAssignment);
-  });
+  return byType;
 }

@@ -107,32 +107,34 @@ function checkFailure(failure: Failure, field: string): Failure {
 }
 
 interface ReportRow {
-  status: ReportStatus;
-  root_id: string | null;
-  retry_at: Date | null;
-  field: string | null;
-  message: string | null;
-  ready_types: string[] | null;
-}
-
-/** The call itself, for reports of one or several callers. */
-export async function reportPrepared(engine: Engine, texts: readonly string[]): Promise<ReportAnswer[]> {
-  const rows = await engine.database.call<ReportRow>('report_outcomes', `[${texts.join(',')}]`);
-  for (const rootId of new Set(rows.map((row) => row.root_id)))
-    if (rootId !== null) engine.effects.touched(rootId);
-  const ready = rows[0]?.ready_types;
-  if (ready && ready.length > 0) engine.effects.ready(ready);
-  return rows.map(toAnswer);
+  root_ids: string[] | null;
+  ready_types: string[];
+  answers:
+    | {
+        index: number;
+        status: ReportStatus;
+        retryAt: string | null;
+        field: string | null;
+        message: string | null;
+      }[]
+    | null;
 }
 
 const accepted: ReportAnswer = { status: 'ACCEPTED' };
 
-function toAnswer(row: ReportRow): ReportAnswer {
-  if (row.status === 'ACCEPTED' && row.retry_at === null) return accepted;
-  return {
-    status: row.status,
-    retryAt: row.retry_at ?? undefined,
-    error:
-      row.status === 'INVALID' ? new InvalidInputError(row.message ?? '', row.field ?? undefined) : undefined,
-  };
+/** The call itself, for reports of one or several callers. */
+export async function reportPrepared(engine: Engine, texts: readonly string[]): Promise<ReportAnswer[]> {
+  const [row] = await engine.database.call<ReportRow>('report_outcomes', `[${texts.join(',')}]`);
+  if (row === undefined) throw new Error('report_outcomes returned no row');
+  for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
+  if (row.ready_types.length > 0) engine.effects.ready(row.ready_types);
+  const all = Array.from(texts, () => accepted);
+  for (const { index, status, retryAt, field, message } of row.answers ?? []) {
+    all[index] = {
+      status,
+      retryAt: retryAt === null ? undefined : new Date(retryAt),
+      error: status === 'INVALID' ? new InvalidInputError(message ?? '', field ?? undefined) : undefined,
+    };
+  }
+  return all;
 }

@@ -67,9 +67,10 @@ async function fill(): Promise<{ type: string; job: string; assignments: string[
     `select jobtree.add_items($1, (select jsonb_agg('{"payload": 1}'::jsonb) from generate_series(1, 20000)))`,
     [job],
   );
-  const held = await t.db.query<{ id: string }>(`select id from jobtree.claim_items('{w}', $1, '{10000}')`, [
-    [type],
-  ]);
+  const held = await t.db.query<{ id: string }>(
+    `select json_array_elements_text(items -> 'id') as id from jobtree.claim_items('{w}', $1, '{10000}')`,
+    [[type]],
+  );
   const ids = held.map(({ id }) => id);
   await t.db.query(
     `select jobtree.report_outcomes((select jsonb_agg(jsonb_build_object('assignmentId', id, 'result', 1)) from unnest($1::uuid[]) id))`,
@@ -137,9 +138,10 @@ describe.each(['empty', 'full'])('on %s tables', (state) => {
 it('finishing an assignment changes no index: the update is heap-only', async () => {
   const { type } = await fill();
   const before = await hotUpdates();
-  const held = await t.db.query<{ id: string }>(`select id from jobtree.claim_items('{w}', $1, '{1000}')`, [
-    [type],
-  ]);
+  const held = await t.db.query<{ id: string }>(
+    `select json_array_elements_text(items -> 'id') as id from jobtree.claim_items('{w}', $1, '{1000}')`,
+    [[type]],
+  );
   await t.db.query(
     `select jobtree.report_outcomes((select jsonb_agg(jsonb_build_object('assignmentId', id, 'result', 1)) from unnest($1::uuid[]) id))`,
     [held.map(({ id }) => id)],

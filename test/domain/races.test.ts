@@ -93,7 +93,9 @@ describe('claim against claim', () => {
   it('a claim passes by what another claim holds, and gets it if that one is undone', async () => {
     const type = newType();
     await t.create({ type, items: [{ payload: 1 }, { payload: 2 }] });
-    const held = await otherCalls('claim_items', ['a'], [type], [1]);
+    const held = (await otherCalls('claim_items', ['a'], [type], [1])) as unknown as {
+      rows: { items: { id: string[] } }[];
+    };
     expect(held.rows).toHaveLength(1);
     const got = await claimItems(t.engine, 'b', [{ type, limit: 5 }]);
     expect(got.map(({ payload }) => payload)).toEqual([2]);

@@ -98,7 +98,7 @@ create table "jobtree"."queue_entry" (
 create index "queue_entry_ready" on "jobtree"."queue_entry" ("type", "priority" desc, "position") where "run_at" is null;
 create index "queue_entry_scheduled" on "jobtree"."queue_entry" ("run_at") where "run_at" is not null;
 
--- Finishing changes no indexed column; with room on the page it stays a heap-only update.
+-- Finishing changes no indexed column; with room on the page for the result it stays a heap-only update.
 create table "jobtree"."assignment" (
   "id" uuid not null,
   "root_id" uuid not null,
@@ -116,6 +116,6 @@ create table "jobtree"."assignment" (
   constraint "assignment_pkey" primary key ("id"),
   constraint "assignment_worker_check" check (length("worker") between 1 and 200),
   constraint "assignment_outcome_check" check ("outcome" in ('succeeded', 'failed', 'lost', 'cancelled'))
-) with (fillfactor = 50);
+) with (fillfactor = 40);
 create unique index "assignment_held_item_id_key" on "jobtree"."assignment" ("held_item_id");
 create index "assignment_deadline_at_idx" on "jobtree"."assignment" ("deadline_at");

@@ -10,6 +10,7 @@ set local check_function_bodies = off;
 create or replace function jobtree.add_items(p_job_id uuid, p_items jsonb, p_seal boolean default false)
 returns table (root_id uuid, type text, priority smallint, item_ids uuid[], added boolean[])
 language plpgsql volatile
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_job jobtree.job;
@@ -139,10 +140,11 @@ $$;
 --            SUCCEEDED, FAILED or CANCELLED
 create or replace function jobtree.claim_item(p_item_id uuid, p_worker text)
 returns table (
-  id uuid, item_id uuid, job_id uuid, root_id uuid, type text, priority smallint, "position" bigint, payload jsonb,
-  attempt integer, worker text, claimed_at timestamptz, deadline_at timestamptz, heartbeat_interval_ms integer
+  job_id uuid, root_id uuid, type text, heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz,
+  items json
 )
 language plpgsql volatile
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_tid tid;
@@ -177,13 +179,14 @@ $$;
 
 -- Gives ready items to workers: of each type the highest priority first, then in the order in which they became ready.
 --
--- p_workers, p_types, p_limits   who wants how many of which type, an element each
+-- p_workers, p_types, p_limits   who wants how many of which type, an element each; of one type, who stands first gets
+--            what goes first
 -- p_lane_types, p_lane_priorities, p_lane_from
 --            low-water positions: of that type and priority nothing claimable was seen below. A type that has lanes
 --            here is looked at in these lanes alone; one that has none is read from its start, past every dead row.
 --            They are hints of a caller that reads from the start now and then, for rows that committed late, came
 --            back, or have a new priority.
--- returns    as hold_entries has it
+-- returns    as hold_entries has it; n orders the items of a type as they go
 -- locks      queue entries, skipping those that another claim has
 -- durability the commit does not wait for the disk: a claim that a crash forgets leaves the item ready and its
 --            assignment unknown, so a report under it is STALE. Do not call this inside a transaction of your own.
@@ -192,12 +195,13 @@ create or replace function jobtree.claim_items(
   p_lane_types text[] default '{}', p_lane_priorities smallint[] default '{}', p_lane_from bigint[] default '{}'
 )
 returns table (
-  id uuid, item_id uuid, job_id uuid, root_id uuid, type text, priority smallint, "position" bigint, payload jsonb,
-  attempt integer, worker text, claimed_at timestamptz, deadline_at timestamptz, heartbeat_interval_ms integer
+  job_id uuid, root_id uuid, type text, heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz,
+  items json
 )
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_want record;
@@ -210,9 +214,9 @@ begin
   perform set_config('synchronous_commit', 'off', true);
 
   for v_want in
-    select w.type, sum(w.count)::integer as count, array_agg(w.worker order by w.n, s) as workers
+    select w.type, sum(w.count)::integer as room, array_agg(w.worker order by w.n) as workers,
+      array_agg(w.count order by w.n) as counts
     from unnest(p_workers, p_types, p_limits) with ordinality w(worker, type, count, n)
-    cross join lateral generate_series(1, w.count) s
     group by w.type
   loop
     v_picked := '{}';
@@ -229,11 +233,11 @@ begin
           where q.type = v_want.type and q.priority = v_lane.priority and q.position >= v_lane.from_position
             and q.run_at is null
           order by q.position
-          limit cardinality(v_want.workers) - cardinality(v_picked)
+          limit v_want.room - cardinality(v_picked)
           for update skip locked
         ) e;
         v_picked := v_picked || v_more;
-        exit when cardinality(v_picked) = cardinality(v_want.workers);
+        exit when cardinality(v_picked) = v_want.room;
       end loop;
     else
       select array_agg(e.ctid) into v_more
@@ -241,13 +245,16 @@ begin
         select q.ctid from jobtree.queue_entry q
         where q.type = v_want.type and q.run_at is null
         order by q.priority desc, q.position
-        limit cardinality(v_want.workers)
+        limit v_want.room
         for update skip locked
       ) e;
       v_picked := v_picked || v_more;
     end if;
     v_tids := v_tids || v_picked;
-    v_workers := v_workers || v_want.workers[1:cardinality(v_picked)];
+    for v_i in 1 .. cardinality(v_want.workers) loop
+      v_workers := v_workers
+        || array_fill(v_want.workers[v_i], array[least(v_want.counts[v_i], cardinality(v_tids) - cardinality(v_workers))]);
+    end loop;
   end loop;
 
   if cardinality(v_tids) > 0 then
@@ -268,6 +275,7 @@ $$;
 create or replace function jobtree.create_job(p_tree jsonb)
 returns table (job_id uuid, created boolean)
 language plpgsql volatile
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz := clock_timestamp();
@@ -414,6 +422,9 @@ language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set enable_bitmapscan = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -468,6 +479,7 @@ $$;
 create or replace function jobtree.feed_children(p_ids uuid[], p_reports jsonb)
 returns text[]
 language plpgsql volatile
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_child jobtree.job;
@@ -597,6 +609,7 @@ create or replace function jobtree.fold_progress(p_root_id uuid, p_from bigint d
 returns table (last_delta bigint, retry boolean)
 language plpgsql volatile
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz := clock_timestamp();
@@ -717,6 +730,7 @@ create or replace function jobtree.heartbeat(p_ids uuid[])
 returns table (assignment_id uuid, status text)
 language plpgsql volatile
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz := clock_timestamp();
@@ -748,50 +762,68 @@ $$;
 --
 -- p_tids     where the entries are: rows that this transaction has locked
 -- p_workers  who gets them, in the same order
--- returns    the assignments with what a worker needs to know, in the order of p_tids
+-- returns    a row for each job that they belong to; items has a list for each field, of which the entries with the same
+--            index belong together: n (the place in p_tids, from 1), id (of the assignment), itemId, attempt, priority,
+--            position and payload
 -- locks      none new; deletes the entries, inserts assignments, and a delta for a job that had not started
 create or replace function jobtree.hold_entries(p_tids tid[], p_workers text[])
 returns table (
-  id uuid, item_id uuid, job_id uuid, root_id uuid, type text, priority smallint, "position" bigint, payload jsonb,
-  attempt integer, worker text, claimed_at timestamptz, deadline_at timestamptz, heartbeat_interval_ms integer
+  job_id uuid, root_id uuid, type text, heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz,
+  items json
 )
 language plpgsql volatile
 set enable_seqscan = off
+set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz := clock_timestamp();
+  -- The ids of a batch share their time and go up; what makes each a key that nobody can guess from another is a hash
+  -- over a secret of the batch. Random bytes for each would cost several times as much.
+  v_id constant text := left(jobtree.new_id()::text, 19) || 'a';
+  v_secret constant text := gen_random_uuid()::text;
 begin
   return query
   with taken as (
     delete from jobtree.queue_entry q
     using unnest(p_tids, p_workers) with ordinality p(tid, worker, n)
     where q.ctid = p.tid
-    returning q.item_id, q.job_id, q.root_id, q.type, q.priority, q.position, q.attempt, p.worker, p.n
-  ), held as materialized (
-    select jobtree.new_id() as id, t.*, j.heartbeat_interval_ms as interval_ms,
-      v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond' as deadline
+    returning (v_id || lpad(to_hex(p.n & 4095), 3, '0') || '-' || left(encode(sha256((v_secret || p.n)::bytea), 'hex'), 12))::uuid as id, p.n, p.worker, q.*
+  ), grouped as (
+    select t.job_id, t.root_id, t.type, array_agg(t.n) as ns, array_agg(t.id) as ids, array_agg(t.item_id) as item_ids,
+      array_agg(t.attempt) as attempts, array_agg(t.worker) as workers, array_agg(t.priority) as priorities,
+      array_agg(t.position) as positions, array_agg(i.payload) as payloads
     from taken t
-    join jobtree.job j on j.id = t.job_id
+    join jobtree.job_item i on i.id = t.item_id
+    group by t.job_id, t.root_id, t.type
+  ), held as materialized (
+    select g.*, j.heartbeat_interval_ms as interval_ms,
+      v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond' as deadline
+    from grouped g
+    join jobtree.job j on j.id = g.job_id
   ), assigned as (
     insert into jobtree.assignment (
       id, root_id, job_id, item_id, held_item_id, attempt, worker, claimed_at, heartbeat_at, deadline_at
     )
-    select h.id, h.root_id, h.job_id, h.item_id, h.item_id, h.attempt, h.worker, v_now, v_now, h.deadline
+    select u.id, h.root_id, h.job_id, u.item_id, u.item_id, u.attempt, u.worker, v_now, v_now, h.deadline
     from held h
+    cross join lateral unnest(h.ids, h.item_ids, h.attempts, h.workers) u(id, item_id, attempt, worker)
   ), started as (
     insert into jobtree.progress_delta (root_id, job_id, started)
-    select distinct h.root_id, h.job_id, true
+    select h.root_id, h.job_id, true
     from held h
     join jobtree.job_progress p on p.job_id = h.job_id
     where p.started_at is null
   )
-  select h.id, h.item_id, h.job_id, h.root_id, h.type, h.priority, h.position, i.payload, h.attempt, h.worker,
-    v_now, h.deadline, h.interval_ms
-  from held h
-  join jobtree.job_item i on i.id = h.item_id
-  order by h.n;
+  select h.job_id, h.root_id, h.type, h.interval_ms, v_now, h.deadline,
+    json_build_object(
+      'n', h.ns, 'id', h.ids, 'itemId', h.item_ids, 'attempt', h.attempts, 'priority', h.priorities,
+      'position', h.positions, 'payload', h.payloads
+    )
+  from held h;
 end
 $$;
 
@@ -806,56 +838,67 @@ $$;
 create or replace function jobtree.insert_items(p_job jobtree.job, p_items jsonb)
 returns table (item_ids uuid[], added boolean[])
 language plpgsql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz := clock_timestamp();
+  -- One random id for the batch; its last 24 bits count the entries. Random bytes for each would cost a fifth of the call.
+  v_id constant text := left(jobtree.new_id()::text, 30);
   v_ids uuid[];
   v_keys text[];
-  v_added uuid[];
+  v_added integer;
 begin
   with given as materialized (
     select
-      jobtree.new_id() as id,
+      (v_id || lpad(to_hex(e.ordinality), 6, '0'))::uuid as id,
       nextval('jobtree.job_item_position_seq') as position,
-      e.value -> 'payload' as payload,
+      coalesce(e.value -> 'payload', 'null') as payload,
       e.value ->> 'dedupeKey' as dedupe_key,
       coalesce((e.value ->> 'priority')::smallint, p_job.priority) as priority,
-      coalesce((e.value ->> 'runAt')::timestamptz, p_job.run_at) as run_at,
-      e.ordinality
+      coalesce((e.value ->> 'runAt')::timestamptz, p_job.run_at) as run_at
     from jsonb_array_elements(p_items) with ordinality e
-  ), inserted as (
-    insert into jobtree.job_item (id, root_id, job_id, position, payload, dedupe_key, priority, run_at, created_at)
-    select g.id, p_job.root_id, p_job.id, g.position, coalesce(g.payload, 'null'), g.dedupe_key, g.priority, g.run_at, v_now
+  ), plain as (
+    -- On their own: "on conflict" makes every row pay for a search of each unique index and a speculative insert.
+    insert into jobtree.job_item (id, root_id, job_id, position, payload, priority, run_at, created_at)
+    select g.id, p_job.root_id, p_job.id, g.position, g.payload, g.priority, g.run_at, v_now
     from given g
+    where g.dedupe_key is null
+    returning job_item.id, job_item.position, job_item.priority, job_item.run_at
+  ), keyed as (
+    insert into jobtree.job_item (id, root_id, job_id, position, payload, dedupe_key, priority, run_at, created_at)
+    select g.id, p_job.root_id, p_job.id, g.position, g.payload, g.dedupe_key, g.priority, g.run_at, v_now
+    from given g
+    where g.dedupe_key is not null
     -- In the order of their keys: two calls with the same keys would deadlock otherwise.
     order by g.dedupe_key, g.position
-    on conflict do nothing
+    on conflict (job_id, dedupe_key) where dedupe_key is not null do nothing
     returning job_item.id, job_item.position, job_item.priority, job_item.run_at
   ), queued as (
     insert into jobtree.queue_entry (item_id, root_id, job_id, type, priority, position, run_at, attempt)
     select i.id, p_job.root_id, p_job.id, p_job.type, i.priority, i.position,
       case when i.run_at > v_now then i.run_at end, 1
-    from inserted i
+    from (select * from plain union all select * from keyed) i
+    returning 1
   )
-  select
-    (select array_agg(g.id order by g.ordinality) from given g),
-    (select array_agg(g.dedupe_key order by g.ordinality) from given g),
-    (select array_agg(i.id) from inserted i)
-  into v_ids, v_keys, v_added;
+  select array_agg(g.id order by g.id), array_agg(g.dedupe_key order by g.id), (select count(*) from queued)
+  into v_ids, v_keys, v_added
+  from given g;
 
-  if v_added is not null then
-    insert into jobtree.progress_delta (root_id, job_id, items)
-    values (p_job.root_id, p_job.id, cardinality(v_added));
+  if v_added > 0 then
+    insert into jobtree.progress_delta (root_id, job_id, items) values (p_job.root_id, p_job.id, v_added);
   end if;
 
-  if cardinality(v_ids) = cardinality(v_added) then
-    return query select v_ids, array_fill(true, array[cardinality(v_ids)]);
+  if cardinality(v_ids) = v_added then
+    return query select v_ids, array_fill(true, array[v_added]);
   else
     -- A new statement: it sees what the conflicting transactions committed.
     return query
-      select array_agg(i.id order by u.ordinality), array_agg(i.id = u.id order by u.ordinality)
-      from unnest(v_ids, v_keys) with ordinality u(id, dedupe_key)
-      join jobtree.job_item i on i.id = u.id or (i.job_id = p_job.id and i.dedupe_key = u.dedupe_key);
+      select array_agg(coalesce(i.id, u.id) order by u.n), array_agg(coalesce(i.id = u.id, true) order by u.n)
+      from unnest(v_ids, v_keys) with ordinality u(id, dedupe_key, n)
+      left join jobtree.job_item i on i.job_id = p_job.id and i.dedupe_key = u.dedupe_key;
   end if;
 end
 $$;
@@ -889,6 +932,7 @@ create or replace function jobtree.release_assignments(p_ids uuid[])
 returns table (assignment_id uuid, status text, type text)
 language plpgsql volatile
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_open uuid[];
@@ -928,96 +972,124 @@ $$;
 -- p_reports  JSON array of {assignmentId, result} or {assignmentId, failure: {code, message, permanent?}}, and with a
 --            result newItems?: [{type, payload, dedupeKey?, priority?, runAt?}] for fed children. Of two reports for
 --            one assignment the first is judged first.
--- returns    a row a report, in order; retry_at says when a failed item is due again, ready_types (the same in each
---            row) which types may have got claimable items
+-- returns    one row: the roots of the trees that changed, the types which may have got claimable items, and the answers,
+--            a list of {index, status, retryAt, field, message}: index counts from 0, retryAt is when a failed item is due
+--            again. A report that is not in it is ACCEPTED, with nothing more to say; null if that holds for all.
 -- locks      assignments in the order of their ids, then items, then children's job rows
 create or replace function jobtree.report_outcomes(p_reports jsonb)
-returns table (
-  index integer, status text, root_id uuid, retry_at timestamptz, field text, message text, ready_types text[]
-)
+returns table (root_ids uuid[], ready_types text[], answers json)
 language plpgsql volatile
 set enable_seqscan = off
+set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz := clock_timestamp();
-  v_open uuid[];
+  v_ids uuid[];
+  v_reports jsonb;
+  v_special boolean;
   v_may_feed boolean;
   v_problems jsonb := '{}';
+  v_open uuid[];
   v_succeeded uuid[];
+  v_roots uuid[];
   v_failed uuid[];
   v_failures jsonb[];
   v_retries jsonb := '{}';
+  v_accepted jsonb;
+  v_failed_roots uuid[];
+  v_failed_ready text[];
   v_ready text[] := '{}';
 begin
-  -- Locked by primary key, and the state looked at afterwards: no index that the hot path keeps changing is involved.
-  select array_agg(l.id) filter (where l.finished_at is null), bool_or(j.feeds_children)
-  into v_open, v_may_feed
+  -- By their ids, of two for one assignment the first.
+  select array_agg(r.id), jsonb_object_agg(r.id, r.report order by r.n desc), bool_or(r.report ?| '{failure,newItems}')
+  into v_ids, v_reports, v_special
   from (
-    select a.id, a.job_id, a.finished_at from jobtree.assignment a
-    where a.id = any (array(select (r ->> 'assignmentId')::uuid from jsonb_array_elements(p_reports) r))
-    order by a.id
-    for update
-  ) l
-  join jobtree.job j on j.id = l.job_id;
+    select (e.value ->> 'assignmentId')::uuid as id, e.value as report, e.n
+    from jsonb_array_elements(p_reports) with ordinality e(value, n)
+  ) r;
+  select bool_or(j.feeds_children) into v_may_feed
+  from (select distinct a.job_id from jobtree.assignment a where a.id = any (v_ids)) h
+  join jobtree.job j on j.id = h.job_id;
 
-  if v_may_feed or jsonb_path_exists(p_reports, '$[*].newItems[0]') then
+  if v_special or v_may_feed then
+    select array_agg(l.id) into v_open
+    from (
+      select a.id, a.finished_at from jobtree.assignment a where a.id = any (v_ids) order by a.id for update
+    ) l
+    where l.finished_at is null;
     select coalesce(jsonb_object_agg(p.assignment_id, to_jsonb(p)), '{}') into v_problems
     from jobtree.feed_problems(v_open, p_reports) p;
+    select array_agg(o.id) filter (where not v_reports -> o.id::text ? 'failure' and not v_problems ? o.id::text),
+      array_agg(o.id) filter (where v_reports -> o.id::text ? 'failure'),
+      array_agg(v_reports -> o.id::text -> 'failure') filter (where v_reports -> o.id::text ? 'failure')
+    into v_open, v_failed, v_failures
+    from unnest(v_open) o(id);
+  else
+    v_open := v_ids;
   end if;
 
-  with first_report as materialized (
-    select distinct on (id) (r.value ->> 'assignmentId')::uuid as id, r.value as report
-    from jsonb_array_elements(p_reports) with ordinality r
-    order by id, r.ordinality
-  ), succeeded as (
+  -- An array of keys is looked up in their order, so this is the lock as well where nothing was to be looked at before.
+  -- The state is looked at after the row is found: no index that the hot path keeps changing is involved.
+  with succeeded as (
     update jobtree.assignment a
-    set result = coalesce(f.report -> 'result', 'null'), finished_at = v_now, outcome = 'succeeded'
-    from first_report f
-    where a.id = f.id and a.finished_at is null and not f.report ? 'failure' and not v_problems ? f.id::text
+    set result = coalesce(v_reports -> a.id::text -> 'result', 'null'), finished_at = v_now, outcome = 'succeeded'
+    where a.id = any (v_open) and a.finished_at is null
     returning a.id, a.root_id, a.job_id
   ), counted as (
     insert into jobtree.progress_delta (root_id, job_id, succeeded)
     select s.root_id, s.job_id, count(*) from succeeded s group by s.root_id, s.job_id
-  ), failed as (
-    select f.id, f.report -> 'failure' as failure from first_report f
-    join jobtree.assignment a on a.id = f.id
-    where a.finished_at is null and f.report ? 'failure'
+    returning progress_delta.root_id
   )
-  select
-    (select array_agg(s.id) from succeeded s),
-    (select array_agg(f.id) from failed f),
-    (select array_agg(f.failure) from failed f)
-  into v_succeeded, v_failed, v_failures;
+  select array_agg(s.id), (select array_agg(c.root_id) from counted c) into v_succeeded, v_roots from succeeded s;
 
   if v_may_feed and v_succeeded is not null then
     v_ready := jobtree.feed_children(v_succeeded, p_reports);
   end if;
   if v_failed is not null then
-    select jsonb_object_agg(e.assignment_id, e.retry_at), v_ready || array_agg(distinct e.type) filter (where e.retry_at <= clock_timestamp())
-    into v_retries, v_ready
+    select jsonb_object_agg(e.assignment_id, e.retry_at), array_agg(e.root_id),
+      array_agg(distinct e.type) filter (where e.retry_at <= clock_timestamp())
+    into v_retries, v_failed_roots, v_failed_ready
     from jobtree.fail_assignments(v_failed, v_failures, 'failed') e;
+    v_ready := v_ready || v_failed_ready;
   end if;
 
+  select array_agg(distinct r) into v_roots from unnest(v_roots || v_failed_roots) r;
+
+  if cardinality(v_succeeded) = cardinality(v_ids) then
+    return query select v_roots, v_ready, null::json;
+    return;
+  end if;
+  select coalesce(jsonb_object_agg(s.id, null), '{}') || v_retries into v_accepted from unnest(v_succeeded) s(id);
   return query
-  select (g.ordinality - 1)::integer,
-    case
-      when g.nth = 1 and v_problems ? g.id::text then 'INVALID'
-      when g.nth = 1 and g.id = any (v_open) then 'ACCEPTED'
-      when a.outcome = 'succeeded' and not g.report ? 'failure' and a.result = coalesce(g.report -> 'result', 'null') then 'DUPLICATE'
-      when a.outcome = 'failed' and g.report ? 'failure' then 'DUPLICATE'
-      else 'STALE'
-    end,
-    a.root_id, (v_retries ->> g.id::text)::timestamptz,
-    v_problems #>> array[g.id::text, 'field'], v_problems #>> array[g.id::text, 'message'], v_ready
-  from (
-    select (r.value ->> 'assignmentId')::uuid as id, r.value as report, r.ordinality,
-      row_number() over (partition by (r.value ->> 'assignmentId')::uuid order by r.ordinality) as nth
-    from jsonb_array_elements(p_reports) with ordinality r
-  ) g
-  left join jobtree.assignment a on a.id = g.id
-  order by g.ordinality;
+  select v_roots, v_ready, (
+    select json_agg(json_build_object(
+      'index', j.n - 1, 'status', j.status, 'retryAt', v_accepted -> j.key,
+      'field', v_problems #> array[j.key, 'field'], 'message', v_problems #> array[j.key, 'message']
+    ))
+    from (
+      select g.n, g.id::text as key, g.nth,
+        case
+          when g.nth = 1 and v_accepted ? g.id::text then 'ACCEPTED'
+          when g.nth = 1 and v_problems ? g.id::text then 'INVALID'
+          when a.outcome = 'succeeded' and not g.report ? 'failure' and a.result = coalesce(g.report -> 'result', 'null') then 'DUPLICATE'
+          when a.outcome = 'failed' and g.report ? 'failure' then 'DUPLICATE'
+          else 'STALE'
+        end as status
+      from (
+        select r.*, row_number() over (partition by r.id order by r.n) as nth
+        from (
+          select (e.value ->> 'assignmentId')::uuid as id, e.value as report, e.n
+          from jsonb_array_elements(p_reports) with ordinality e(value, n)
+        ) r
+      ) g
+      left join jobtree.assignment a on a.id = g.id
+    ) j
+    where j.status <> 'ACCEPTED' or v_retries ? j.key
+  );
 end
 $$;
 
@@ -1028,6 +1100,7 @@ $$;
 create or replace function jobtree.seal_job(p_job_id uuid)
 returns uuid
 language plpgsql volatile
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_job jobtree.job;
