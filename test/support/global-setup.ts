@@ -1,5 +1,5 @@
 /** One Postgres for the whole run, with a migrated template; each test file gets a copy of it (`createDatabase`). */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -48,8 +48,13 @@ async function startTemporary(): Promise<{ url: string; stop: () => Promise<void
     url: server.url,
     stop: async () => {
       await server.stop();
+      // The server retries a deadlock, which would hide it; no operation may cause one.
+      const log = await readFile(join(server.dataDirectory, 'postgres.log'), 'utf8');
+      const deadlocks = log.match(/deadlock detected[\s\S]{0,2000}/g) ?? [];
       await rm(directory, { recursive: true, force: true });
       await rm(server.dataDirectory, { recursive: true, force: true });
+      if (deadlocks.length > 0)
+        throw new Error(`Postgres saw ${deadlocks.length} deadlocks: ${deadlocks[0]}`);
     },
   };
 }
