@@ -294,7 +294,7 @@ describe('holds', () => {
           );
           return row?.outlived;
         },
-        { timeout: 10_000 },
+        { timeout: 20_000 },
       )
       .toBe(true);
     finish.fire();
