@@ -14,12 +14,22 @@ export interface DatabaseOptions {
   readonly onIdleError: (error: Error) => void;
 }
 
-/** int8 as number: counts and positions stay far below 2^53. */
+/**
+ * How values come from Postgres where pg's own way is not ours: int8 as number (counts and positions stay far below 2^53),
+ * and arrays of ids and flags, whose text needs no parser that knows of quotes and nesting.
+ */
+const uuidArray = 2951;
+const boolArray = 1000;
+const elements = (text: string) => (text === '{}' ? [] : text.slice(1, -1).split(','));
+const parsers: Readonly<Record<number, (text: string) => unknown>> = {
+  [pg.types.builtins.INT8]: Number,
+  [uuidArray]: elements,
+  [boolArray]: (text) => elements(text).map((element) => element === 't'),
+};
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
-    oid === pg.types.builtins.INT8 && format !== 'binary'
-      ? Number
-      : pg.types.getTypeParser(oid, format as 'text')) as pg.CustomTypesConfig['getTypeParser'],
+    (format !== 'binary' && parsers[oid]) ||
+    pg.types.getTypeParser(oid, format as 'text')) as pg.CustomTypesConfig['getTypeParser'],
 };
 
 export class Database {

@@ -1,5 +1,8 @@
 /** The graph, put together from its types. Needs no database until it is executed. */
+import { assertObjectType } from 'graphql';
+import type { Assignment } from '../domain/assignment.ts';
 import { builder } from './builder.ts';
+import { encodeGlobalId } from './global-id.ts';
 import './scalars.ts';
 import './errors.ts';
 import './progress.ts';
@@ -26,3 +29,8 @@ builder.mutationType({
 });
 
 export const schema = builder.toSchema();
+
+// The relay plugin's own resolver is async, which would make a promise of each assignment of a claim.
+const { id } = assertObjectType(schema.getType('Assignment')).getFields();
+if (id === undefined) throw new Error('Assignments have no id.');
+id.resolve = (assignment: Assignment) => encodeGlobalId('Assignment', assignment.id);

@@ -104,7 +104,9 @@ export async function createApp(options: {
     const timeIsUp = after(config.shutdownTimeoutMs);
     await sweeper.stop();
     await Promise.race([operations.idle(), timeIsUp]);
-    // What was executed is answered in this turn of the event loop.
+    // What was executed is answered in this turn of the event loop; what was just read is executed.
+    await setImmediate();
+    await Promise.race([operations.idle(), timeIsUp]);
     await setImmediate();
     hub.close();
     hints.close();

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { PothosValidationError } from '@pothos/core';
-import { type ExecutionArgs, GraphQLError } from 'graphql';
+import { type ExecutionArgs, execute, GraphQLError } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import { asRefusal } from '../db/sqlstate.ts';
@@ -28,7 +28,9 @@ export class Operations {
   }
 
   readonly plugin: Plugin = {
-    onExecute: ({ args }) => {
+    onExecute: ({ args, setExecuteFn }) => {
+      // The reference implementation: its executor costs half of what the one of Yoga does, for each field.
+      setExecuteFn(execute);
       this.#active++;
       const end = this.#started(args);
       return {
