@@ -9,7 +9,7 @@ export const exitCodes = {
   badFile: 6,
 } as const;
 
-const meanings: Record<keyof typeof exitCodes, string> = {
+export const exitCodeMeanings: Record<keyof typeof exitCodes, string> = {
   success: 'everything went well',
   failure: 'it failed, or the server refused it; the message says why',
   usage: "an argument, an option or a setting can't be used",
@@ -21,6 +21,6 @@ const meanings: Record<keyof typeof exitCodes, string> = {
 
 /** For the end of a command's help. */
 export function exitCodesHelp(...names: (keyof typeof exitCodes)[]): string {
-  const lines = names.map((name) => `  ${String(exitCodes[name]).padEnd(5)}${meanings[name]}`);
+  const lines = names.map((name) => `  ${String(exitCodes[name]).padEnd(5)}${exitCodeMeanings[name]}`);
   return `\nExit codes:\n${lines.join('\n')}\n  130, 143  ended by Ctrl-C or SIGTERM before it was done`;
 }

@@ -11,19 +11,25 @@ export interface Interruption {
   readonly exitCode: number;
 }
 
+/** Below `npm run` one Ctrl-C arrives twice: from the terminal, and passed on by npm. */
+const echoMs = 500;
+
 /** `onSecond` is called right before a second signal ends the process. */
 export function catchInterruption(onSecond: () => void = () => {}): Interruption {
   const controller = new AbortController();
   const interruption = { signal: controller.signal, exitCode: 0 };
+  let firstAt = 0;
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    const exitCode = 128 + constants.signals[name];
     process.on(name, () => {
-      const exitCode = 128 + constants.signals[name];
-      if (controller.signal.aborted) {
+      if (!controller.signal.aborted) {
+        firstAt = performance.now();
+        interruption.exitCode = exitCode;
+        controller.abort();
+      } else if (interruption.exitCode !== exitCode || performance.now() - firstAt > echoMs) {
         onSecond();
         process.exit(exitCode);
       }
-      interruption.exitCode = exitCode;
-      controller.abort();
     });
   }
   return interruption;

@@ -9,6 +9,9 @@ import { reportError } from './command-error.ts';
 import { exitCodes, exitCodesHelp } from './exit-codes.ts';
 import { parseDuration, parseDurations, parseWholeNumber } from './figures.ts';
 
+// Libraries check more and run slower unless they are told; the commands load them later.
+process.env.NODE_ENV ??= 'production';
+
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 const settings = await settingsHelp();
 

@@ -37,7 +37,7 @@ export async function demo(options: DemoOptions): Promise<number> {
     say(`  GraphiQL  ${app.url} in a browser`);
     say(`  Workers   processes ${workers.map((worker) => worker.pid).join(' and ')}`);
 
-    const problems = await run(client, signal);
+    const problems = await Promise.race([run(client, signal), ...workers.map((worker) => worker.lost)]);
     say(problems.length === 0 ? '\nEverything came out right.' : `\nNot everything came out right:`);
     for (const problem of problems) say(`  ${problem}`);
     if (!options.exit) {

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, defineType, PermanentError } from '../../client/index.ts';
-import { count } from '../figures.ts';
+import { count, seconds } from '../figures.ts';
 import { addBatches, inBatches } from '../import/add-rows.ts';
 import { openInput } from '../import/input.ts';
 import { readRows } from '../import/rows.ts';
@@ -89,6 +89,7 @@ export function findAirports(): string | undefined {
 }
 
 export async function runAirports(client: Client, file: string, signal: AbortSignal): Promise<Outcome> {
+  const startedAt = performance.now();
   const { id } = await client.createJob(nearestHub.job());
   const input = await openInput(file);
   let rows = 0;
@@ -105,6 +106,7 @@ export async function runAirports(client: Client, file: string, signal: AbortSig
   }).then(() => client.sealJob(id, { signal }));
   const watching = watchTree(client, id, new Map([[id, nearestHub.type]]), signal);
   const [[job]] = await Promise.all([watching, importing]);
+  const ms = performance.now() - startedAt;
 
   const byProcess = new Map<number, number>();
   let farthest = { iata: '', hub: '', km: 0 };
@@ -121,7 +123,7 @@ export async function runAirports(client: Client, file: string, signal: AbortSig
   const shares = [...byProcess].map(([pid, items]) => `${pid} did ${count(items)}`);
   return {
     report: [
-      `  ${count(results)} results; of the processes, ${shares.join(', ')}`,
+      `  ${count(results)} results in ${seconds(ms)}: process ${shares.join(', process ')}`,
       `  farthest from a hub: ${farthest.iata}, ${count(farthest.km)} km from ${farthest.hub}`,
     ],
     problems: [

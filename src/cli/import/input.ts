@@ -1,4 +1,5 @@
 /** The bytes to import: a file or standard input, decoded on the way. */
+import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { CommandError } from '../command-error.ts';
@@ -103,5 +104,7 @@ function validLength(chunk: Buffer): number {
     if (isValid(middle)) good = middle;
     else bad = middle;
   }
+  // A character that is broken off by what follows is a part of the fault.
+  while (!isUtf8(chunk.subarray(start, good))) good--;
   return good;
 }

@@ -79,30 +79,35 @@ function parseJson(input: Input, line: number, text: string): unknown {
 
 /** Each row as an object of texts, by the names in the header. */
 async function* csvRows(input: Input, delimiter: string): AsyncGenerator<Row, void, undefined> {
+  let linesParsed = 0;
+  let columns = 0;
+  const toRecord = (cells: string[], { lines }: InfoRecord): CsvRecord => {
+    linesParsed = lines;
+    columns ||= cells.length;
+    return { cells, line: lines - linesWithin(cells) };
+  };
   const parser = parse({
     delimiter,
     skip_empty_lines: true,
     max_record_size: longestRow,
-    on_record: withLastLine as unknown as () => string[], // its type knows no other kind of record
+    on_record: toRecord as unknown as () => string[], // its type knows no other kind of record
   });
   // An error of the source ends the parser too, whose reader throws it.
   pipeline(Readable.from(input.text), parser, () => {});
   let header: string[] | undefined;
-  let linesRead = 0;
   try {
-    for await (const { cells, lastLine } of parser as AsyncIterable<ReturnType<typeof withLastLine>>) {
-      const line = lastLine - linesWithin(cells);
-      linesRead = lastLine;
+    for await (const { cells, line } of parser as AsyncIterable<CsvRecord>) {
       if (header === undefined) header = checkHeader(input, cells, line);
       else yield toRow(header, cells, line);
     }
   } catch (error) {
-    throw error instanceof CsvError ? explain(input, error, header, linesRead + 1) : error;
+    throw error instanceof CsvError ? explain(input, error, columns, linesParsed + 1) : error;
   }
 }
 
-function withLastLine(cells: string[], { lines }: InfoRecord) {
-  return { cells, lastLine: lines };
+interface CsvRecord {
+  readonly cells: string[];
+  readonly line: number;
 }
 
 function linesWithin(cells: string[]): number {
@@ -127,15 +132,11 @@ function checkHeader(input: Input, header: string[], line: number): string[] {
 }
 
 /** The parser names the line where it gave up; with quotes, the line where the row begins is where a person has to look. */
-function explain(input: Input, error: CsvError, header: string[] | undefined, rowStart: number): Error {
+function explain(input: Input, error: CsvError, columns: number, rowStart: number): Error {
   switch (error.code) {
     case 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH': {
       const cells = (error.record as string[]).length;
-      return badFile(
-        input.name,
-        `line ${error.lines}`,
-        `the row has ${cells} cells, the header ${header?.length}.`,
-      );
+      return badFile(input.name, `line ${error.lines}`, `the row has ${cells} cells, the header ${columns}.`);
     }
     case 'CSV_QUOTE_NOT_CLOSED':
     case 'CSV_MAX_RECORD_SIZE':

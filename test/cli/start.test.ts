@@ -1,0 +1,121 @@
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { settingDescriptions } from '../../src/config.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { freePort } from '../support/server.ts';
+import { makeFolder } from './folder.ts';
+import { run, start } from './program.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database?.drop());
+
+const free = { JOBTREE_PORT: '0' };
+
+test('says where it is, serves, and ends in good order with SIGTERM', async () => {
+  const program = start(['start'], { DATABASE_URL: database.url, ...free });
+  await program.printed('"msg":"ready"');
+  program.process.kill('SIGTERM');
+  const { code, stdout, stderr } = await program.ended;
+  expect({ code, stdout }).toEqual({
+    code: 0,
+    stdout: expect.stringMatching(
+      /^Postgres {2}127\.0\.0\.1:\d+\/test_\w+\nAPI {7}http:\/\/127\.0\.0\.1:\d+\/graphql\nGraphiQL {2}/,
+    ),
+  });
+  for (const line of stderr.trimEnd().split('\n'))
+    expect(JSON.parse(line)).toMatchObject({ name: 'jobtree' });
+});
+
+test('goes on without its database, and answers again when it is back', async () => {
+  const port = String(await freePort());
+  const program = start(['start'], { DATABASE_URL: database.url, JOBTREE_PORT: port });
+  await program.printed('"msg":"ready"');
+  await database
+    .query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    )
+    .catch(() => {});
+  await program.printed('a connection to Postgres broke');
+  await expect
+    .poll(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status, { timeout: 10_000 })
+    .toBe(200);
+  expect(program.process.exitCode).toBeNull();
+  program.process.kill('SIGINT');
+  expect((await program.ended).code).toBe(0);
+});
+
+test('one Ctrl-C that arrives twice, as npm passes it on, ends it in good order', async () => {
+  const program = start(['start'], { DATABASE_URL: database.url, ...free });
+  await program.printed('"msg":"ready"');
+  program.process.kill('SIGINT');
+  await program.printed('"msg":"shutting down"');
+  program.process.kill('SIGINT');
+  expect(await program.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('"msg":"stopped"') });
+});
+
+test('bad and unknown settings stop the start, all of them listed', async () => {
+  const env = {
+    DATABASE_URL: 'mysql://x',
+    JOBTREE_PORT: 'many',
+    JOBTREE_POOL_SIZE: '1',
+    JOBTREE_PROT: '4000',
+  };
+  const { code, stdout, stderr } = await run(['start'], { env });
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  for (const name of Object.keys(env)) expect(stderr).toContain(`  ${name}: `);
+  expect(stderr.trimEnd().split('\n')).toHaveLength(5);
+});
+
+test('the variables that a command of `jobtree work` gets are no unknown settings', async () => {
+  const env = {
+    DATABASE_URL: database.url,
+    JOBTREE_URL: 'http://x',
+    JOBTREE_ITEM_ID: 'a',
+    JOBTREE_JOB_ID: 'b',
+    JOBTREE_TYPE: 'c',
+    JOBTREE_ATTEMPT: '1',
+  };
+  expect(await run(['migrate'], { env })).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('up to date'),
+  });
+});
+
+test('--help lists every setting, and the exit codes', async () => {
+  const { code, stdout } = await run(['start', '--help']);
+  expect(code).toBe(0);
+  for (const { name, meaning, standard } of settingDescriptions) {
+    expect(stdout).toContain(`  ${name} (${standard})\n      ${meaning}\n`);
+  }
+  expect(stdout).toContain('Exit codes:');
+});
+
+test('a port that is taken and a database that is not there are said in a line', async () => {
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  const { port } = other.address() as { port: number };
+  const taken = await run(['start'], {
+    env: { DATABASE_URL: database.url, JOBTREE_PORT: String(port), JOBTREE_LOG_LEVEL: 'silent' },
+  });
+  expect(taken).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`127.0.0.1:${port}. Choose another port with JOBTREE_PORT.`),
+  });
+  await new Promise((resolve) => other.close(resolve));
+  const gone = await run(['start'], { env: { DATABASE_URL: `postgres://127.0.0.1:${port}/x`, ...free } });
+  expect(gone).toMatchObject({ code: 5, stderr: 'jobtree: No connection to Postgres: ECONNREFUSED.\n' });
+});
+
+test('migrate makes the embedded Postgres ready, names its folder, and says what it applied', async () => {
+  const folder = join(await makeFolder(), 'data');
+  const env = { DATABASE_URL: undefined, JOBTREE_DATA_DIR: folder };
+  const { code, stdout } = await run(['migrate'], { env });
+  expect(code).toBe(0);
+  expect(stdout).toMatch(
+    new RegExp(`^Postgres  embedded, data in ${folder}\n(?:Applying \\w+\n)+Applied \\d+ migrations\\.\n$`),
+  );
+});

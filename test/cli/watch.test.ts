@@ -1,0 +1,199 @@
+import { stripVTControlCharacters } from 'node:util';
+import { expect, test } from 'vitest';
+import { PermanentError, Worker } from '../../src/client/index.ts';
+import { signal } from '../client/signals.ts';
+import { freePort } from '../support/server.ts';
+import { run, start, startOnTerminal, startShell } from './program.ts';
+import { unknownJob, useServer } from './setup.ts';
+
+const server = useServer();
+
+/** Works on a type until the test lets go of it. */
+async function withWorker(
+  type: string,
+  handler: (payload: any) => unknown,
+  use: () => Promise<void>,
+): Promise<void> {
+  const worker = new Worker({ url: server.url, types: { [type]: { concurrency: 1, handler } } });
+  await worker.start();
+  try {
+    await use();
+  } finally {
+    await worker.stop();
+  }
+}
+
+test('a job that waits, runs and is complete, a line for each change', async () => {
+  const { id } = await server.client.createJob({ type: 'plain', items: [{}, {}], sealed: true });
+  const program = start(['watch', id], server.env);
+  await program.printed('Waiting for job to start…\n');
+  const goOn = signal();
+  let handled = 0;
+  await withWorker(
+    'plain',
+    async () => {
+      if (handled++ > 0) await goOn.promise;
+      return null;
+    },
+    async () => {
+      await program.printed('Job running, 50% complete…\n');
+      goOn.fire();
+      const { code, stdout } = await program.ended;
+      expect(code).toBe(0);
+      expect(stdout).toMatch(
+        /^Waiting for job to start…\n(?:Job running, 0% complete…\n)?Job running, 50% complete…\nJob complete\n2 items: 2 succeeded in \d/,
+      );
+    },
+  );
+});
+
+test('items that failed: exit code 3, and the failures by message', async () => {
+  const items = ['no street', 'no street', 'no town', 'fine'].map((payload) => ({ payload }));
+  const { id } = await server.client.createJob({ type: 'failing', items, sealed: true });
+  const handler = (payload: string) => {
+    if (payload !== 'fine') throw new PermanentError(`${payload}\nand more`, { code: 'BAD_ADDRESS' });
+    return null;
+  };
+  await withWorker('failing', handler, async () => {
+    const { code, stdout } = await start(['watch', id], server.env).ended;
+    expect(code).toBe(3);
+    expect(stdout).toContain('4 items: 1 succeeded, 3 failed in ');
+    expect(stdout).toMatch(/\n {2}2 × BAD_ADDRESS: no street\n {2}1 × BAD_ADDRESS: no town\n$/);
+  });
+});
+
+test('--json prints an object a line, the summary last', async () => {
+  const { id } = await server.client.createJob({ type: 'json', items: [{}], sealed: true });
+  await server.client.cancelJob(id);
+  const { code, stdout } = await run(['watch', id, '--json'], { env: server.env });
+  const lines = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(code).toBe(3);
+  expect(lines.at(0)).toMatchObject({ event: 'progress', jobId: id, type: 'json', itemCount: 1 });
+  expect(lines.at(-1)).toEqual({
+    event: 'summary',
+    jobId: id,
+    type: 'json',
+    itemCount: 1,
+    succeeded: 0,
+    failed: 0,
+    cancelled: 1,
+    seconds: null,
+    itemsPerSecond: null,
+    failures: [],
+  });
+});
+
+test('--tree shows every job of the tree, from any of them', async () => {
+  const { id } = await server.client.createJob({
+    type: 'cut',
+    items: [{ payload: 1 }],
+    sealed: true,
+    children: [{ type: 'glue', feed: {} }],
+  });
+  const child = (await server.client.job(id)).children[0]?.id ?? '';
+  await withWorker(
+    'cut',
+    () => 2,
+    () =>
+      withWorker(
+        'glue',
+        () => 3,
+        async () => {
+          const { code, stdout } = await start(['watch', child, '--tree'], server.env).ended;
+          expect(code).toBe(0);
+          expect(stdout).toContain('cut: Job complete\n');
+          expect(stdout).toContain('glue: Job complete\n');
+          expect(stdout).toMatch(/\ncut: 1 item: 1 succeeded.*\nglue: 1 item: 1 succeeded/);
+        },
+      ),
+  );
+});
+
+test('on a terminal a bar moves, within its 80 columns, and the cursor comes back', async () => {
+  const { id } = await server.client.createJob({ type: 'bar', items: [{}, {}], sealed: true });
+  const program = startOnTerminal(['watch', id], server.env);
+  await program.printed('░  Waiting for job to start…  0/2');
+  const goOn = signal();
+  let handled = 0;
+  await withWorker(
+    'bar',
+    async () => {
+      if (handled++ > 0) await goOn.promise;
+      return null;
+    },
+    async () => {
+      await program.printed(`${'█'.repeat(12)}${'░'.repeat(12)}  Job running, 50% complete…  1/2`);
+      goOn.fire();
+      const { code, stdout } = await program.ended;
+      expect(code).toBe(0);
+      expect(stdout).toContain(`${'█'.repeat(24)}  Job complete  2/2`);
+      expect(stdout.lastIndexOf('\x1b[?25h')).toBeGreaterThan(stdout.lastIndexOf('\x1b[?25l'));
+      const shown = stripVTControlCharacters(stdout.replaceAll('\x1b[1G', '\n')).split(/[\r\n]+/);
+      expect(Math.max(...shown.map((line) => line.length))).toBeLessThan(80);
+    },
+  );
+});
+
+test('Ctrl-C ends it, and the bar does not keep the cursor', async () => {
+  const { id } = await server.client.createJob({ type: 'never' });
+  const program = startOnTerminal(['watch', id], server.env);
+  await program.printed('Waiting for job to start…');
+  program.process.stdin.write('\x03');
+  const { code, stdout } = await program.ended;
+  expect(code).toBe(130);
+  expect(stdout).toContain('\x1b[?25h');
+});
+
+test('what it can not do is said at once', async () => {
+  const url = `http://127.0.0.1:${await freePort()}/graphql`;
+  const cases: [string[], number, string][] = [
+    [[unknownJob], 4, 'There is no'],
+    [['17'], 2, '17'],
+    [[unknownJob, '--url', url], 5, `No answer from ${url}: ECONNREFUSED`],
+    [[unknownJob, '--url', 'ftp://x'], 2, 'url must be an http or https address'],
+    [[], 2, "missing required argument 'id'"],
+  ];
+  for (const [args, code, message] of cases) {
+    const ended = await run(['watch', ...args], { env: server.env });
+    expect({ args, code: ended.code, stdout: ended.stdout }).toEqual({ args, code, stdout: '' });
+    expect(ended.stderr).toContain(message);
+    expect(ended.stderr.trimEnd().split('\n').length).toBeLessThanOrEqual(2);
+  }
+});
+
+test('jobs lists the newest first, by type and status, and ends quietly when nobody reads on', async () => {
+  for (let i = 0; i < 3; i++) await server.client.createJob({ type: 'listed', items: [{}], sealed: i === 0 });
+  const { id } = await server.client.createJob({
+    type: 'listed',
+    sealed: true,
+    children: [{ type: 'below' }],
+  });
+  const list = await run(['jobs', '--type', 'listed'], { env: server.env });
+  expect(list.code).toBe(0);
+  expect(list.stdout.split('\n')).toEqual([
+    expect.stringMatching(/^ID +TYPE +STATUS +ITEMS$/),
+    expect.stringMatching(new RegExp(`^${id}  listed +completed  0/0$`)),
+    ...Array(3).fill(expect.stringMatching(/^Job:\S+ {2}listed +waiting +0\/1$/)),
+    '',
+  ]);
+  const completed = await run(['jobs', '--type', 'listed', '--status', 'completed', '--json'], {
+    env: server.env,
+  });
+  expect(JSON.parse(completed.stdout)).toMatchObject({ id, progress: { status: 'COMPLETED' } });
+  const all = await run(['jobs', '--type', 'below', '--all'], { env: server.env });
+  expect(all.stdout).toContain('below');
+  const limited = await run(['jobs', '--type', 'listed', '--limit', '2'], { env: server.env });
+  expect(limited.stdout.trimEnd().split('\n')).toHaveLength(3);
+
+  // More than the pipe holds, so that the program meets the end of its reader.
+  await Promise.all(Array.from({ length: 200 }, () => server.client.createJob({ type: 'listed' })));
+  const piped = await startShell(
+    '{ $JOBTREE jobs --json --limit 1000; echo "code $?" >&2; } | head -n 1',
+    server.env,
+  ).ended;
+  expect(piped.stderr).toBe('code 0\n');
+  expect(JSON.parse(piped.stdout)).toMatchObject({ type: 'listed' });
+});

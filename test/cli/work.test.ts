@@ -1,0 +1,176 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Item, JobSpec } from '../../src/client/index.ts';
+import { makeFolder } from './folder.ts';
+import { type Ended, run, start, startShell } from './program.ts';
+import { useServer } from './setup.ts';
+
+const server = useServer();
+
+async function create(type: string, payloads: unknown[], policies: Partial<JobSpec> = {}): Promise<string> {
+  const items = payloads.map((payload) => ({ payload }));
+  const { id } = await server.client.createJob({ type, items, sealed: true, backoffMs: [], ...policies });
+  return id;
+}
+
+async function items(jobId: string): Promise<Item[]> {
+  return (await server.client.items(jobId)).nodes;
+}
+
+/** Runs a command for each item of the job, until it is complete. */
+async function work(jobId: string, type: string, command: string[], ...options: string[]): Promise<Ended> {
+  const program = start(['work', type, ...options, '--', ...command], server.env);
+  await completion(jobId);
+  program.process.kill('SIGTERM');
+  return program.ended;
+}
+
+async function completion(jobId: string): Promise<void> {
+  for await (const { status } of server.client.watchJob(jobId)) if (status === 'COMPLETED') return;
+}
+
+test('the payload goes in as JSON, the output comes out as JSON, text or nothing', async () => {
+  const id = await create('echo', [{ a: ['ä', 1] }, 'words', null]);
+  const script = 'read -r line; case $line in *words*) echo plain words;; null) ;; *) echo "$line";; esac';
+  const { code, stderr } = await work(id, 'echo', ['sh', '-c', script]);
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: expect.stringContaining('3 items succeeded, 0 attempts failed'),
+  });
+  expect((await items(id)).map((item) => item.result)).toEqual([{ a: ['ä', 1] }, 'plain words', null]);
+});
+
+test('the command knows its item', async () => {
+  const id = await create('who', [0]);
+  await work(id, 'who', [
+    'sh',
+    '-c',
+    'echo "$JOBTREE_ITEM_ID $JOBTREE_JOB_ID $JOBTREE_TYPE $JOBTREE_ATTEMPT $JOBTREE_URL"',
+  ]);
+  const [item] = await items(id);
+  expect(item?.result).toBe(`${item?.id} ${id} who 1 ${server.url}`);
+});
+
+test('exit codes: 100 is permanent, any other is tried again, as is the end by a signal', async () => {
+  const id = await create('exits', ['permanent', 'failing', 'killed', 'silent'], { maxFailuresPerItem: 1 });
+  const script = `case $(cat) in
+    *permanent*) echo "no such thing" >&2; exit 100;;
+    *failing*) yes noise | head -n 2000 >&2; echo "the end" >&2; exit 7;;
+    *killed*) kill -9 $$;;
+    *) exit 1;;
+  esac`;
+  const { code } = await work(id, 'exits', ['sh', '-c', script]);
+  expect(code).toBe(0);
+  const failures = (await items(id)).map((item) => item.failures.map(({ code, message }) => [code, message]));
+  const tail = expect.stringMatching(/^(?:noise\n){300,333}the end$/);
+  expect(failures).toEqual([
+    [['EXIT_100', 'no such thing']],
+    [
+      ['EXIT_7', tail],
+      ['EXIT_7', tail],
+    ],
+    [
+      ['SIGKILL', 'sh was ended by SIGKILL.'],
+      ['SIGKILL', 'sh was ended by SIGKILL.'],
+    ],
+    [
+      ['EXIT_1', 'sh exited with 1.'],
+      ['EXIT_1', 'sh exited with 1.'],
+    ],
+  ]);
+});
+
+test('as many at once as --concurrency says', async () => {
+  const id = await create('pairs', [0, 1]);
+  const folder = await makeFolder();
+  // Each waits for the other one, which it would never see if they ran one after the other.
+  const script = 'touch "$1/$JOBTREE_ITEM_ID"; until [ "$(ls "$1" | wc -l)" = 2 ]; do sleep 0.05; done';
+  const ended = await work(id, 'pairs', ['sh', '-c', script, 'sh', folder], '--concurrency', '2');
+  expect(ended).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('2 items succeeded'),
+  });
+});
+
+test('a job that is cancelled ends its command, with all that the command has started', async () => {
+  const id = await create('endless', [0], { heartbeatIntervalMs: 1_000 });
+  const folder = await makeFolder();
+  const script = `sh -c 'trap "echo ended > $1/inner; exit" TERM; echo up; while :; do sleep 0.1; done' sh "$1" >&2 & trap 'wait; echo ended > $1/outer; exit' TERM; echo started > $1/started; wait`;
+  const program = start(['work', 'endless', '--', 'sh', '-c', script, 'sh', folder], server.env);
+  await program.printed('Connected');
+  for await (const { status } of server.client.watchJob(id)) if (status === 'RUNNING') break;
+  await startShell(`until [ -f ${folder}/started ]; do sleep 0.05; done`).ended;
+  await server.client.cancelJob(id);
+  await program.printed('aborted, CANCELLED');
+  program.process.kill('SIGTERM');
+  expect((await program.ended).code).toBe(0);
+  expect(await readFile(join(folder, 'outer'), 'utf8')).toBe('ended\n');
+  expect(await readFile(join(folder, 'inner'), 'utf8')).toBe('ended\n');
+});
+
+test('SIGTERM lets the command finish and claims no more', async () => {
+  const id = await create('orderly', ['first', 'second']);
+  const folder = await makeFolder();
+  const script = `touch "$1/started"; until [ -f "$1/go" ]; do sleep 0.05; done`;
+  const program = start(
+    ['work', 'orderly', '--concurrency', '1', '--', 'sh', '-c', script, 'sh', folder],
+    server.env,
+  );
+  await startShell(`until [ -f ${folder}/started ]; do sleep 0.05; done`).ended;
+  program.process.kill('SIGTERM');
+  await startShell(`touch ${folder}/go`).ended;
+  expect((await program.ended).code).toBe(0);
+  expect((await items(id)).map((item) => item.status)).toEqual(['SUCCEEDED', 'PENDING']);
+});
+
+test('what does not finish in time is given back, at no cost of an attempt', async () => {
+  const id = await create('slow', [0]);
+  const program = start(['work', 'slow', '--stop-timeout', '0', '--', 'sleep', '60'], server.env);
+  for await (const { status } of server.client.watchJob(id)) if (status === 'RUNNING') break;
+  program.process.kill('SIGINT');
+  expect(await program.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('given back') });
+  expect(await items(id)).toMatchObject([{ status: 'PENDING', failures: [], assignment: null }]);
+});
+
+test('a second signal ends worker and commands at once', async () => {
+  const id = await create('stubborn', [0]);
+  const script = `trap '' TERM INT; echo $$ > "$1/pid"; while :; do sleep 0.1; done`;
+  const folder = await makeFolder();
+  const program = start(['work', 'stubborn', '--', 'sh', '-c', script, 'sh', folder], server.env);
+  for await (const { status } of server.client.watchJob(id)) if (status === 'RUNNING') break;
+  await startShell(`until [ -s ${folder}/pid ]; do sleep 0.05; done`).ended;
+  program.process.kill('SIGTERM');
+  program.process.kill('SIGINT');
+  expect([130, 143]).toContain((await program.ended).code);
+  const pid = Number(await readFile(join(folder, 'pid'), 'utf8'));
+  await startShell(`while kill -0 ${pid} 2>/dev/null; do sleep 0.05; done`).ended;
+  await server.client.cancelJob(id);
+});
+
+test('a command that does not exist is told before anything is claimed', async () => {
+  const id = await create('typo', [0]);
+  const { code, stderr } = await run(['work', 'typo', '--', 'no-such-program'], { env: server.env });
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: 'jobtree: There is no program no-such-program to run.\n',
+  });
+  expect(await items(id)).toMatchObject([{ status: 'PENDING', failures: [] }]);
+});
+
+test('--json prints every outcome', async () => {
+  const id = await create('told', ['good', 'bad'], { maxFailuresPerItem: 0 });
+  const { stdout } = await work(id, 'told', ['grep', 'good'], '--json', '--concurrency', '1');
+  const lines = stdout.trimEnd().split('\n');
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { event: 'succeeded', attempt: 1 },
+    { event: 'failed', attempt: 1, code: 'EXIT_1', retryAt: null },
+  ]);
+});
+
+test('--stop-when-idle ends it when there is nothing left to do', async () => {
+  const id = await create('few', [0]);
+  const { code } = await run(['work', 'few', '--stop-when-idle', '3', '--', 'cat'], { env: server.env });
+  expect(code).toBe(0);
+  expect(await items(id)).toMatchObject([{ status: 'SUCCEEDED', result: 0 }]);
+});
