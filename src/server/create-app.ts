@@ -12,7 +12,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { Database } from '../db/database.ts';
 import { migrate } from '../db/migrate.ts';
-import { createEngine } from '../domain/engine.ts';
+import { createEngine } from '../domain/create-engine.ts';
 import type { TreeProgress } from '../domain/progress.ts';
 import { FoldScheduler } from '../events/fold-scheduler.ts';
 import { ProgressHub } from '../events/hub.ts';
