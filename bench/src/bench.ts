@@ -1,0 +1,81 @@
+/** What the measures share: one Postgres, where graphile-worker has its database, and jobtree a new one when it asks. */
+import { startChild } from './child.ts';
+import { type Run, type Table, toRun, type Verdict } from './figures.ts';
+import type { Options } from './options.ts';
+import type { Database, Postgres } from './postgres.ts';
+import { type Server, startServer } from './server.ts';
+import { cpuMs, familyCpuMs } from './usage.ts';
+
+export interface Bench {
+  readonly options: Options;
+  readonly postgres: Postgres;
+  readonly graphile: Database;
+}
+
+/** A jobtree server and its database. */
+export interface Jobtree {
+  readonly database: Database;
+  readonly server: Server;
+}
+
+/** A new server on a new database, for the time of a measurement. */
+export async function withJobtree<T>({ postgres }: Bench, use: (jobtree: Jobtree) => Promise<T>): Promise<T> {
+  const database = await postgres.createDatabase('bench_jobtree');
+  const server = await startServer(database.url);
+  try {
+    return await use({ database, server });
+  } finally {
+    await server.stop();
+    await database.drop();
+  }
+}
+
+/** A measure's outcome, for people and for programs. */
+export interface Report {
+  readonly tables: readonly Table[];
+  readonly verdicts: readonly Verdict[];
+  readonly figures: unknown;
+}
+
+/** Runs a child to its end, and adds what Postgres and the server, if it has one, used meanwhile. */
+export async function runChild(bench: Bench, name: string, task: object, server?: Server): Promise<Run> {
+  await bench.graphile.settle();
+  const used = () => [server && cpuMs(server.pid), familyCpuMs(bench.postgres.pid)] as const;
+  const before = used();
+  const outcome = await startChild(name, task).outcome;
+  const after = used();
+  return toRun(outcome, difference(after[0], before[0]), difference(after[1], before[1]));
+}
+
+function difference(after: number | undefined, before: number | undefined): number | undefined {
+  return after === undefined || before === undefined ? undefined : after - before;
+}
+
+const warmUpShare = 0.2;
+
+/** Small batches get fewer items, so that they take no longer than large ones. */
+export function itemsFor(items: number, batch: number): number {
+  const share = batch === 1 ? 0.03 : batch < 100 ? 0.2 : 1;
+  return Math.max(1, Math.floor((items * share) / batch)) * batch;
+}
+
+/**
+ * Several runs of each contender, in turns and each time another one first: the machine may have other things to do. Before
+ * them each has a short one that does not count, since servers that have just started are not what anybody waits for.
+ */
+export async function alternate<Name extends string>(
+  { rounds }: Options,
+  { items, batch }: { readonly items: number; readonly batch: number },
+  contenders: Readonly<Record<Name, (items: number) => Promise<Run>>>,
+): Promise<Record<Name, Run[]>> {
+  const names = Object.keys(contenders) as Name[];
+  const warmUp = Math.ceil((items * warmUpShare) / batch) * batch;
+  for (const name of names) await contenders[name](warmUp);
+  const runs = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, Run[]>;
+  for (let round = 0; round < rounds; round++) {
+    for (const name of round % 2 === 0 ? names : names.toReversed()) {
+      runs[name].push(await contenders[name](items));
+    }
+  }
+  return runs;
+}

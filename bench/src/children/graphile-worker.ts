@@ -1,0 +1,44 @@
+/** Works with graphile-worker, in one process. */
+import { run } from 'graphile-worker';
+import pg from 'pg';
+import { finish, readTask, tellDone } from '../child.ts';
+import { countJobs, runnerPreset, silent } from '../graphile.ts';
+import { type Payload, result } from '../payload.ts';
+import type { WorkerTask } from '../task.ts';
+
+const { url, target, items, batch } = readTask<WorkerTask>();
+const pgPool = new pg.Pool({ connectionString: url, max: 10 });
+// It asks for these listeners; a connection that breaks ends the run anyway.
+pgPool.on('error', console.error);
+pgPool.on('connect', (client) => void client.on('error', console.error));
+let start = 0;
+let done = 0;
+let cpu = process.cpuUsage();
+
+await run({
+  pgPool,
+  logger: silent,
+  noHandleSignals: true,
+  preset: runnerPreset(batch),
+  taskList: {
+    [target]: async (payload) => {
+      if (start === 0) {
+        start = performance.now();
+        cpu = process.cpuUsage();
+      }
+      // It keeps no results.
+      result(payload as Payload);
+      done++;
+      if (done === items) void untilCompleted();
+    },
+  },
+});
+if (items === undefined) setInterval(() => tellDone(done), 100);
+
+/** The last batch of completions is still to be written. */
+async function untilCompleted(): Promise<void> {
+  while ((await countJobs(pgPool)) > 0);
+  const ms = performance.now() - start;
+  const { user, system } = process.cpuUsage(cpu);
+  finish({ items: done, ms, cpuMs: (user + system) / 1000 });
+}

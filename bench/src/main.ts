@@ -1,0 +1,86 @@
+/** `npm run bench`: starts all it needs, measures jobtree beside graphile-worker, prints tables, and leaves nothing behind. */
+import { writeFile } from 'node:fs/promises';
+import { availableParallelism, cpus } from 'node:os';
+import { runMigrations } from 'graphile-worker';
+import type { Bench, Report } from './bench.ts';
+import { closeAll, closeOnSignals } from './closers.ts';
+import { print } from './figures.ts';
+import { silent } from './graphile.ts';
+import { measureAdd } from './measures/add.ts';
+import { measureImport } from './measures/import.ts';
+import { measureMemory } from './measures/memory.ts';
+import { measureSnapshot } from './measures/snapshot.ts';
+import { measureWork } from './measures/work.ts';
+import { type Measure, measures, type Options, readOptions, usage } from './options.ts';
+import { type Postgres, startPostgres } from './postgres.ts';
+
+const run: Record<Measure, (bench: Bench) => Promise<Report>> = {
+  add: measureAdd,
+  work: measureWork,
+  snapshot: measureSnapshot,
+  memory: measureMemory,
+  import: measureImport,
+};
+
+const options = parse();
+closeOnSignals();
+try {
+  const postgres = await startPostgres();
+  const machine = describe(postgres);
+  console.log(`${machine.processors} × ${machine.model}, Node ${machine.node}, Postgres ${machine.postgres}`);
+  const bench = await prepare(options, postgres);
+  const reports: Partial<Record<Measure, Report>> = {};
+  for (const measure of measures.filter((one) => options.only.has(one))) {
+    const report = await run[measure](bench);
+    reports[measure] = report;
+    for (const table of report.tables) print(table);
+  }
+  const verdicts = Object.values(reports).flatMap((report) => report.verdicts);
+  print({
+    title: 'targets',
+    columns: ['', 'found', ''],
+    rows: verdicts.map(({ target, found, met }) => [target, found, met ? 'met' : 'MISSED']),
+  });
+  if (options.json !== undefined) {
+    const figures = Object.fromEntries(
+      Object.entries(reports).map(([name, report]) => [name, report.figures]),
+    );
+    await writeFile(options.json, `${JSON.stringify({ machine, figures, verdicts }, null, 2)}\n`);
+  }
+} catch (error) {
+  console.error(error);
+  process.exitCode = 1;
+} finally {
+  await closeAll();
+}
+process.exit();
+
+function parse(): Options {
+  if (process.argv.includes('--help')) {
+    console.log(usage);
+    process.exit();
+  }
+  try {
+    return readOptions(process.argv.slice(2));
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${usage}`);
+    process.exit(2);
+  }
+}
+
+async function prepare(options: Options, postgres: Postgres): Promise<Bench> {
+  const graphile = await postgres.createDatabase('bench_graphile');
+  await runMigrations({ connectionString: graphile.url, logger: silent });
+  return { options, postgres, graphile };
+}
+
+function describe({ version, settings }: Postgres) {
+  return {
+    processors: availableParallelism(),
+    model: cpus()[0]?.model.trim() ?? 'unknown',
+    node: process.version,
+    postgres: version,
+    settings,
+    at: new Date().toISOString(),
+  };
+}

@@ -1,0 +1,51 @@
+/** The memory of a server that has just started, and then takes and gives out items. */
+import { type Bench, itemsFor, type Report, runChild, withJobtree } from '../bench.ts';
+import { checkWorked, createJob } from '../jobtree.ts';
+import type { ProducerTask, WorkerTask } from '../task.ts';
+import { memory } from '../usage.ts';
+
+const limit = 250;
+const addBatch = 500;
+const workBatch = 100;
+
+export async function measureMemory(bench: Bench): Promise<Report> {
+  const items = itemsFor(bench.options.items, addBatch);
+  const { atStart, added, worked } = await withJobtree(bench, async ({ database, server }) => {
+    const job = await createJob(server.url);
+    const atStart = memory(server.pid);
+    const add: ProducerTask = { url: server.url, target: job.id, items, batch: addBatch, width: 4 };
+    await runChild(bench, 'jobtree-producer', add, server);
+    const added = memory(server.pid);
+    const work: WorkerTask = { url: server.url, target: job.type, items, batch: workBatch };
+    await runChild(bench, 'jobtree-worker', work, server);
+    const worked = memory(server.pid);
+    await checkWorked(server.url, database.pool, job.id, items);
+    return { atStart, added, worked };
+  });
+
+  const figures = { items, atStart, added, worked };
+  const row = (name: string, at: typeof worked) => [
+    name,
+    at ? at.now.toFixed(0) : '–',
+    at ? at.peak.toFixed(0) : '–',
+  ];
+  const peak = worked?.peak ?? Number.NaN;
+  return {
+    tables: [
+      {
+        title: `memory of the server, in MB, with ${items.toLocaleString('en')} items (batches of ${addBatch} in, of ${workBatch} out)`,
+        columns: ['when', 'resident', 'highest'],
+        rows: [row('started', atStart), row('added', added), row('worked', worked)],
+        note: worked === undefined ? 'Read from /proc, which only Linux has.' : undefined,
+      },
+    ],
+    verdicts: [
+      {
+        target: `server after ${items.toLocaleString('en')} items: at most ${limit} MB resident`,
+        found: `${peak.toFixed(0)} MB at its highest`,
+        met: peak < limit,
+      },
+    ],
+    figures,
+  };
+}

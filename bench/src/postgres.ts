@@ -1,0 +1,74 @@
+/** A Postgres of our own with default durability, and databases in it. Both contenders have one, on the same server. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { startEmbeddedPostgres } from '../../dist/embedded/start.js';
+import { atEnd } from './closers.ts';
+
+/** More room for log and buffers than the defaults, so that no checkpoint hits one run and spares the next. */
+const settings = { shared_buffers: '256MB', max_wal_size: '8GB', checkpoint_timeout: '30min' };
+
+export interface Postgres {
+  /** Of the process that all others of the server descend from. */
+  readonly pid: number;
+  readonly version: string;
+  readonly directory: string;
+  readonly settings: Readonly<Record<string, string>>;
+  createDatabase(name: string): Promise<Database>;
+}
+
+export interface Database {
+  readonly url: string;
+  readonly pool: pg.Pool;
+  /** Puts what was written before on disk, so that it costs the next run nothing. */
+  settle(): Promise<void>;
+  drop(): Promise<void>;
+}
+
+export async function startPostgres(): Promise<Postgres> {
+  const directory = await mkdtemp(join(tmpdir(), 'jobtree-bench-'));
+  atEnd(() => rm(directory, { recursive: true, force: true }));
+  const server = await startEmbeddedPostgres({ dataDirectory: join(directory, 'data'), settings });
+  atEnd(async () => {
+    await server.stop();
+    await rm(server.dataDirectory, { recursive: true, force: true });
+  });
+  const pidFile = await readFile(join(server.dataDirectory, 'postgres', 'postmaster.pid'), 'utf8');
+  const admin = openPool(server.url, 1);
+  const { rows } = await admin.query('show server_version');
+  return {
+    pid: Number(pidFile.split('\n')[0]),
+    version: rows[0].server_version,
+    directory,
+    settings,
+    createDatabase: async (name) => {
+      await admin.query(`drop database if exists ${name} with (force)`);
+      await admin.query(`create database ${name}`);
+      const url = new URL(server.url);
+      url.pathname = `/${name}`;
+      const pool = openPool(url.href, 8);
+      return {
+        url: url.href,
+        pool,
+        settle: async () => {
+          await admin.query('checkpoint');
+        },
+        drop: async () => {
+          await pool.end();
+          await admin.query(`drop database ${name} with (force)`);
+        },
+      };
+    },
+  };
+}
+
+function openPool(connectionString: string, max: number): pg.Pool {
+  const pool = new pg.Pool({ connectionString, max });
+  // A database that is dropped takes its connections with it.
+  pool.on('error', () => {});
+  atEnd(async () => {
+    if (!pool.ended) await pool.end();
+  });
+  return pool;
+}

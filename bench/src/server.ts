@@ -1,0 +1,46 @@
+/** A jobtree server: the built program, in a process of its own, as an operator would start it. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { atEnd } from './closers.ts';
+
+export const program = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+
+export interface Server {
+  readonly pid: number;
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+export async function startServer(databaseUrl: string, nodeArgs: readonly string[] = []): Promise<Server> {
+  const child = spawn(process.execPath, [...nodeArgs, program, 'start'], {
+    env: {
+      ...cleanEnvironment(),
+      DATABASE_URL: databaseUrl,
+      JOBTREE_PORT: '0',
+      JOBTREE_LOG_LEVEL: 'warn',
+      JOBTREE_GRAPHIQL: 'false',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const stop = async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+    await exited;
+  };
+  atEnd(stop);
+  const url = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const found = /^API\s+(\S+)/.exec(line)?.[1];
+      if (found !== undefined) resolve(found);
+    });
+    void exited.then(([code]) => reject(new Error(`The server ended at once, with ${code}.`)));
+  });
+  return { pid: child.pid as number, url, stop };
+}
+
+/** Without the settings that whoever starts the benchmark may have for a server of theirs. */
+export function cleanEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('JOBTREE_')));
+}
