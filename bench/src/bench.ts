@@ -38,9 +38,14 @@ export interface Report {
 }
 
 /** Runs a child to its end, and adds what Postgres and the server, if it has one, used meanwhile. */
-export async function runChild(bench: Bench, name: string, task: object, server?: Server): Promise<Run> {
-  await bench.graphile.settle();
-  const used = () => [server && cpuMs(server.pid), familyCpuMs(bench.postgres.pid)] as const;
+export async function runChild(
+  { postgres }: Bench,
+  name: string,
+  task: object,
+  { database, server }: { readonly database: Database; readonly server?: Server },
+): Promise<Run> {
+  await database.settle();
+  const used = () => [server && cpuMs(server.pid), familyCpuMs(postgres.pid)] as const;
   const before = used();
   const outcome = await startChild(name, task).outcome;
   const after = used();

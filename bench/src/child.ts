@@ -9,10 +9,10 @@ import { atEnd } from './closers.ts';
 import { cleanEnvironment } from './server.ts';
 
 export interface Child {
-  readonly pid: number;
   /** What it measured; rejects if it ends without. */
   readonly outcome: Promise<Outcome>;
-  kill(): Promise<void>;
+  /** Ends one that would go on for ever; that is its outcome, then. */
+  stop(): Promise<void>;
 }
 
 /** A run of a child: how many items in how much time, and the CPU time that it took itself. */
@@ -36,11 +36,10 @@ export function startChild(
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const exited = once(child, 'exit');
-  const kill = async () => {
+  atEnd(async () => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
     await exited;
-  };
-  atEnd(kill);
+  });
   let found: Outcome | undefined;
   child.on('message', (message: Message) => {
     if ('done' in message) options.onDone?.(message.done);
@@ -50,9 +49,13 @@ export function startChild(
     if (found === undefined) throw new Error(`${name} ended without a result: ${code ?? signal}`);
     return found;
   });
-  // Who kills a child does not wait for its result.
+  // Who is cleaning up waits for no results.
   outcome.catch(() => {});
-  return { pid: child.pid as number, outcome, kill };
+  const stop = async () => {
+    child.send('stop');
+    await exited;
+  };
+  return { outcome, stop };
 }
 
 /** In a child: its task. */
@@ -63,9 +66,13 @@ export function readTask<Task>(): Task {
   return JSON.parse(process.argv[2] as string) as Task;
 }
 
-/** In a child: how far it is. */
-export function tellDone(done: number): void {
-  process.send?.({ done } satisfies Message);
+/** In a child that would go on for ever: says how far it is, and ends when it is told to. */
+export function workUntilStopped(done: () => number, stop: () => Promise<void>): void {
+  const tell = setInterval(() => process.send?.({ done: done() } satisfies Message), 100);
+  process.once('message', () => {
+    clearInterval(tell);
+    void stop().then(() => process.exit());
+  });
 }
 
 /** In a child: the result, and the end. */

@@ -21,13 +21,19 @@ export function closeAll(): Promise<void> {
   return closing;
 }
 
-/** The first signal cleans up and ends; children that it reached as well are gone by then, which is no error. */
+/** A signal cleans up and ends. What is being measured then fails, which is no news. */
 export function closeOnSignals(): void {
   for (const [signal, exitCode] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
   ] as const) {
-    process.on(signal, () => void closeAll().then(() => process.exit(exitCode)));
+    process.on(signal, () => {
+      interruption.exitCode = exitCode;
+      void closeAll().then(() => process.exit(exitCode));
+    });
   }
 }
+
+/** Set by a signal. */
+export const interruption: { exitCode: number | undefined } = { exitCode: undefined };

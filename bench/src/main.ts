@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus } from 'node:os';
 import { runMigrations } from 'graphile-worker';
 import type { Bench, Report } from './bench.ts';
-import { closeAll, closeOnSignals } from './closers.ts';
+import { closeAll, closeOnSignals, interruption } from './closers.ts';
 import { print } from './figures.ts';
 import { silent } from './graphile.ts';
 import { measureAdd } from './measures/add.ts';
@@ -48,8 +48,8 @@ try {
     await writeFile(options.json, `${JSON.stringify({ machine, figures, verdicts }, null, 2)}\n`);
   }
 } catch (error) {
-  console.error(error);
-  process.exitCode = 1;
+  if (interruption.exitCode === undefined) console.error(error);
+  process.exitCode = interruption.exitCode ?? 1;
 } finally {
   await closeAll();
 }

@@ -1,5 +1,5 @@
 /** A Postgres of our own with default durability, and databases in it. Both contenders have one, on the same server. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -21,7 +21,7 @@ export interface Postgres {
 export interface Database {
   readonly url: string;
   readonly pool: pg.Pool;
-  /** Puts what was written before on disk, so that it costs the next run nothing. */
+  /** Puts what was written before on disk, so that it costs the next run nothing, and lets the planner know of it. */
   settle(): Promise<void>;
   drop(): Promise<void>;
 }
@@ -29,6 +29,8 @@ export interface Database {
 export async function startPostgres(): Promise<Postgres> {
   const directory = await mkdtemp(join(tmpdir(), 'jobtree-bench-'));
   atEnd(() => rm(directory, { recursive: true, force: true }));
+  // Postgres does not run as root: for root it runs under another account, which must get there.
+  await chmod(directory, 0o755);
   const server = await startEmbeddedPostgres({ dataDirectory: join(directory, 'data'), settings });
   atEnd(async () => {
     await server.stop();
@@ -52,7 +54,8 @@ export async function startPostgres(): Promise<Postgres> {
         url: url.href,
         pool,
         settle: async () => {
-          await admin.query('checkpoint');
+          await pool.query('analyze');
+          await pool.query('checkpoint');
         },
         drop: async () => {
           await pool.end();

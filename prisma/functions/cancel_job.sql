@@ -29,7 +29,9 @@ begin
   set cancelled_at = clock_timestamp(), sealed_at = coalesce(j.sealed_at, clock_timestamp())
   where j.id = any (v_jobs) and j.cancelled_at is null
     and not exists (select from jobtree.job_progress p where p.job_id = j.id and p.completed_at is not null);
-  insert into jobtree.progress_delta (root_id, job_id) select v_root, unnest(v_jobs);
+  -- Only for jobs that are still there: this may have waited for delete_tree.
+  insert into jobtree.progress_delta (root_id, job_id)
+  select j.root_id, j.id from jobtree.job j where j.id = any (v_jobs);
   return query select v_root, v_jobs;
 end
 $$;

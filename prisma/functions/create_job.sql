@@ -43,6 +43,10 @@ begin
       raise exception 'The tree has % jobs; the limit is 1000.', v_node.jobs using errcode = 'JT002', column = 'children';
     end if;
 
+    if v_node.spec ? 'feed' and (v_node.spec ->> 'sealed')::boolean then
+      raise exception 'A job that its parent feeds is sealed by its parent''s completion.' using errcode = 'JT002', column = 'sealed';
+    end if;
+
     -- Nodes come parents first, so the ancestors of this one are the jobs of its path, which v_job still is one of, or
     -- is below one of: walk up from the last job to the parent.
     while v_root is not null and v_job.depth >= cardinality(v_node.path) loop
@@ -57,7 +61,8 @@ begin
       n.id, coalesce(v_root, n.id), v_job.id, cardinality(v_node.path),
       s.type, s."dedupeKey", coalesce(s.priority, 0), s."runAt", coalesce(s."maxFailuresPerItem", 3),
       coalesce(s."backoffMs", '{30000,300000,1800000}'), coalesce(s."backoffJitter", 0.1),
-      coalesce(s."heartbeatIntervalMs", 60000), coalesce(s."finalStage", not coalesce(jsonb_path_exists(v_node.spec, '$.children[0]'), false)), s.feed,
+      coalesce(s."heartbeatIntervalMs", 60000), coalesce(s."finalStage", not coalesce(jsonb_path_exists(v_node.spec, '$.children[0]'), false)),
+      case when v_node.spec ? 'feed' then '{"source": "SUCCESSES"}' || s.feed end,
       coalesce(jsonb_path_exists(v_node.spec, '$.children[*].feed'), false), v_now,
       case when s.sealed then v_now end
     from (select jobtree.new_id() as id) n,

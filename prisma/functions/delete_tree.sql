@@ -39,8 +39,9 @@ begin
     return false;
   end if;
 
-  delete from jobtree.progress_delta d where d.root_id = p_root_id;
+  -- In the order in which a fold takes them.
   delete from jobtree.job_progress p where p.root_id = p_root_id;
+  delete from jobtree.progress_delta d where d.root_id = p_root_id;
   delete from jobtree.job j where j.root_id = p_root_id;
   return true;
 end

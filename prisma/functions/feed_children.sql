@@ -2,7 +2,7 @@
 -- the reports name. A cancelled child gets none.
 --
 -- p_ids      assignments that this transaction has just let succeed
--- p_reports  the reports: report_outcomes
+-- p_reports  JSON object of the report that counts for each assignment: report_outcomes
 -- returns    the types of the children that got items
 -- locks      the children's rows, shared and in the order of their ids, so that cancel_job waits
 create or replace function jobtree.feed_children(p_ids uuid[], p_reports jsonb)
@@ -32,8 +32,7 @@ begin
       union all
       select n.value
       from jobtree.assignment a
-      join jsonb_array_elements(p_reports) r on (r.value ->> 'assignmentId')::uuid = a.id
-      cross join lateral jsonb_array_elements(r.value -> 'newItems') n
+      cross join lateral jsonb_array_elements(p_reports -> a.id::text -> 'newItems') n
       where a.id = any (p_ids) and a.job_id = v_child.parent_id and n.value ->> 'type' = v_child.type
     ) f;
     if v_items is not null then

@@ -10,27 +10,21 @@ language sql immutable
 as $$
   select case jsonb_typeof(f.template)
     when 'object' then (
-      select coalesce(
-        jsonb_object_agg(t.key, coalesce(c.context #> string_to_array(t.value, '.'), 'null')),
-        '{}'
-      )
+      select coalesce(jsonb_object_agg(t.key, jobtree.feed_value(t.value, p_payload, p_result, c.element)), '{}')
       from jsonb_each_text(f.template) t
     )
-    else coalesce(c.context #> string_to_array(f.template #>> '{}', '.'), 'null')
+    else jobtree.feed_value(f.template #>> '{}', p_payload, p_result, c.element)
   end
   from (
     select
-      jsonb_build_object('payload', p_payload, 'result', p_result) as base,
-      string_to_array(p_feed ->> 'forEach', '.') as each_path,
+      jobtree.feed_value(p_feed ->> 'forEach', p_payload, p_result, null) as list,
       coalesce(p_feed -> 'payload', case when p_feed ->> 'forEach' is null then '"result"' else '"element"' end::jsonb) as template
   ) f
   cross join lateral (
-    select f.base as context where f.each_path is null
+    select null::jsonb as element where p_feed ->> 'forEach' is null
     union all
-    select f.base || jsonb_build_object('element', e.value)
-    from jsonb_array_elements(
-      case jsonb_typeof(f.base #> f.each_path) when 'array' then f.base #> f.each_path else '[]' end
-    ) e
-    where f.each_path is not null
+    select e.value
+    from jsonb_array_elements(case jsonb_typeof(f.list) when 'array' then f.list else '[]' end) e
+    where p_feed ->> 'forEach' is not null
   ) c
 $$;

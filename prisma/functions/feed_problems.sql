@@ -2,6 +2,7 @@
 -- type that is not the type of exactly one fed child.
 --
 -- p_ids      unfinished assignments
+-- p_reports  JSON object of the report that counts for each: report_outcomes
 -- returns    the first problem of each report that has one
 create or replace function jobtree.feed_problems(p_ids uuid[], p_reports jsonb)
 returns table (assignment_id uuid, field text, message text)
@@ -11,8 +12,8 @@ as $$
   from (
     select a.id, 'result' as field,
       format('%s is not a list, so it can''t feed the job of type %s.', c.feed ->> 'forEach', c.type) as message
-    from jsonb_array_elements(p_reports) r
-    join jobtree.assignment a on a.id = (r.value ->> 'assignmentId')::uuid
+    from jobtree.assignment a
+    cross join lateral (select p_reports -> a.id::text) r(value)
     join jobtree.job_item i on i.id = a.item_id
     join jobtree.job c on c.parent_id = a.job_id
     where a.id = any (p_ids) and not r.value ? 'failure'
@@ -23,8 +24,8 @@ as $$
     union all
     select a.id, 'newItems',
       format('The job has %s fed children of type %s; new items need exactly one.', f.children, n.value ->> 'type')
-    from jsonb_array_elements(p_reports) r
-    join jobtree.assignment a on a.id = (r.value ->> 'assignmentId')::uuid
+    from jobtree.assignment a
+    cross join lateral (select p_reports -> a.id::text) r(value)
     cross join lateral jsonb_array_elements(r.value -> 'newItems') n
     cross join lateral (
       select count(*) as children from jobtree.job c

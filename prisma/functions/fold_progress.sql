@@ -5,8 +5,8 @@
 --
 -- p_from     the delta to read from: a low-water mark that skips the dead rows of deltas folded before. A delta below
 --            it that committed late is found by a fold from 0. Before a job is declared complete its deltas are read
---            from 0 here too: a sealed job can get no more items, so the sum is exact then.
--- returns    null if another fold has the tree (try again), else the last delta read (0 for none), and whether a child could
+--            from 0, after it was seen to be sealed: it can get no more items, so the sum is exact then.
+-- returns    no row if another fold has the tree (try again), else the last delta read (0 for none), and whether a child could
 --            not be sealed yet because somebody is adding to it (try again)
 -- locks      the root's job_progress row, and then the rows of children to be sealed, both skipped where taken
 -- notifies   channel jobtree_progress: {root, openJobs, jobs: [{jobId, revision, itemCount, succeeded, failed, cancelled,
@@ -28,6 +28,8 @@ declare
   v_touched uuid[] := '{}';
   v_changed uuid[] := '{}';
   v_completed uuid[];
+  -- Known to be sealed before the deltas were last read from 0: their sums are exact.
+  v_sure uuid[] := '{}';
   v_sealed uuid[];
   v_suspect boolean;
   v_open integer;
@@ -36,6 +38,9 @@ begin
   perform set_config('synchronous_commit', 'off', true);
   perform 1 from jobtree.job_progress p where p.job_id = p_root_id for no key update skip locked;
   if not found then
+    -- No row if another fold has the tree; one that asks for nothing more if the tree is gone.
+    return query select 0::bigint, false
+    where not exists (select from jobtree.job_progress p where p.job_id = p_root_id);
     return;
   end if;
 
@@ -70,8 +75,9 @@ begin
     where p.job_id = any (v_touched) and p.completed_at is null and j.sealed_at is not null
       and p.succeeded + p.failed + p.cancelled = p.item_count;
 
-    if v_from > 0 and (v_suspect or v_completed is not null) then
+    if (v_from > 0 and v_suspect) or not coalesce(v_completed, '{}') <@ v_sure then
       v_from := 0;
+      v_sure := v_sure || v_completed;
       continue;
     end if;
     update jobtree.job_progress p set completed_at = v_now where p.job_id = any (v_completed);
@@ -97,6 +103,7 @@ begin
     exit when v_completed is null and v_sealed is null;
     v_changed := v_changed || v_completed || v_sealed;
     v_touched := v_sealed;
+    v_sure := v_sure || v_sealed;
   end loop;
 
   -- Somebody is adding to these children: have the next fold look at their parents again.

@@ -58,7 +58,7 @@ begin
     ) l
     where l.finished_at is null;
     select coalesce(jsonb_object_agg(p.assignment_id, to_jsonb(p)), '{}') into v_problems
-    from jobtree.feed_problems(v_open, p_reports) p;
+    from jobtree.feed_problems(v_open, v_reports) p;
     select array_agg(o.id) filter (where not v_reports -> o.id::text ? 'failure' and not v_problems ? o.id::text),
       array_agg(o.id) filter (where v_reports -> o.id::text ? 'failure'),
       array_agg(v_reports -> o.id::text -> 'failure') filter (where v_reports -> o.id::text ? 'failure')
@@ -83,7 +83,7 @@ begin
   select array_agg(s.id), (select array_agg(c.root_id) from counted c) into v_succeeded, v_roots from succeeded s;
 
   if v_may_feed and v_succeeded is not null then
-    v_ready := jobtree.feed_children(v_succeeded, p_reports);
+    v_ready := jobtree.feed_children(v_succeeded, v_reports);
   end if;
   if v_failed is not null then
     select jsonb_object_agg(e.assignment_id, e.retry_at), array_agg(e.root_id),

@@ -48,13 +48,12 @@ export function watchWork(
   return watch(socket, workAvailable, { types: [...types] }, watched, signal);
 }
 
-/** A crash of the server may bring a revision number twice, so equal ones are compared by their counts. */
+/** Everything but the revision only grows, and that begins again lower after a crash of Postgres. */
 function isNews(last: JobProgress | undefined, next: JobProgress): boolean {
-  if (last === undefined || next.revision > last.revision) return true;
-  if (next.revision < last.revision) return false;
-  return (
-    next.itemCount !== last.itemCount ||
-    next.itemProgress !== last.itemProgress ||
-    next.status !== last.status
-  );
+  return last === undefined || extent(next) > extent(last);
+}
+
+function extent(progress: JobProgress): number {
+  const steps = [progress.sealed, progress.status !== 'WAITING', progress.status === 'COMPLETED'];
+  return progress.itemCount + progress.itemProgress + steps.filter(Boolean).length;
 }

@@ -8,7 +8,7 @@ import {
   ItemNotClaimableError,
   JobFedByParentError,
   JobSealedError,
-  type JobtreeError,
+  JobtreeError,
   type NotClaimableReason,
   NotFoundError,
 } from '../errors.ts';
@@ -33,6 +33,11 @@ export function asRefusal(error: unknown): unknown {
   }
   const refusal = error instanceof DatabaseError && error.code !== undefined && refusals[error.code];
   return refusal ? refusal(error) : error;
+}
+
+/** Whether Postgres itself refused a statement, so that nothing of it happened; a broken connection leaves that open. */
+export function isRolledBack(error: unknown): boolean {
+  return error instanceof DatabaseError || error instanceof JobtreeError;
 }
 
 /** Postgres ended the transaction to let another one go on: a deadlock or a serialization failure. Try again. */

@@ -8,7 +8,8 @@ const unstorable = /\\u0000|\\ud[89a-f]/i;
 export function checkId(value: string, kind: string, field: string): string {
   if (!uuid.test(value))
     throw new InvalidInputError(`${field} is not the id of ${kind}: ${quote(value)}.`, field);
-  return value;
+  // As Postgres writes it, so that ids can be compared.
+  return value.toLowerCase();
 }
 
 export function checkText(value: string, field: string, maxLength: number): string {
@@ -54,7 +55,7 @@ export function checkBatch(size: number, field: string): void {
 
 /** The JSON text of a value, if Postgres can store it. */
 export function toJsonText(value: unknown, field: string, maxBytes: number): string {
-  const text = stringify(value ?? null, field);
+  const text = guardDepth(field, () => JSON.stringify(value ?? null));
   // A character has at most three bytes in UTF-8 for each unit of its length, so most texts need no count.
   if (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes) {
     throw new InvalidInputError(
@@ -62,13 +63,14 @@ export function toJsonText(value: unknown, field: string, maxBytes: number): str
       field,
     );
   }
-  if (unstorable.test(text)) checkStrings(value, field);
+  if (unstorable.test(text)) guardDepth(field, () => checkStrings(value, field));
   return text;
 }
 
-function stringify(value: unknown, field: string): string {
+/** A value nested so deeply that the stack ends is the caller's fault. */
+function guardDepth<T>(field: string, walk: () => T): T {
   try {
-    return JSON.stringify(value);
+    return walk();
   } catch (error) {
     if (error instanceof RangeError) throw new InvalidInputError(`${field} is nested too deeply.`, field);
     throw error;

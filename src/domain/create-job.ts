@@ -1,6 +1,6 @@
 /** Creates a whole tree of jobs. Everything is checked before anything is written, and the first problem is named by its path. */
 import { InvalidInputError } from '../errors.ts';
-import { checkInstant, checkInteger, checkText } from './checks.ts';
+import { checkInstant, checkInteger, checkText, toJsonText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { type NewItem, toItemText } from './items.ts';
 import {
@@ -11,6 +11,7 @@ import {
   maxBatch,
   maxDedupeKeyLength,
   maxFailuresLimit,
+  maxFeedBytes,
   maxNameLength,
   maxTreeDepth,
   maxTreeJobs,
@@ -129,7 +130,8 @@ function checkBackoff(steps: readonly number[], field: string): readonly number[
 function checkShare(value: number, field: string): number {
   if (!(value >= 0 && value <= 1))
     throw new InvalidInputError(`${field} is ${value}; it must be from 0 to 1.`, field);
-  return value;
+  // As Postgres keeps it: smaller than it can hold is 0.
+  return Math.fround(value);
 }
 
 const path = /^(payload|result|element)(\.[^.]+)*$/;
@@ -148,7 +150,9 @@ function checkFeed(feed: Feed, field: string): Record<string, unknown> {
       checkPath(value, key === '' ? `${field}.payload` : `${field}.payload.${key}`, feed.forEach != null);
     }
   }
-  return { source, forEach: feed.forEach ?? undefined, payload: feed.payload ?? undefined };
+  const checked = { source, forEach: feed.forEach ?? undefined, payload: feed.payload ?? undefined };
+  toJsonText(checked, field, maxFeedBytes);
+  return checked;
 }
 
 function checkPath(value: unknown, field: string, hasElement: boolean): void {

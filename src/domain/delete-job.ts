@@ -1,4 +1,5 @@
 /** Deletes a whole tree. What still works in it is cancelled first, so that nothing is left that could report to it. */
+import { setTimeout as delay } from 'node:timers/promises';
 
 import { InvalidInputError, NotFoundError } from '../errors.ts';
 import { cancelJob } from './cancel-job.ts';
@@ -16,7 +17,7 @@ export async function deleteJob(engine: Engine, jobId: string): Promise<void> {
     throw new InvalidInputError(`Job ${jobId} is not a root: only whole trees are deleted.`, 'jobId');
   }
   await cancelJob(engine, jobId);
-  while ((await foldProgress(engine, jobId, 0)) === undefined);
+  while ((await foldProgress(engine, jobId, 0)) === undefined) await delay(5);
   for (;;) {
     const [row] = await engine.database.call<{ delete_tree: boolean }>('delete_tree', jobId);
     if (row === undefined || row.delete_tree) return;

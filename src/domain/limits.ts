@@ -10,6 +10,8 @@ export const maxDedupeKeyLength = 500;
 export const maxTreeDepth = 32;
 export const maxTreeJobs = 1_000;
 export const maxFailuresLimit = 1_000;
+/** Of a feed's mapping, as JSON text. */
+export const maxFeedBytes = 10_000;
 export const maxBackoffSteps = 100;
 export const maxBackoffMs = 2_147_483_647;
 export const heartbeatIntervalMsRange = [1_000, 86_400_000] as const;

@@ -3,8 +3,11 @@
  * meanwhile wait and go out together as soon as a place is free. So a quiet server adds no delay, and a busy one sends
  * few large statements: one item a call costs Postgres about thirty times what an item in a batch of 500 does.
  *
- * A batch that fails is taken apart, so that what is wrong with one caller's entries never reaches another.
+ * A batch that Postgres refuses is taken apart, so that what is wrong with one caller's entries never reaches another. One
+ * whose answer was lost may have been carried out, so it is not sent again.
  */
+import { isRolledBack } from '../db/sqlstate.ts';
+
 export class Merger<Entry, Answer> {
   readonly #run: (entries: Entry[]) => Promise<Answer[]>;
   readonly #width: number;
@@ -59,7 +62,6 @@ export class Merger<Entry, Answer> {
   }
 
   async #send(calls: Call<Entry, Answer>[]): Promise<void> {
-    const [only] = calls;
     try {
       const answers = await this.#run(calls.flatMap((call) => call.entries));
       let from = 0;
@@ -68,7 +70,7 @@ export class Merger<Entry, Answer> {
         from += entries.length;
       }
     } catch (error) {
-      if (calls.length === 1) only?.reject(error);
+      if (calls.length === 1 || !isRolledBack(error)) for (const { reject } of calls) reject(error);
       else for (const call of calls) await this.#send([call]);
     }
   }

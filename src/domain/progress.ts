@@ -6,7 +6,7 @@ import type { Database } from '../db/database.ts';
 
 export interface JobProgress {
   readonly jobId: string;
-  /** Grows with every fold that changes the job. */
+  /** Grows with every fold that changes the job, but begins again lower after a crash of Postgres. */
   readonly revision: number;
   readonly itemCount: number;
   readonly succeeded: number;
@@ -59,13 +59,18 @@ export function progressMessage(progress: JobProgress): string {
   }
 }
 
-/** Whether `next` says more than `known`. After a crash a revision can come again, with newer counts. */
+/** Everything that is told of a job only grows: how much of it there is. */
+function extent(progress: JobProgress): number {
+  const steps = [progress.sealed, progress.startedAt !== null, progress.completedAt !== null];
+  return progress.itemCount + itemProgress(progress) + steps.filter(Boolean).length;
+}
+
+/**
+ * Whether `next` says more than `known`. The revision can't tell: folds do not wait for the disk, so a crash of Postgres can
+ * undo many of them, and their revisions come again with other counts.
+ */
 export function isNewer(next: JobProgress, known: JobProgress | undefined): boolean {
-  if (known === undefined || next.revision > known.revision) return true;
-  return (
-    next.revision === known.revision &&
-    itemProgress(next) + next.itemCount > itemProgress(known) + known.itemCount
-  );
+  return known === undefined || extent(next) > extent(known);
 }
 
 interface ProgressRow {

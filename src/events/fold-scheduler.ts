@@ -13,6 +13,8 @@ import { foldProgress } from '../domain/fold-progress.ts';
 
 interface Tree {
   dirty: boolean;
+  /** The next fold reads all deltas. */
+  fromStart: boolean;
   /** Deltas are read from here on; `nextFrom` takes over once it is old enough. */
   from: number;
   nextFrom: number;
@@ -44,7 +46,7 @@ export class FoldScheduler {
   touch(rootId: string, fromStart = false): void {
     const tree = this.#tree(rootId);
     tree.dirty = true;
-    if (fromStart) tree.from = 0;
+    tree.fromStart ||= fromStart;
     this.#run();
   }
 
@@ -69,7 +71,15 @@ export class FoldScheduler {
   #tree(rootId: string): Tree {
     let tree = this.#trees.get(rootId);
     if (tree === undefined) {
-      tree = { dirty: false, from: 0, nextFrom: 0, markedAt: Date.now(), foldedAt: Date.now(), waiters: [] };
+      tree = {
+        dirty: false,
+        fromStart: false,
+        from: 0,
+        nextFrom: 0,
+        markedAt: Date.now(),
+        foldedAt: Date.now(),
+        waiters: [],
+      };
       this.#trees.set(rootId, tree);
     }
     return tree;
@@ -113,8 +123,10 @@ export class FoldScheduler {
     const waiters = tree.waiters;
     tree.waiters = [];
     tree.dirty = false;
+    const { fromStart } = tree;
+    tree.fromStart = false;
     try {
-      const fold = await foldProgress({ database: this.#database }, rootId, tree.from);
+      const fold = await foldProgress({ database: this.#database }, rootId, fromStart ? 0 : tree.from);
       if (fold !== undefined) {
         tree.dirty ||= fold.retry;
         this.#advance(tree, fold.lastDelta);
@@ -126,6 +138,7 @@ export class FoldScheduler {
       await delay(pauseAfterFailureMs);
     }
     tree.dirty = true;
+    tree.fromStart ||= fromStart;
     tree.waiters.push(...waiters);
   }
 

@@ -58,6 +58,15 @@ export class Listener {
     }
   }
 
+  /** Anybody who may connect to the database may notify: what can't be read is not ours. */
+  #receive(channel: string, payload: string): void {
+    try {
+      this.#options.channels[channel]?.(payload);
+    } catch (error) {
+      this.#options.logger.warn({ err: error, channel }, 'a notification could not be read');
+    }
+  }
+
   /** Listens until the connection fails. */
   async #listen(onReady: () => void): Promise<void> {
     const client = new pg.Client({
@@ -73,7 +82,7 @@ export class Listener {
       client.on('end', () => reject(new Error('the connection ended')));
     });
     failed.catch(() => undefined);
-    client.on('notification', ({ channel, payload }) => this.#options.channels[channel]?.(payload ?? ''));
+    client.on('notification', ({ channel, payload }) => this.#receive(channel, payload ?? ''));
     try {
       await client.connect();
       for (const channel of Object.keys(this.#options.channels))

@@ -22,7 +22,7 @@ export const JobStatus = builder.enumType('JobStatus', {
 
 export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').implement({
   description:
-    'How far a job is, counted by the server from the outcomes of its items. Absolute counts: of two states the one with the higher revision is newer.',
+    'How far a job is, counted by the server from the outcomes of its items. Absolute counts, which only grow: of two states the one that says more is newer.',
   fields: (t) => ({
     jobId: t.id({ description: 'The job.', resolve: (progress) => encodeGlobalId('Job', progress.jobId) }),
     status: t.field({ type: JobStatus, description: 'Where the job stands.', resolve: jobStatus }),
@@ -48,7 +48,9 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
       resolve: percent,
     }),
     sealed: t.exposeBoolean('sealed', { description: 'Whether no more items will come.' }),
-    revision: t.exposeInt('revision', { description: 'Grows with every change.' }),
+    revision: t.exposeInt('revision', {
+      description: 'Grows with every change; after a crash of Postgres it may begin again lower.',
+    }),
     startedAt: t.field({
       type: 'DateTime',
       nullable: true,

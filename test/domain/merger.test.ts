@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Merger } from '../../src/domain/merger.ts';
+import { InvalidInputError } from '../../src/errors.ts';
 
 /** A merger whose batches end when the test says so. */
 function controlled(options: { width?: number; maxWeight?: number; onIdle?: () => void } = {}) {
@@ -50,13 +51,24 @@ describe('Merger', () => {
     const calls = Promise.allSettled([merger.submit([1]), merger.submit([2])]);
     batches[0]?.finish();
     await settled();
-    batches[1]?.fail(new Error('bad batch'));
+    batches[1]?.fail(new InvalidInputError('bad batch'));
     await settled();
     expect(batches[2]?.entries).toEqual([1]);
-    batches[2]?.fail(new Error('bad entry'));
+    batches[2]?.fail(new InvalidInputError('bad entry'));
     await settled();
     batches[3]?.finish();
     expect((await calls).map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+  });
+
+  it('does not send again what may have been carried out', async () => {
+    const { merger, batches } = controlled();
+    void merger.submit([0]);
+    const calls = Promise.allSettled([merger.submit([1]), merger.submit([2])]);
+    batches[0]?.finish();
+    await settled();
+    batches[1]?.fail(new Error('Connection terminated'));
+    expect((await calls).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(batches).toHaveLength(2);
   });
 
   it('tells when it has nothing to do', async () => {

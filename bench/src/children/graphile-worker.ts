@@ -1,7 +1,7 @@
 /** Works with graphile-worker, in one process. */
 import { run } from 'graphile-worker';
 import pg from 'pg';
-import { finish, readTask, tellDone } from '../child.ts';
+import { finish, readTask, workUntilStopped } from '../child.ts';
 import { countJobs, runnerPreset, silent } from '../graphile.ts';
 import { type Payload, result } from '../payload.ts';
 import type { WorkerTask } from '../task.ts';
@@ -15,7 +15,7 @@ let start = 0;
 let done = 0;
 let cpu = process.cpuUsage();
 
-await run({
+const runner = await run({
   pgPool,
   logger: silent,
   noHandleSignals: true,
@@ -33,7 +33,11 @@ await run({
     },
   },
 });
-if (items === undefined) setInterval(() => tellDone(done), 100);
+if (items === undefined)
+  workUntilStopped(
+    () => done,
+    () => runner.stop(),
+  );
 
 /** The last batch of completions is still to be written. */
 async function untilCompleted(): Promise<void> {

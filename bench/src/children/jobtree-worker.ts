@@ -1,6 +1,6 @@
 /** Works with jobtree's Worker, in one process, over its WebSocket. */
 import { Worker } from '../../../dist/client/index.js';
-import { finish, readTask, tellDone } from '../child.ts';
+import { finish, readTask, workUntilStopped } from '../child.ts';
 import { type Payload, result } from '../payload.ts';
 import type { WorkerTask } from '../task.ts';
 
@@ -35,4 +35,8 @@ worker.on('succeeded', () => {
   void worker.stop().then(() => finish({ items: done, ms, cpuMs: (user + system) / 1000 }));
 });
 await worker.start();
-if (items === undefined) setInterval(() => tellDone(done), 100);
+if (items === undefined)
+  workUntilStopped(
+    () => done,
+    () => worker.stop(),
+  );

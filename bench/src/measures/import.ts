@@ -50,10 +50,13 @@ async function importFile({ database, server }: Jobtree, file: string, rows: num
   const child = spawn(
     process.execPath,
     [program, 'import', file, '--type', 'bench', '--url', server.url, '--json'],
-    { env: cleanEnvironment(), stdio: ['ignore', 'pipe', 'inherit'] },
+    { env: cleanEnvironment(), stdio: ['ignore', 'ignore', 'pipe'] },
   );
   atEnd(() => void child.kill('SIGKILL'));
-  child.stdout.resume();
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(-1_000);
+  });
   // The highest figure only grows, so the last one read before the end is it.
   let peak = Number.NaN;
   const poll = setInterval(() => {
@@ -62,7 +65,7 @@ async function importFile({ database, server }: Jobtree, file: string, rows: num
   const [code] = await once(child, 'exit');
   clearInterval(poll);
   const ms = performance.now() - start;
-  if (code !== 0) throw new Error(`jobtree import ended with ${code}.`);
+  if (code !== 0) throw new Error(`jobtree import ended with ${code}: ${said}`);
   const { rows: jobs } = await database.pool.query('select id from jobtree.job');
   await checkAdded(database.pool, jobs[0].id, rows);
   return { ms, peak };

@@ -10,14 +10,15 @@ const workBatch = 100;
 
 export async function measureMemory(bench: Bench): Promise<Report> {
   const items = itemsFor(bench.options.items, addBatch);
-  const { atStart, added, worked } = await withJobtree(bench, async ({ database, server }) => {
+  const { atStart, added, worked } = await withJobtree(bench, async (jobtree) => {
+    const { database, server } = jobtree;
     const job = await createJob(server.url);
     const atStart = memory(server.pid);
     const add: ProducerTask = { url: server.url, target: job.id, items, batch: addBatch, width: 4 };
-    await runChild(bench, 'jobtree-producer', add, server);
+    await runChild(bench, 'jobtree-producer', add, jobtree);
     const added = memory(server.pid);
     const work: WorkerTask = { url: server.url, target: job.type, items, batch: workBatch };
-    await runChild(bench, 'jobtree-worker', work, server);
+    await runChild(bench, 'jobtree-worker', work, jobtree);
     const worked = memory(server.pid);
     await checkWorked(server.url, database.pool, job.id, items);
     return { atStart, added, worked };

@@ -100,17 +100,14 @@ async function run(contender: Contender, seconds: number, held: boolean): Promis
     },
   });
   const isOver = () => (samples.at(-1)?.at ?? 0) >= seconds;
-  const ended = worker.outcome.catch((error: unknown) => {
-    if (!isOver()) throw error;
-  });
   const feed = async () => {
     while (!isOver()) {
       if (added - (samples.at(-1)?.done ?? 0) < backlog) await add();
       else await delay(10);
     }
   };
-  await Promise.race([Promise.all([feed(), feed()]), ended]);
-  await worker.kill();
+  await Promise.race([Promise.all([feed(), feed()]), worker.outcome]);
+  await worker.stop();
   await snapshot?.release();
   return toCourse(samples, seconds);
 }

@@ -32,16 +32,15 @@ export async function measureWork(bench: Bench): Promise<Report> {
   const figures = [];
   for (const batch of options.batches) {
     const items = itemsFor(options.items, batch);
-    const ours =
-      (child: string, { database, server }: Jobtree) =>
-      async (items: number) => {
-        const job = await createJob(server.url);
-        await inBatches(items, (some) => fillItems(database.pool, job.id, some));
-        const task: WorkerTask = { url: server.url, target: job.type, items, batch };
-        const run = await runChild(bench, child, task, server);
-        await checkWorked(server.url, database.pool, job.id, items);
-        return run;
-      };
+    const ours = (child: string, jobtree: Jobtree) => async (items: number) => {
+      const { database, server } = jobtree;
+      const job = await createJob(server.url);
+      await inBatches(items, (some) => fillItems(database.pool, job.id, some));
+      const task: WorkerTask = { url: server.url, target: job.type, items, batch };
+      const run = await runChild(bench, child, task, jobtree);
+      await checkWorked(server.url, database.pool, job.id, items);
+      return run;
+    };
     const runs = await withJobtree(bench, (jobtree) =>
       alternate(
         options,
@@ -52,7 +51,7 @@ export async function measureWork(bench: Bench): Promise<Report> {
             await clearJobs(graphile.pool);
             await inBatches(items, (some) => fillJobs(graphile.pool, 'bench', some));
             const task: WorkerTask = { url: graphile.url, target: 'bench', items, batch };
-            const run = await runChild(bench, 'graphile-worker', task);
+            const run = await runChild(bench, 'graphile-worker', task, { database: graphile });
             const left = await countJobs(graphile.pool);
             if (left > 0) throw new Error(`graphile-worker left ${left} jobs.`);
             return run;

@@ -127,7 +127,9 @@ begin
   set cancelled_at = clock_timestamp(), sealed_at = coalesce(j.sealed_at, clock_timestamp())
   where j.id = any (v_jobs) and j.cancelled_at is null
     and not exists (select from jobtree.job_progress p where p.job_id = j.id and p.completed_at is not null);
-  insert into jobtree.progress_delta (root_id, job_id) select v_root, unnest(v_jobs);
+  -- Only for jobs that are still there: this may have waited for delete_tree.
+  insert into jobtree.progress_delta (root_id, job_id)
+  select j.root_id, j.id from jobtree.job j where j.id = any (v_jobs);
   return query select v_root, v_jobs;
 end
 $$;
@@ -308,6 +310,10 @@ begin
       raise exception 'The tree has % jobs; the limit is 1000.', v_node.jobs using errcode = 'JT002', column = 'children';
     end if;
 
+    if v_node.spec ? 'feed' and (v_node.spec ->> 'sealed')::boolean then
+      raise exception 'A job that its parent feeds is sealed by its parent''s completion.' using errcode = 'JT002', column = 'sealed';
+    end if;
+
     -- Nodes come parents first, so the ancestors of this one are the jobs of its path, which v_job still is one of, or
     -- is below one of: walk up from the last job to the parent.
     while v_root is not null and v_job.depth >= cardinality(v_node.path) loop
@@ -322,7 +328,8 @@ begin
       n.id, coalesce(v_root, n.id), v_job.id, cardinality(v_node.path),
       s.type, s."dedupeKey", coalesce(s.priority, 0), s."runAt", coalesce(s."maxFailuresPerItem", 3),
       coalesce(s."backoffMs", '{30000,300000,1800000}'), coalesce(s."backoffJitter", 0.1),
-      coalesce(s."heartbeatIntervalMs", 60000), coalesce(s."finalStage", not coalesce(jsonb_path_exists(v_node.spec, '$.children[0]'), false)), s.feed,
+      coalesce(s."heartbeatIntervalMs", 60000), coalesce(s."finalStage", not coalesce(jsonb_path_exists(v_node.spec, '$.children[0]'), false)),
+      case when v_node.spec ? 'feed' then '{"source": "SUCCESSES"}' || s.feed end,
       coalesce(jsonb_path_exists(v_node.spec, '$.children[*].feed'), false), v_now,
       case when s.sealed then v_now end
     from (select jobtree.new_id() as id) n,
@@ -401,8 +408,9 @@ begin
     return false;
   end if;
 
-  delete from jobtree.progress_delta d where d.root_id = p_root_id;
+  -- In the order in which a fold takes them.
   delete from jobtree.job_progress p where p.root_id = p_root_id;
+  delete from jobtree.progress_delta d where d.root_id = p_root_id;
   delete from jobtree.job j where j.root_id = p_root_id;
   return true;
 end
@@ -473,7 +481,7 @@ $$;
 -- the reports name. A cancelled child gets none.
 --
 -- p_ids      assignments that this transaction has just let succeed
--- p_reports  the reports: report_outcomes
+-- p_reports  JSON object of the report that counts for each assignment: report_outcomes
 -- returns    the types of the children that got items
 -- locks      the children's rows, shared and in the order of their ids, so that cancel_job waits
 create or replace function jobtree.feed_children(p_ids uuid[], p_reports jsonb)
@@ -503,8 +511,7 @@ begin
       union all
       select n.value
       from jobtree.assignment a
-      join jsonb_array_elements(p_reports) r on (r.value ->> 'assignmentId')::uuid = a.id
-      cross join lateral jsonb_array_elements(r.value -> 'newItems') n
+      cross join lateral jsonb_array_elements(p_reports -> a.id::text -> 'newItems') n
       where a.id = any (p_ids) and a.job_id = v_child.parent_id and n.value ->> 'type' = v_child.type
     ) f;
     if v_items is not null then
@@ -528,28 +535,22 @@ language sql immutable
 as $$
   select case jsonb_typeof(f.template)
     when 'object' then (
-      select coalesce(
-        jsonb_object_agg(t.key, coalesce(c.context #> string_to_array(t.value, '.'), 'null')),
-        '{}'
-      )
+      select coalesce(jsonb_object_agg(t.key, jobtree.feed_value(t.value, p_payload, p_result, c.element)), '{}')
       from jsonb_each_text(f.template) t
     )
-    else coalesce(c.context #> string_to_array(f.template #>> '{}', '.'), 'null')
+    else jobtree.feed_value(f.template #>> '{}', p_payload, p_result, c.element)
   end
   from (
     select
-      jsonb_build_object('payload', p_payload, 'result', p_result) as base,
-      string_to_array(p_feed ->> 'forEach', '.') as each_path,
+      jobtree.feed_value(p_feed ->> 'forEach', p_payload, p_result, null) as list,
       coalesce(p_feed -> 'payload', case when p_feed ->> 'forEach' is null then '"result"' else '"element"' end::jsonb) as template
   ) f
   cross join lateral (
-    select f.base as context where f.each_path is null
+    select null::jsonb as element where p_feed ->> 'forEach' is null
     union all
-    select f.base || jsonb_build_object('element', e.value)
-    from jsonb_array_elements(
-      case jsonb_typeof(f.base #> f.each_path) when 'array' then f.base #> f.each_path else '[]' end
-    ) e
-    where f.each_path is not null
+    select e.value
+    from jsonb_array_elements(case jsonb_typeof(f.list) when 'array' then f.list else '[]' end) e
+    where p_feed ->> 'forEach' is not null
   ) c
 $$;
 
@@ -557,6 +558,7 @@ $$;
 -- type that is not the type of exactly one fed child.
 --
 -- p_ids      unfinished assignments
+-- p_reports  JSON object of the report that counts for each: report_outcomes
 -- returns    the first problem of each report that has one
 create or replace function jobtree.feed_problems(p_ids uuid[], p_reports jsonb)
 returns table (assignment_id uuid, field text, message text)
@@ -566,8 +568,8 @@ as $$
   from (
     select a.id, 'result' as field,
       format('%s is not a list, so it can''t feed the job of type %s.', c.feed ->> 'forEach', c.type) as message
-    from jsonb_array_elements(p_reports) r
-    join jobtree.assignment a on a.id = (r.value ->> 'assignmentId')::uuid
+    from jobtree.assignment a
+    cross join lateral (select p_reports -> a.id::text) r(value)
     join jobtree.job_item i on i.id = a.item_id
     join jobtree.job c on c.parent_id = a.job_id
     where a.id = any (p_ids) and not r.value ? 'failure'
@@ -578,8 +580,8 @@ as $$
     union all
     select a.id, 'newItems',
       format('The job has %s fed children of type %s; new items need exactly one.', f.children, n.value ->> 'type')
-    from jsonb_array_elements(p_reports) r
-    join jobtree.assignment a on a.id = (r.value ->> 'assignmentId')::uuid
+    from jobtree.assignment a
+    cross join lateral (select p_reports -> a.id::text) r(value)
     cross join lateral jsonb_array_elements(r.value -> 'newItems') n
     cross join lateral (
       select count(*) as children from jobtree.job c
@@ -590,6 +592,19 @@ as $$
   order by p.id
 $$;
 
+-- What a path of a feed leads to: payload, result or element, then keys or list positions behind dots; null if to nothing.
+-- Each path is looked up in its own root: one object of all three would be copied for every element of a list.
+create or replace function jobtree.feed_value(p_path text, p_payload jsonb, p_result jsonb, p_element jsonb)
+returns jsonb
+language sql immutable
+as $$
+  select coalesce(
+    case split_part(p_path, '.', 1) when 'payload' then p_payload when 'result' then p_result when 'element' then p_element end
+      #> (string_to_array(p_path, '.'))[2:],
+    'null'
+  )
+$$;
+
 -- Turns the deltas of one tree into counters, completes what is complete, and tells who listens.
 --
 -- A job is complete when it is sealed and succeeded + failed + cancelled = itemCount. Completion seals the children
@@ -597,8 +612,8 @@ $$;
 --
 -- p_from     the delta to read from: a low-water mark that skips the dead rows of deltas folded before. A delta below
 --            it that committed late is found by a fold from 0. Before a job is declared complete its deltas are read
---            from 0 here too: a sealed job can get no more items, so the sum is exact then.
--- returns    null if another fold has the tree (try again), else the last delta read (0 for none), and whether a child could
+--            from 0, after it was seen to be sealed: it can get no more items, so the sum is exact then.
+-- returns    no row if another fold has the tree (try again), else the last delta read (0 for none), and whether a child could
 --            not be sealed yet because somebody is adding to it (try again)
 -- locks      the root's job_progress row, and then the rows of children to be sealed, both skipped where taken
 -- notifies   channel jobtree_progress: {root, openJobs, jobs: [{jobId, revision, itemCount, succeeded, failed, cancelled,
@@ -620,6 +635,8 @@ declare
   v_touched uuid[] := '{}';
   v_changed uuid[] := '{}';
   v_completed uuid[];
+  -- Known to be sealed before the deltas were last read from 0: their sums are exact.
+  v_sure uuid[] := '{}';
   v_sealed uuid[];
   v_suspect boolean;
   v_open integer;
@@ -628,6 +645,9 @@ begin
   perform set_config('synchronous_commit', 'off', true);
   perform 1 from jobtree.job_progress p where p.job_id = p_root_id for no key update skip locked;
   if not found then
+    -- No row if another fold has the tree; one that asks for nothing more if the tree is gone.
+    return query select 0::bigint, false
+    where not exists (select from jobtree.job_progress p where p.job_id = p_root_id);
     return;
   end if;
 
@@ -662,8 +682,9 @@ begin
     where p.job_id = any (v_touched) and p.completed_at is null and j.sealed_at is not null
       and p.succeeded + p.failed + p.cancelled = p.item_count;
 
-    if v_from > 0 and (v_suspect or v_completed is not null) then
+    if (v_from > 0 and v_suspect) or not coalesce(v_completed, '{}') <@ v_sure then
       v_from := 0;
+      v_sure := v_sure || v_completed;
       continue;
     end if;
     update jobtree.job_progress p set completed_at = v_now where p.job_id = any (v_completed);
@@ -689,6 +710,7 @@ begin
     exit when v_completed is null and v_sealed is null;
     v_changed := v_changed || v_completed || v_sealed;
     v_touched := v_sealed;
+    v_sure := v_sure || v_sealed;
   end loop;
 
   -- Somebody is adding to these children: have the next fold look at their parents again.
@@ -1022,7 +1044,7 @@ begin
     ) l
     where l.finished_at is null;
     select coalesce(jsonb_object_agg(p.assignment_id, to_jsonb(p)), '{}') into v_problems
-    from jobtree.feed_problems(v_open, p_reports) p;
+    from jobtree.feed_problems(v_open, v_reports) p;
     select array_agg(o.id) filter (where not v_reports -> o.id::text ? 'failure' and not v_problems ? o.id::text),
       array_agg(o.id) filter (where v_reports -> o.id::text ? 'failure'),
       array_agg(v_reports -> o.id::text -> 'failure') filter (where v_reports -> o.id::text ? 'failure')
@@ -1047,7 +1069,7 @@ begin
   select array_agg(s.id), (select array_agg(c.root_id) from counted c) into v_succeeded, v_roots from succeeded s;
 
   if v_may_feed and v_succeeded is not null then
-    v_ready := jobtree.feed_children(v_succeeded, p_reports);
+    v_ready := jobtree.feed_children(v_succeeded, v_reports);
   end if;
   if v_failed is not null then
     select jsonb_object_agg(e.assignment_id, e.retry_at), array_agg(e.root_id),

@@ -1,0 +1,12 @@
+-- What a path of a feed leads to: payload, result or element, then keys or list positions behind dots; null if to nothing.
+-- Each path is looked up in its own root: one object of all three would be copied for every element of a list.
+create or replace function jobtree.feed_value(p_path text, p_payload jsonb, p_result jsonb, p_element jsonb)
+returns jsonb
+language sql immutable
+as $$
+  select coalesce(
+    case split_part(p_path, '.', 1) when 'payload' then p_payload when 'result' then p_result when 'element' then p_element end
+      #> (string_to_array(p_path, '.'))[2:],
+    'null'
+  )
+$$;
