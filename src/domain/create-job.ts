@@ -43,13 +43,15 @@ export interface NewJob {
 }
 
 export async function createJob(engine: Engine, job: NewJob): Promise<{ jobId: string; created: boolean }> {
-  const types = new Set<string>();
-  const text = toJobText(job, '', { limits: engine.limits, depth: 0, jobs: 0, types });
+  const priorities = new Map<string, Set<number>>();
+  const text = toJobText(job, '', { limits: engine.limits, depth: 0, jobs: 0, priorities });
   const [row] = await engine.database.call<{ job_id: string; created: boolean }>('create_job', text);
   if (row === undefined) throw new Error('create_job returned no row');
   if (row.created) {
     engine.effects.touched(row.job_id);
-    if (types.size > 0) engine.effects.ready([...types]);
+    for (const [type, ofType] of priorities)
+      for (const priority of ofType) engine.lowWater.added(type, priority);
+    if (priorities.size > 0) engine.effects.ready([...priorities.keys()]);
   }
   return { jobId: row.job_id, created: row.created };
 }
@@ -57,7 +59,8 @@ export async function createJob(engine: Engine, job: NewJob): Promise<{ jobId: s
 interface Walk {
   readonly limits: Limits;
   readonly depth: number;
-  readonly types: Set<string>;
+  /** The priorities of the new items, by type. */
+  readonly priorities: Map<string, Set<number>>;
   jobs: number;
 }
 
@@ -103,7 +106,10 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
     sealed: job.sealed ?? undefined,
     feed: given(job.feed, (feed) => checkFeed(feed, `${path}feed`)),
   });
-  if (items.length > 0) walk.types.add(job.type);
+  for (const item of items) {
+    const ofType = walk.priorities.get(job.type) ?? new Set();
+    walk.priorities.set(job.type, ofType.add(item.priority ?? job.priority ?? 0));
+  }
   const itemTexts = items.map((item, i) => toItemText(item, `${path}items[${i}]`, walk.limits));
   const below = { ...walk, depth: walk.depth + 1 };
   const childTexts = (job.children ?? []).map((child, i) =>

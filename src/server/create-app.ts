@@ -5,7 +5,7 @@
  *                        │          └─ effects ─▶ fold scheduler, work hints
  *                        └─ subscriptions ◀─ hub ◀─ listener ◀─ NOTIFY
  */
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -81,14 +81,14 @@ export async function createApp(options: {
   const operations = new Operations(logger);
   const yoga = createGraphQL({ config, services: { engine, folds, hub, hints }, operations });
   const health = createHealth({ database, isClosing });
-  const isAllowed = createOriginCheck(config.allowedOrigins);
+  const isAllowed = createOriginCheck(config.allowedOrigins, config.host);
   const server = createServer((request, response) => {
     if (health(request, response)) return;
-    if (isAllowed(request)) void yoga(request, response);
-    else
-      response
-        .writeHead(403, { 'content-type': 'text/plain' })
-        .end('Pages of this origin may not use the API.\n');
+    if (closing) return refuse(response, 503, 'The server is shutting down.');
+    if (!isAllowed(request)) return refuse(response, 403, 'Pages of this origin may not use the API.');
+    if (!URL.canParse(`http://${request.headers.host}`))
+      return refuse(response, 400, 'The Host header is no host.');
+    void yoga(request, response);
   });
   const webSocket = serveWebSocket({
     server,
@@ -134,6 +134,10 @@ export async function createApp(options: {
   const { port } = server.address() as AddressInfo;
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   return { url: `http://${host}:${port}/graphql`, close };
+}
+
+function refuse(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' }).end(`${text}\n`);
 }
 
 function after(ms: number): Promise<void> {

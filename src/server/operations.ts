@@ -84,11 +84,12 @@ export class Operations {
     return (errors) => {
       const ms = Math.round(performance.now() - startedAt);
       if (errors === undefined) this.#logger.debug({ requestId, operation, ms }, 'request ended');
-      else
-        this.#logger.debug(
-          { requestId, operation, ms, errors: errors.map(({ message }) => message) },
-          'request failed',
-        );
+      else this.#logger.debug({ requestId, operation, ms, codes: errors.map(codeOf) }, 'request failed');
     };
   }
+}
+
+/** For the log, where messages may not stand: those of variables quote their values. */
+function codeOf({ extensions }: GraphQLError): unknown {
+  return extensions.code ?? 'INVALID_REQUEST';
 }

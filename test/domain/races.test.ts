@@ -221,6 +221,24 @@ describe('fold', () => {
     });
   });
 
+  it('a job that gets its last items and its seal while a fold counts it is not complete before they are done', async () => {
+    const [root, child] = [newType('root'), newType('child')];
+    const jobs = await t.create({ type: root, children: [{ type: child, items: [{}] }] });
+    await reportOutcomes(t.engine, [{ assignmentId: (await t.claimOne(child)).id, result: 1 }]);
+    await other.query('select from jobtree.job_progress where job_id = $1 for update', [jobs[child]]);
+    const fold = foldProgress(t.engine, jobs[root] ?? '', 0);
+    await lockWaiters(t.db, 1);
+    await addItems(t.engine, jobs[child] ?? '', [{}], { seal: true });
+    await other.query('commit');
+    await fold;
+    expect((await t.fold(jobs[root] ?? ''))[child]).toMatchObject({
+      itemCount: 2,
+      succeeded: 1,
+      sealed: true,
+      completedAt: null,
+    });
+  });
+
   it('the last two items of a job, finished at once by two workers, complete it once', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, sealed: true, items: [{}, {}] });

@@ -4,6 +4,7 @@ import { addItems } from '../../src/domain/add-items.ts';
 import { claimItems } from '../../src/domain/claim-items.ts';
 import { createJob, type NewJob } from '../../src/domain/create-job.ts';
 import { deleteJob } from '../../src/domain/delete-job.ts';
+import { foldProgress } from '../../src/domain/fold-progress.ts';
 import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
 import { sealJob } from '../../src/domain/seal-job.ts';
 import { InvalidInputError, JobFedByParentError, NotFoundError } from '../../src/errors.ts';
@@ -100,6 +101,43 @@ describe('feeding', () => {
     expect((await reportOutcomes(t.engine, [report]))[0]?.status).toBe('DUPLICATE');
     expect((await t.fold(jobs[parent] ?? ''))[child]?.itemCount).toBe(2);
     expect(await work(child, () => null)).toEqual([2, 1]);
+  });
+
+  it('makes the new items of one report alone, where several for one assignment come in a batch', async () => {
+    const [parent, child] = [newType('parent'), newType('child')];
+    const jobs = await t.create({
+      type: parent,
+      items: [{}],
+      children: [{ type: child, feed: { source: 'REPORTS' } }],
+    });
+    const { id } = await t.claimOne(parent);
+    const report = (payload: string, type = child) => ({
+      assignmentId: id,
+      result: 1,
+      newItems: [{ type, payload }],
+    });
+    const answers = await reportOutcomes(t.engine, [
+      report('first'),
+      report('first'),
+      report('bad', 'nothing'),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual(['ACCEPTED', 'DUPLICATE', 'DUPLICATE']);
+    expect((await t.fold(jobs[parent] ?? ''))[child]?.itemCount).toBe(1);
+    expect(await work(child, () => null)).toEqual(['first']);
+  });
+
+  it('feeds a long list in a time that grows with its length alone', async () => {
+    const [parent, child] = [newType('parent'), newType('child')];
+    const jobs = await t.create({
+      type: parent,
+      items: [{}],
+      children: [{ type: child, feed: { forEach: 'result' } }],
+    });
+    const { id } = await t.claimOne(parent);
+    await reportOutcomes(t.engine, [
+      { assignmentId: id, result: Array.from({ length: 20_000 }, (_, i) => i) },
+    ]);
+    expect((await t.fold(jobs[parent] ?? ''))[child]?.itemCount).toBe(20_000);
   });
 
   it('refuses new items for a type that is no fed child, and keeps the other reports', async () => {
@@ -406,6 +444,17 @@ describe('deletion', () => {
     }
     expect((await counts()).job).toBe((others.job ?? 0) - 2);
     await expect(deleteJob(t.engine, jobs[parent] ?? '')).rejects.toThrow(NotFoundError);
+    // Nobody has the tree, and nobody need try again.
+    expect(await foldProgress(t.engine, jobs[parent] ?? '', 0)).toEqual({ lastDelta: 0, retry: false });
+  });
+
+  it('of one tree by several at once ends for all of them', async () => {
+    const type = newType();
+    const { [type]: job = '' } = await t.create({ type, items: [{}, {}] });
+    const ended = await Promise.allSettled(Array.from({ length: 4 }, () => deleteJob(t.engine, job)));
+    expect(ended.some(({ status }) => status === 'fulfilled')).toBe(true);
+    for (const one of ended) if (one.status === 'rejected') expect(one.reason).toBeInstanceOf(NotFoundError);
+    expect(await t.db.query('select from jobtree.progress_delta where root_id = $1', [job])).toEqual([]);
   });
 
   const tables = ['job', 'job_progress', 'progress_delta', 'job_item', 'queue_entry', 'assignment'];

@@ -84,7 +84,12 @@ describe('web pages', () => {
   };
 
   it('of other origins are refused, over HTTP and WebSocket; those of its own are not', async () => {
-    for (const origin of ['http://evil.example', 'null', 'http://127.0.0.1:1']) {
+    for (const origin of [
+      'http://evil.example',
+      'null',
+      'http://127.0.0.1:1',
+      `http://rebound.example:${new URL(app.url).port}`,
+    ]) {
       expect((await post(app.url, origin)).status).toBe(403);
       expect(await open(app.url, origin)).toBe(false);
     }

@@ -160,6 +160,20 @@ it('progress goes on after the listening connection was lost, without a gap', as
   await watch.close();
 });
 
+it('a notification of somebody else ends no server', async () => {
+  for (const channel of ['jobtree_work', 'jobtree_progress']) {
+    for (const payload of ['hello', '{}', 'null', '[1]'])
+      await db.query('select pg_notify($1, $2)', [channel, payload]);
+  }
+  const id = await createJob(app.url, { type: 'foreign', sealed: true });
+  const events = await collect(
+    subscribe(app.url, watchJob, {
+      id: id.replace(/[a-f]/g, (digit) => digit.toUpperCase()).replace('JoB', 'Job'),
+    }),
+  );
+  expect(events.at(-1).data.jobProgress.status).toBe('COMPLETED');
+});
+
 it('a subscription to a tree that is deleted ends', async () => {
   const id = await createJob(app.url, { type: 'e', items: [{}] });
   const watching = collect(subscribe(app.url, watchTree, { id }));

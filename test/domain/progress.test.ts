@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { isNewer, type JobProgress, percent, progressMessage } from '../../src/domain/progress.ts';
+
+const progress = (given: Partial<JobProgress>): JobProgress => ({
+  jobId: 'j',
+  revision: 1,
+  itemCount: 0,
+  succeeded: 0,
+  failed: 0,
+  cancelled: 0,
+  sealed: false,
+  startedAt: null,
+  completedAt: null,
+  ...given,
+});
+
+describe('progress', () => {
+  it('is newer if it says more, also under a lower revision, as after a crash that undid folds', () => {
+    const known = progress({ revision: 130, itemCount: 10, succeeded: 9, startedAt: 1 });
+    expect(
+      isNewer(
+        progress({ revision: 101, itemCount: 10, succeeded: 10, sealed: true, startedAt: 1, completedAt: 2 }),
+        known,
+      ),
+    ).toBe(true);
+    expect(isNewer(progress({ revision: 131, itemCount: 10, succeeded: 8, startedAt: 1 }), known)).toBe(
+      false,
+    );
+    expect(isNewer(known, known)).toBe(false);
+    expect(isNewer(progress({}), undefined)).toBe(true);
+    for (const step of [{ sealed: true }, { failed: 1 }, { cancelled: 1 }, { itemCount: 11 }]) {
+      expect(isNewer({ ...known, ...step }, known)).toBe(true);
+    }
+  });
+
+  it('has a percentage only once it is sealed, and 100 only when complete', () => {
+    const running = { itemCount: 1_000, succeeded: 999, startedAt: 1 };
+    expect(percent(progress(running))).toBeNull();
+    expect(percent(progress({ ...running, sealed: true }))).toBe(99);
+    expect(percent(progress({ ...running, sealed: true, itemCount: 0, succeeded: 0, completedAt: 2 }))).toBe(
+      100,
+    );
+  });
+
+  it('is told in words', () => {
+    expect(progressMessage(progress({}))).toBe('Waiting for job to start…');
+    expect(
+      progressMessage(progress({ itemCount: 200, succeeded: 1, failed: 1, sealed: true, startedAt: 1 })),
+    ).toBe('Job running, 1% complete…');
+    expect(progressMessage(progress({ completedAt: 1 }))).toBe('Job complete');
+  });
+});
