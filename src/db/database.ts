@@ -59,7 +59,6 @@ export class Database {
         },
         { onPoolError: options.onIdleError },
       ),
-      log: [{ emit: 'event', level: 'query' }],
     });
   }
 

@@ -63,13 +63,6 @@ export class ProgressHub {
     return slot;
   }
 
-  /** How many subscribers there are. */
-  get size(): number {
-    let size = 0;
-    for (const topic of this.#topics.values()) size += topic.slots.size;
-    return size;
-  }
-
   close(): void {
     clearInterval(this.#timer);
     for (const topic of this.#topics.values()) for (const slot of topic.slots) slot.end();

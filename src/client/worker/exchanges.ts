@@ -92,11 +92,6 @@ export class Exchanges {
     return this.#reports.length === 0 && this.#releases.length === 0 && this.#inFlight === 0;
   }
 
-  /** Reports that nobody acknowledged. */
-  get unsent(): number {
-    return this.#reports.length;
-  }
-
   /** There may be something to send: looks when all that happens at once has happened. */
   wake(): void {
     if (this.#scheduled || this.#pause !== undefined) return;
