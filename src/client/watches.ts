@@ -48,12 +48,6 @@ export function watchWork(
   return watch(socket, workAvailable, { types: [...types] }, watched, signal);
 }
 
-/** Everything but the revision only grows, and that begins again lower after a crash of Postgres. */
 function isNews(last: JobProgress | undefined, next: JobProgress): boolean {
-  return last === undefined || extent(next) > extent(last);
-}
-
-function extent(progress: JobProgress): number {
-  const steps = [progress.sealed, progress.status !== 'WAITING', progress.status === 'COMPLETED'];
-  return progress.itemCount + progress.itemProgress + steps.filter(Boolean).length;
+  return last === undefined || next.revision > last.revision;
 }

@@ -1,13 +1,11 @@
 /**
- * How far a job is: absolute counts and a revision, never a change. The same shape comes from the table and from a fold's
+ * How far a job is: absolute counts, never a change. The same shape comes from the table and from a fold's
  * notification, so that a message can be lost, repeated or overtaken, and the newer of two states still wins.
  */
 import type { Database } from '../db/database.ts';
 
 export interface JobProgress {
   readonly jobId: string;
-  /** Grows with every fold that changes the job, but begins again lower after a crash of Postgres. */
-  readonly revision: number;
   readonly itemCount: number;
   readonly succeeded: number;
   readonly failed: number;
@@ -59,24 +57,24 @@ export function progressMessage(progress: JobProgress): string {
   }
 }
 
-/** Everything that is told of a job only grows: how much of it there is. */
-function extent(progress: JobProgress): number {
+/**
+ * Grows with every change, since everything that is told of a job only grows: it is how much of it there is. So it needs no
+ * counter that a crash could set back: folds do not wait for the disk, and Postgres may lose the last of them and count the same
+ * deltas again, in other portions.
+ */
+export function revision(progress: JobProgress): number {
   const steps = [progress.sealed, progress.startedAt !== null, progress.completedAt !== null];
   return progress.itemCount + itemProgress(progress) + steps.filter(Boolean).length;
 }
 
-/**
- * Whether `next` says more than `known`. The revision can't tell: folds do not wait for the disk, so a crash of Postgres can
- * undo many of them, and their revisions come again with other counts.
- */
+/** Whether `next` says more than `known`. */
 export function isNewer(next: JobProgress, known: JobProgress | undefined): boolean {
-  return known === undefined || extent(next) > extent(known);
+  return known === undefined || revision(next) > revision(known);
 }
 
 interface ProgressRow {
   root_id: string;
   job_id: string;
-  revision: number;
   item_count: number;
   succeeded: number;
   failed: number;
@@ -106,7 +104,6 @@ export async function readTrees(database: Database, rootIds: readonly string[]):
     if (row.job_id === row.root_id) tree.openJobs = row.open_jobs;
     tree.jobs.push({
       jobId: row.job_id,
-      revision: row.revision,
       itemCount: row.item_count,
       succeeded: row.succeeded,
       failed: row.failed,
@@ -117,4 +114,14 @@ export async function readTrees(database: Database, rootIds: readonly string[]):
     });
   }
   return [...trees.values()];
+}
+
+/** The root of the tree of each job that exists. */
+export async function readRoots(database: Database, jobIds: readonly string[]): Promise<Map<string, string>> {
+  const { rows } = await database.pool.query<{ id: string; root_id: string }>({
+    name: 'read_roots',
+    text: 'select id, root_id from jobtree.job where id = any ($1)',
+    values: [jobIds],
+  });
+  return new Map(rows.map((row) => [row.id, row.root_id]));
 }

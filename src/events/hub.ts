@@ -1,94 +1,281 @@
 /**
- * Carries progress to subscribers: a topic for each watched tree, with a slot for each subscriber. Messages are absolute
- * states, from whatever source; a subscriber gets the state at its start, then only newer ones, and the final one always,
- * because a topic that stays silent is read again, and all of them after every new epoch of the source.
+ * Carries what happens to who watches it, on this server. Progress has a topic for each watched tree, which knows the newest
+ * state of all its jobs: messages are absolute, so they may be lost, repeated or overtaken on their way. A topic that stays
+ * silent is read again, and so are all of them when the feed may have lost messages.
  */
+import { setTimeout as delay } from 'node:timers/promises';
+import DataLoader from 'dataloader';
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
-import { readTrees, type TreeProgress } from '../domain/progress.ts';
-import { Slot } from './slot.ts';
+import { isNewer, type JobProgress, readRoots, readTrees, type TreeProgress } from '../domain/progress.ts';
+import type { Feed } from './feed.ts';
+import { LivePage, type Page, type PageRow } from './live-page.ts';
+import { LiveProgress } from './live-progress.ts';
 
 interface Topic {
-  readonly slots: Set<Slot>;
+  readonly rootId: string;
+  /** Resolves when the state is known and news of it arrive; false if there is no such tree. */
+  ready: Promise<boolean>;
+  readonly jobs: Map<string, JobProgress>;
+  openJobs: number;
+  readonly trees: Set<LiveProgress>;
+  readonly byJob: Map<string, Set<LiveProgress>>;
+  readonly pages: Set<{ poke(): void; end(): void }>;
+  /** How many watch it, or are about to. */
+  users: number;
+  unusedAt: number;
   heardAt: number;
 }
 
 const silenceMs = 5_000;
+/** A topic that nobody watches any more is kept for this long: whose connection was cut comes back. */
+const lingerMs = 10_000;
+const treesPerRead = 500;
+/** After a lost connection every server reads at once: spread it. */
+const spreadMs = 250;
 
-export class ProgressHub {
-  readonly #database: Database;
+export class Hub {
+  readonly #feed: Pick<Feed, 'join' | 'leave'>;
   readonly #logger: Logger;
   readonly #topics = new Map<string, Topic>();
+  /** The jobs of all topics. */
+  readonly #roots = new Map<string, string>();
+  readonly #pages = new Set<{ poke(): void; end(): void }>();
   readonly #timer: NodeJS.Timeout;
+  readonly #readTree: DataLoader<string, TreeProgress | undefined>;
+  readonly #readRoot: DataLoader<string, string | undefined>;
+  readonly #closed = new AbortController();
 
-  constructor(options: { database: Database; logger: Logger }) {
-    this.#database = options.database;
-    this.#logger = options.logger;
-    this.#timer = setInterval(() => this.#repair(silenceMs), silenceMs / 2).unref();
+  constructor(options: { database: Database; feed: Pick<Feed, 'join' | 'leave'>; logger: Logger }) {
+    const { database, feed, logger } = options;
+    this.#feed = feed;
+    this.#logger = logger;
+    // Those who come in one turn of the event loop share a query.
+    const batches = { cache: false, maxBatchSize: treesPerRead };
+    this.#readTree = new DataLoader(async (rootIds) => {
+      const trees = new Map((await readTrees(database, rootIds)).map((tree) => [tree.root, tree]));
+      return rootIds.map((rootId) => trees.get(rootId));
+    }, batches);
+    this.#readRoot = new DataLoader(async (jobIds) => {
+      const roots = await readRoots(database, jobIds);
+      return jobIds.map((jobId) => roots.get(jobId));
+    }, batches);
+    this.#timer = setInterval(() => this.#tend(), silenceMs / 2).unref();
   }
 
-  /** A state from the source. */
+  /** A state of some or all jobs of a tree, from the feed. */
   publish(tree: TreeProgress): void {
     const topic = this.#topics.get(tree.root);
-    if (topic === undefined) return;
-    topic.heardAt = Date.now();
-    for (const slot of topic.slots) slot.offer(tree);
+    if (topic !== undefined) this.#merge(topic, tree);
   }
 
-  /** The source may have lost messages: read everything that is watched. */
-  newEpoch(): void {
-    this.#repair(0);
+  /** Some tree has changed somewhere. */
+  activity(): void {
+    for (const page of this.#pages) page.poke();
   }
 
-  /**
-   * Watches a tree, or one job of it. The slot is there before the state is read, so nothing falls between the two.
-   * The caller has made sure that the tree exists; one that is deleted meanwhile just ends.
-   */
-  async watch(rootId: string, jobId?: string): Promise<Slot> {
-    const slot = new Slot({ rootId, jobId, onClose: (closed) => this.#leave(rootId, closed) });
-    let topic = this.#topics.get(rootId);
-    if (topic === undefined) {
-      topic = { slots: new Set(), heardAt: Date.now() };
-      this.#topics.set(rootId, topic);
-    }
-    topic.slots.add(slot);
-    try {
-      const [tree] = await readTrees(this.#database, [rootId]);
-      if (tree === undefined) slot.end();
-      else slot.start(tree);
-    } catch (error) {
-      await slot.return();
-      throw error;
-    }
-    return slot;
+  /** The feed may have lost messages: read everything that is watched. */
+  reread(): void {
+    this.activity();
+    void delay(Math.random() * spreadMs, undefined, { signal: this.#closed.signal })
+      .then(() => this.#repair([...this.#topics.values()].filter(({ users }) => users > 0)))
+      .catch(() => undefined);
+  }
+
+  /** The root of a job's tree; undefined if there is no such job. */
+  async rootOf(jobId: string): Promise<string | undefined> {
+    return this.#roots.get(jobId) ?? (await this.#readRoot.load(jobId));
+  }
+
+  /** Undefined if there is no such tree. */
+  async watchTree(rootId: string, intervalMs: number): Promise<LiveProgress | undefined> {
+    return this.#use(rootId, (topic) => {
+      const live = new LiveProgress({
+        rootId,
+        intervalMs,
+        onClose: () => {
+          topic.trees.delete(live);
+          this.#unuse(topic);
+        },
+      });
+      topic.trees.add(live);
+      live.offer(topic.jobs.values(), topic.openJobs);
+      if (isComplete(topic)) live.end();
+      return live;
+    });
+  }
+
+  /** Undefined if there is no such job in this tree. */
+  async watchJob(rootId: string, jobId: string, intervalMs: number): Promise<LiveProgress | undefined> {
+    return this.#use(rootId, (topic) => {
+      const job = topic.jobs.get(jobId);
+      if (job === undefined) return undefined;
+      const watchers = topic.byJob.get(jobId) ?? new Set();
+      topic.byJob.set(jobId, watchers);
+      const live = new LiveProgress({
+        rootId,
+        intervalMs,
+        onClose: () => {
+          watchers.delete(live);
+          if (watchers.size === 0 && topic.byJob.get(jobId) === watchers) topic.byJob.delete(jobId);
+          this.#unuse(topic);
+        },
+      });
+      watchers.add(live);
+      live.offer([job], topic.openJobs);
+      if (job.completedAt !== null) live.end();
+      return live;
+    });
+  }
+
+  /** A page that changes with one tree; undefined if there is no such tree. */
+  async watchPageOfTree<Row extends PageRow>(
+    rootId: string,
+    read: () => Promise<Page<Row>>,
+    intervalMs: number,
+  ): Promise<LivePage<Row> | undefined> {
+    return this.#use(rootId, (topic) => {
+      const onClose = () => {
+        topic.pages.delete(page);
+        this.#unuse(topic);
+      };
+      const page = new LivePage({ read, intervalMs, onClose, logger: this.#logger });
+      topic.pages.add(page);
+      return page;
+    });
+  }
+
+  /** A page that any tree may change. */
+  watchPage<Row extends PageRow>(read: () => Promise<Page<Row>>, intervalMs: number): LivePage<Row> {
+    const onClose = () => this.#pages.delete(page);
+    const page = new LivePage({ read, intervalMs, onClose, logger: this.#logger });
+    this.#pages.add(page);
+    return page;
   }
 
   close(): void {
     clearInterval(this.#timer);
-    for (const topic of this.#topics.values()) for (const slot of topic.slots) slot.end();
+    this.#closed.abort();
+    for (const topic of this.#topics.values()) endAll(topic);
+    for (const page of [...this.#pages]) page.end();
   }
 
-  #leave(rootId: string, slot: Slot): void {
-    const topic = this.#topics.get(rootId);
-    topic?.slots.delete(slot);
-    if (topic?.slots.size === 0) this.#topics.delete(rootId);
+  /** Gives a topic that is up to date to `join`, and keeps it while what `join` returns is open. */
+  async #use<T>(rootId: string, join: (topic: Topic) => T | undefined): Promise<T | undefined> {
+    let topic = this.#topics.get(rootId);
+    if (topic === undefined) {
+      topic = this.#open(rootId);
+    } else if (topic.users === 0 && topic.heardAt < Date.now() - silenceMs) {
+      topic.ready = this.#load(topic);
+    }
+    topic.users++;
+    let joined: T | undefined;
+    try {
+      if (await topic.ready) joined = join(topic);
+    } finally {
+      if (joined === undefined) this.#unuse(topic);
+    }
+    return joined;
   }
 
-  /** Reads the topics that have been silent for so long, in one query. */
-  #repair(silentForMs: number): void {
-    const before = Date.now() - silentForMs;
-    const silent = [...this.#topics].filter(([, topic]) => topic.heardAt <= before).map(([rootId]) => rootId);
-    if (silent.length === 0) return;
-    readTrees(this.#database, silent)
-      .then((trees) => {
-        const found = new Set(trees.map((tree) => tree.root));
-        for (const tree of trees) this.publish(tree);
-        for (const rootId of silent) {
-          if (!found.has(rootId)) for (const slot of this.#topics.get(rootId)?.slots ?? []) slot.end();
-        }
-      })
-      .catch((error: unknown) => {
-        this.#logger.warn({ err: error }, 'reading silent topics failed; it is tried again');
-      });
+  #unuse(topic: Topic): void {
+    topic.users--;
+    topic.unusedAt = Date.now();
   }
+
+  #open(rootId: string): Topic {
+    const topic: Topic = {
+      rootId,
+      ready: Promise.resolve(false),
+      jobs: new Map(),
+      openJobs: Number.POSITIVE_INFINITY,
+      trees: new Set(),
+      byJob: new Map(),
+      pages: new Set(),
+      users: 0,
+      unusedAt: 0,
+      heardAt: 0,
+    };
+    this.#topics.set(rootId, topic);
+    // News arrive before the state is read, so nothing falls between the two.
+    topic.ready = this.#feed.join(rootId).then(() => this.#load(topic));
+    return topic;
+  }
+
+  async #load(topic: Topic): Promise<boolean> {
+    try {
+      return await this.#read(topic);
+    } catch (error) {
+      this.#drop(topic);
+      throw error;
+    }
+  }
+
+  async #read(topic: Topic): Promise<boolean> {
+    const tree = await this.#readTree.load(topic.rootId);
+    if (tree === undefined) this.#drop(topic);
+    else this.#merge(topic, tree);
+    return tree !== undefined;
+  }
+
+  #drop(topic: Topic): void {
+    if (this.#topics.get(topic.rootId) !== topic) return;
+    this.#topics.delete(topic.rootId);
+    for (const jobId of topic.jobs.keys()) this.#roots.delete(jobId);
+    this.#feed.leave(topic.rootId);
+    endAll(topic);
+  }
+
+  #merge(topic: Topic, tree: TreeProgress): void {
+    topic.heardAt = Date.now();
+    topic.openJobs = Math.min(topic.openJobs, tree.openJobs);
+    const news = tree.jobs.filter((job) => isNewer(job, topic.jobs.get(job.jobId)));
+    for (const job of news) {
+      topic.jobs.set(job.jobId, job);
+      this.#roots.set(job.jobId, topic.rootId);
+      for (const live of topic.byJob.get(job.jobId) ?? []) {
+        live.offer([job], topic.openJobs);
+        if (job.completedAt !== null) live.end();
+      }
+    }
+    for (const live of topic.trees) live.offer(news, topic.openJobs);
+    if (isComplete(topic)) for (const live of topic.trees) live.end();
+    for (const page of topic.pages) page.poke();
+  }
+
+  /** Reads again what has been silent, and forgets what nobody has watched for a while. */
+  #tend(): void {
+    const now = Date.now();
+    const silent: Topic[] = [];
+    for (const topic of this.#topics.values()) {
+      if (topic.users > 0) {
+        if (topic.heardAt <= now - silenceMs) silent.push(topic);
+      } else if (topic.unusedAt <= now - lingerMs) {
+        this.#drop(topic);
+      }
+    }
+    void this.#repair(silent);
+  }
+
+  /** A batch after the other, since all connections of the pool may be wanted elsewhere. */
+  async #repair(topics: readonly Topic[]): Promise<void> {
+    try {
+      for (let i = 0; i < topics.length; i += treesPerRead) {
+        await Promise.all(topics.slice(i, i + treesPerRead).map((topic) => this.#read(topic)));
+      }
+    } catch (error) {
+      this.#logger.warn({ err: error }, 'reading watched trees failed; it is tried again');
+    }
+  }
+}
+
+/** The news of a large tree comes in several messages, and all of them count. */
+function isComplete(topic: Topic): boolean {
+  return topic.openJobs === 0 && [...topic.jobs.values()].every((job) => job.completedAt !== null);
+}
+
+function endAll(topic: Topic): void {
+  for (const live of topic.trees) live.end();
+  for (const watchers of topic.byJob.values()) for (const live of watchers) live.end();
+  for (const page of topic.pages) page.end();
 }

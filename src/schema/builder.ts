@@ -6,7 +6,7 @@ import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
 import type { Engine } from '../domain/engine.ts';
 import type { FoldScheduler } from '../events/fold-scheduler.ts';
-import type { ProgressHub } from '../events/hub.ts';
+import type { Hub } from '../events/hub.ts';
 import type { WorkHints } from '../events/work-hints.ts';
 import type PrismaTypes from '../generated/pothos.ts';
 import { getDatamodel } from '../generated/pothos.ts';
@@ -16,7 +16,7 @@ import { decodeGlobalId, encodeGlobalId } from './global-id.ts';
 export interface Services {
   readonly engine: Engine;
   readonly folds: FoldScheduler;
-  readonly hub: ProgressHub;
+  readonly hub: Hub;
   readonly hints: WorkHints;
 }
 

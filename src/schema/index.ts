@@ -11,6 +11,7 @@ import './job-item.ts';
 import './job.ts';
 import './inputs.ts';
 import './query.ts';
+import './queue-stats.ts';
 import './subscription.ts';
 import './mutations/create-job.ts';
 import './mutations/add-items.ts';

@@ -84,7 +84,6 @@ export const Job = builder.prismaNode('Job', {
         if (progress === null) throw new Error(`Job ${id} has no progress.`);
         return {
           jobId: id,
-          revision: Number(progress.revision),
           itemCount: Number(progress.itemCount),
           succeeded: Number(progress.succeeded),
           failed: Number(progress.failed),
@@ -133,7 +132,7 @@ export const Job = builder.prismaNode('Job', {
   }),
 });
 
-const JobFilter = builder.inputType('JobFilter', {
+export const JobFilter = builder.inputType('JobFilter', {
   description: 'Which jobs a list shows; all conditions hold together.',
   fields: (t) => ({
     type: t.string({ description: 'Only jobs of this type.' }),

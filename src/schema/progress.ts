@@ -4,8 +4,9 @@ import {
   jobStatus,
   percent,
   progressMessage,
-  type TreeProgress,
+  revision,
 } from '../domain/progress.ts';
+import type { ProgressEvent } from '../events/live-progress.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId } from './global-id.ts';
 
@@ -22,7 +23,7 @@ export const JobStatus = builder.enumType('JobStatus', {
 
 export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').implement({
   description:
-    'How far a job is, counted by the server from the outcomes of its items. Absolute counts, which only grow: of two states the one that says more is newer.',
+    'How far a job is, counted by the server from the outcomes of its items. Absolute counts, which only grow.',
   fields: (t) => ({
     jobId: t.id({ description: 'The job.', resolve: (progress) => encodeGlobalId('Job', progress.jobId) }),
     status: t.field({ type: JobStatus, description: 'Where the job stands.', resolve: jobStatus }),
@@ -48,8 +49,10 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
       resolve: percent,
     }),
     sealed: t.exposeBoolean('sealed', { description: 'Whether no more items will come.' }),
-    revision: t.exposeInt('revision', {
-      description: 'Grows with every change; after a crash of Postgres it may begin again lower.',
+    revision: t.int({
+      description:
+        'Grows with every change: of two states of a job the one with the higher revision is newer.',
+      resolve: revision,
     }),
     startedAt: t.field({
       type: 'DateTime',
@@ -66,13 +69,17 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
   }),
 });
 
-export const JobTreeProgress = builder.objectRef<TreeProgress>('JobTreeProgress').implement({
+export const JobTreeProgress = builder.objectRef<ProgressEvent>('JobTreeProgress').implement({
   description:
     'How far a tree is: all its jobs in the first event of a subscription, the changed ones in later events.',
   fields: (t) => ({
     rootId: t.id({
       description: 'The root of the tree.',
       resolve: ({ root }) => encodeGlobalId('Job', root),
+    }),
+    revision: t.exposeInt('revision', {
+      description:
+        'Grows with every change of any job of the tree: give it as `sinceRevision` to go on from here.',
     }),
     openJobs: t.exposeInt('openJobs', { description: 'How many jobs of the tree are not complete.' }),
     complete: t.boolean({

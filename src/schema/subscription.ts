@@ -1,9 +1,20 @@
-import { checkBatch, checkText } from '../domain/checks.ts';
+import { checkInteger, checkText } from '../domain/checks.ts';
 import { maxNameLength } from '../domain/limits.ts';
+import {
+  type MarkedRow,
+  type QueueStats as QueueStatsRow,
+  readItemPage,
+  readJobPage,
+  readQueueStats,
+} from '../domain/pages.ts';
 import { InvalidInputError, NotFoundError } from '../errors.ts';
+import type { PageChange } from '../events/live-page.ts';
 import { builder, type Services } from './builder.ts';
-import { keyOf } from './global-id.ts';
+import { encodeGlobalId, keyOf } from './global-id.ts';
+import { Job, JobFilter } from './job.ts';
+import { JobItem } from './job-item.ts';
 import { JobProgress, JobTreeProgress } from './progress.ts';
+import { checkTypes, QueueStats, typesDescription } from './queue-stats.ts';
 
 const WorkAvailable = builder.objectRef<{ types: string[] }>('WorkAvailable').implement({
   description: 'A hint to claim.',
@@ -12,17 +23,91 @@ const WorkAvailable = builder.objectRef<{ types: string[] }>('WorkAvailable').im
   }),
 });
 
+const JobItemsChange = builder.objectRef<PageChange<MarkedRow>>('JobItemsChange').implement({
+  description: 'What has changed on a page of items.',
+  fields: (t) => ({
+    items: t.prismaField({
+      type: [JobItem],
+      description:
+        'The items that are new on the page or have changed, in the order in which they were added.',
+      resolve: (query, { changed }, _, { engine }) =>
+        engine.database.prisma.jobItem.findMany({
+          ...query,
+          where: { id: { in: changed.map(({ id }) => id) } },
+          orderBy: { position: 'asc' },
+        }),
+    }),
+    goneIds: t.idList({
+      description: 'The ids of items that are no longer on the page.',
+      resolve: ({ gone }) => gone.map((id) => encodeGlobalId('JobItem', id)),
+    }),
+  }),
+});
+
+const JobsChange = builder.objectRef<PageChange<MarkedRow>>('JobsChange').implement({
+  description: 'What has changed in a list of jobs.',
+  fields: (t) => ({
+    jobs: t.prismaField({
+      type: [Job],
+      description: 'The jobs that are new in the list or have changed, the newest first.',
+      resolve: (query, { changed }, _, { engine }) =>
+        engine.database.prisma.job.findMany({
+          ...query,
+          where: { id: { in: changed.map(({ id }) => id) } },
+          orderBy: { id: 'desc' },
+        }),
+    }),
+    goneIds: t.idList({
+      description: 'The ids of jobs that are no longer in the list.',
+      resolve: ({ gone }) => gone.map((id) => encodeGlobalId('Job', id)),
+    }),
+  }),
+});
+
+const progressIntervalMs = { lowest: 20, standard: 100 };
+const pageIntervalMs = { lowest: 100, standard: 500 };
+const longestIntervalMs = 60_000;
+const maxWatchedRows = 1_000;
+
+function intervalDescription({ lowest, standard }: typeof progressIntervalMs): string {
+  return `The first change is told at once, later ones merged and at most this often, in milliseconds: ${lowest} to 60,000. Default: ${standard}.`;
+}
+
+function checkInterval(
+  intervalMs: number | null | undefined,
+  { lowest, standard }: typeof progressIntervalMs,
+): number {
+  return checkInteger(intervalMs ?? standard, 'intervalMs', lowest, longestIntervalMs);
+}
+
+const firstDescription = 'How many at most: 1 to 1,000. Default: 50.';
+const checkFirst = (first: number | null | undefined) =>
+  checkInteger(first ?? 50, 'first', 1, maxWatchedRows);
+
+const sinceRevisionDescription =
+  'The last revision that you have seen: the first event is left out if nothing has changed since. To go on after a lost connection.';
+
+/** Those who subscribe to the same share one execution: the event of such a field is a `Live`. */
+const shared = { extensions: { shared: true } };
+
 builder.subscriptionType({
   description: 'What changes, as it changes.',
   fields: (t) => ({
     jobProgress: t.field({
+      ...shared,
       type: JobProgress,
       description:
         'How far a job is: its state now, then newer states as they come (a slow reader skips some), and at last the final one; then the stream completes. NOT_FOUND if there is no such job.',
-      args: { jobId: t.arg.id({ required: true, description: 'The job.' }) },
-      subscribe: async (_, { jobId }, services) => {
+      args: {
+        jobId: t.arg.id({ required: true, description: 'The job.' }),
+        intervalMs: t.arg.int({ defaultValue: 100, description: intervalDescription(progressIntervalMs) }),
+        sinceRevision: t.arg.int({ description: sinceRevisionDescription }),
+      },
+      subscribe: async (_, { jobId, intervalMs }, services) => {
         const key = keyOf('Job', jobId, 'jobId');
-        return services.hub.watch(await rootOf(services, key, 'jobId'), key);
+        const everyMs = checkInterval(intervalMs, progressIntervalMs);
+        const rootId = await rootOf(services, key, 'jobId');
+        return found(await services.hub.watchJob(rootId, key, everyMs), key, 'jobId');
       },
       resolve: ({ jobs: [progress] }) => {
         if (progress === undefined) throw new Error('An event without a job.');
@@ -30,18 +115,91 @@ builder.subscriptionType({
       },
     }),
     jobTreeProgress: t.field({
+      ...shared,
       type: JobTreeProgress,
       description:
-        'How far a tree is: all its jobs in the first event, then those that changed, until every job is complete; then the stream completes. NOT_FOUND if there is no such tree.',
-      args: { rootId: t.arg.id({ required: true, description: 'The root of the tree.' }) },
-      subscribe: async (_, { rootId }, services) => {
+        'How far a tree is: all its jobs in the first event, then those that changed (all again for a reader that was too slow), until every job is complete; then the stream completes. NOT_FOUND if there is no such tree.',
+      args: {
+        rootId: t.arg.id({ required: true, description: 'The root of the tree.' }),
+        intervalMs: t.arg.int({ defaultValue: 100, description: intervalDescription(progressIntervalMs) }),
+        sinceRevision: t.arg.int({ description: sinceRevisionDescription }),
+      },
+      subscribe: async (_, { rootId, intervalMs }, services) => {
         const key = keyOf('Job', rootId, 'rootId');
+        const everyMs = checkInterval(intervalMs, progressIntervalMs);
         if ((await rootOf(services, key, 'rootId')) !== key) {
           throw new InvalidInputError(`Job ${key} is not the root of its tree.`, 'rootId');
         }
-        return services.hub.watch(key);
+        return found(await services.hub.watchTree(key, everyMs), key, 'rootId');
       },
       resolve: (tree) => tree,
+    }),
+    jobItems: t.field({
+      ...shared,
+      type: JobItemsChange,
+      description:
+        'A page of items of a job: all of it in the first event, then what has changed: added, claimed, failed, finished. Completes when the job is complete. NOT_FOUND if there is no such job.',
+      args: {
+        jobId: t.arg.id({ required: true, description: 'The job.' }),
+        failedOnly: t.arg.boolean({
+          defaultValue: false,
+          description: 'Only items that failed for good. Default: false.',
+        }),
+        first: t.arg.int({ defaultValue: 50, description: firstDescription }),
+        intervalMs: t.arg.int({ defaultValue: 500, description: intervalDescription(pageIntervalMs) }),
+      },
+      subscribe: async (_, args, services) => {
+        const { hub, engine } = services;
+        const jobId = keyOf('Job', args.jobId, 'jobId');
+        const first = checkFirst(args.first);
+        const everyMs = checkInterval(args.intervalMs, pageIntervalMs);
+        const rootId = await rootOf(services, jobId, 'jobId');
+        const page = { jobId, afterPosition: 0, first, failedOnly: args.failedOnly ?? false };
+        const read = () => readItemPage(engine.database, page);
+        return found(await hub.watchPageOfTree(rootId, read, everyMs), jobId, 'jobId');
+      },
+      resolve: (change) => change,
+    }),
+    jobs: t.field({
+      ...shared,
+      type: JobsChange,
+      description:
+        'The newest jobs that meet the conditions: all of them in the first event, then what appears, changes or leaves. It does not end.',
+      args: {
+        filter: t.arg({ type: JobFilter, description: 'Which jobs; roots by default.' }),
+        first: t.arg.int({ defaultValue: 50, description: firstDescription }),
+        intervalMs: t.arg.int({ defaultValue: 500, description: intervalDescription(pageIntervalMs) }),
+      },
+      subscribe: (_, { filter, first, intervalMs }, { hub, engine }) => {
+        const page = {
+          type: filter?.type == null ? null : checkText(filter.type, 'filter.type', maxNameLength),
+          status: filter?.status ?? null,
+          rootsOnly: filter?.rootsOnly ?? true,
+          first: checkFirst(first),
+        };
+        const read = async () => ({ rows: await readJobPage(engine.database, page), final: false });
+        return hub.watchPage(read, checkInterval(intervalMs, pageIntervalMs));
+      },
+      resolve: (change) => change,
+    }),
+    queueStats: t.field({
+      ...shared,
+      type: [QueueStats],
+      description:
+        'How much of each type waits and runs, by name: now, and whenever it has changed. It does not end.',
+      args: {
+        types: t.arg.stringList({ description: typesDescription }),
+        intervalMs: t.arg.int({ defaultValue: 500, description: intervalDescription(pageIntervalMs) }),
+      },
+      subscribe: (_, args, { hub, engine }) => {
+        const types = checkTypes(args.types);
+        const read = async () => ({
+          rows: (await readQueueStats(engine.database, types)).map(marked),
+          final: false,
+        });
+        return hub.watchPage(read, checkInterval(args.intervalMs, pageIntervalMs));
+      },
+      resolve: ({ rows }) => rows.slice(),
     }),
     workAvailable: t.field({
       type: WorkAvailable,
@@ -54,8 +212,7 @@ builder.subscriptionType({
         }),
       },
       subscribe: (_, { types }, { hints }) => {
-        checkBatch(types.length, 'types');
-        for (const [i, type] of types.entries()) checkText(type, `types[${i}]`, maxNameLength);
+        checkTypes(types);
         return hints.subscribe(types);
       },
       resolve: (types) => ({ types }),
@@ -63,8 +220,15 @@ builder.subscriptionType({
   }),
 });
 
-async function rootOf({ engine }: Services, jobId: string, field: string): Promise<string> {
-  const job = await engine.database.prisma.job.findUnique({ where: { id: jobId }, select: { rootId: true } });
-  if (job === null) throw new NotFoundError(`There is no job ${jobId}.`, field);
-  return job.rootId;
+async function rootOf({ hub }: Services, jobId: string, field: string): Promise<string> {
+  return found(await hub.rootOf(jobId), jobId, field);
+}
+
+function found<T>(value: T | undefined, jobId: string, field: string): T {
+  if (value === undefined) throw new NotFoundError(`There is no job ${jobId}.`, field);
+  return value;
+}
+
+function marked(stats: QueueStatsRow): QueueStatsRow & MarkedRow {
+  return { ...stats, id: stats.type, mark: `${stats.ready}/${stats.scheduled}/${stats.running}` };
 }

@@ -15,7 +15,7 @@ import { migrate } from '../db/migrate.ts';
 import { createEngine } from '../domain/create-engine.ts';
 import type { TreeProgress } from '../domain/progress.ts';
 import { FoldScheduler } from '../events/fold-scheduler.ts';
-import { ProgressHub } from '../events/hub.ts';
+import { Hub } from '../events/hub.ts';
 import { Listener } from '../events/listener.ts';
 import { WorkHints, workChannel } from '../events/work-hints.ts';
 import { createGraphQL } from './graphql.ts';
@@ -50,7 +50,7 @@ export async function createApp(options: {
     onIdleError: (error) => logger.warn({ err: error }, 'a connection to Postgres broke'),
   });
   const folds = new FoldScheduler({ database, intervalMs: config.foldIntervalMs, logger });
-  const hub = new ProgressHub({ database, logger });
+  const hub = new Hub({ database, feed: { join: async () => {}, leave: () => {} }, logger });
   const hints = new WorkHints({ database, logger });
   const engine = createEngine({
     database,
@@ -65,11 +65,14 @@ export async function createApp(options: {
   const listener = new Listener({
     url: databaseUrl,
     channels: {
-      jobtree_progress: (payload) => hub.publish(JSON.parse(payload) as TreeProgress),
+      jobtree_progress: (payload) => {
+        hub.publish(JSON.parse(payload) as TreeProgress);
+        hub.activity();
+      },
       [workChannel]: (payload) => hints.receive(payload),
     },
     onEpoch: () => {
-      hub.newEpoch();
+      hub.reread();
       hints.wakeAll();
     },
     logger,

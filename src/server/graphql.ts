@@ -4,6 +4,7 @@ import type { Services } from '../schema/builder.ts';
 import { schema } from '../schema/index.ts';
 import { graphiqlOptions, renderGraphiQL } from './graphiql.ts';
 import type { Operations } from './operations.ts';
+import { SharedSubscriptions } from './shared-subscriptions.ts';
 
 export type Yoga = ReturnType<typeof createGraphQL>;
 
@@ -20,7 +21,7 @@ export function createGraphQL(options: { config: Config; services: Services; ope
     landingPage: false,
     graphiql: config.graphiql && graphiqlOptions,
     renderGraphiQL,
-    plugins: [operations.plugin],
+    plugins: [operations.plugin, new SharedSubscriptions(operations.maskError).plugin],
     maskedErrors: { maskError: operations.maskError },
     logging: false,
   });

@@ -8,6 +8,7 @@ import { type ExecutionArgs, GraphQLError } from 'graphql';
 import { useServer } from 'graphql-ws/use/ws';
 import { WebSocketServer } from 'ws';
 import type { Yoga } from './graphql.ts';
+import { SocketReader } from './socket-reader.ts';
 
 const keepAliveMs = 10_000;
 const closeTimeoutMs = 1_000;
@@ -34,12 +35,13 @@ export function serveWebSocket(options: {
     {
       execute: (args) => (args as Args).rootValue.execute(args),
       subscribe: (args) => (args as Args).rootValue.subscribe(args),
-      onSubscribe: async (context, _id, params) => {
+      onSubscribe: async (context, id, params) => {
         if (isClosing())
           return [new GraphQLError('The server is shutting down.', { extensions: { code: 'UNAVAILABLE' } })];
         const { schema, execute, subscribe, contextFactory, parse, validate } = yoga.getEnveloped({
           connectionParams: context.connectionParams,
           params,
+          reader: new SocketReader(context.extra.socket, id),
         });
         try {
           const document = parse(params.query);

@@ -35,7 +35,6 @@ create index "job_parent_id_idx" on "jobtree"."job" ("parent_id");
 create table "jobtree"."job_progress" (
   "job_id" uuid not null,
   "root_id" uuid not null,
-  "revision" bigint not null default 0,
   "item_count" bigint not null default 0,
   "succeeded" bigint not null default 0,
   "failed" bigint not null default 0,

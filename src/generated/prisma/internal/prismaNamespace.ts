@@ -932,7 +932,6 @@ export type JobScalarFieldEnum = (typeof JobScalarFieldEnum)[keyof typeof JobSca
 export const JobProgressScalarFieldEnum = {
   jobId: 'jobId',
   rootId: 'rootId',
-  revision: 'revision',
   itemCount: 'itemCount',
   succeeded: 'succeeded',
   failed: 'failed',

@@ -27,7 +27,6 @@ export type AggregateJobProgress = {
 }
 
 export type JobProgressAvgAggregateOutputType = {
-  revision: number | null
   itemCount: number | null
   succeeded: number | null
   failed: number | null
@@ -36,7 +35,6 @@ export type JobProgressAvgAggregateOutputType = {
 }
 
 export type JobProgressSumAggregateOutputType = {
-  revision: bigint | null
   itemCount: bigint | null
   succeeded: bigint | null
   failed: bigint | null
@@ -47,7 +45,6 @@ export type JobProgressSumAggregateOutputType = {
 export type JobProgressMinAggregateOutputType = {
   jobId: string | null
   rootId: string | null
-  revision: bigint | null
   itemCount: bigint | null
   succeeded: bigint | null
   failed: bigint | null
@@ -60,7 +57,6 @@ export type JobProgressMinAggregateOutputType = {
 export type JobProgressMaxAggregateOutputType = {
   jobId: string | null
   rootId: string | null
-  revision: bigint | null
   itemCount: bigint | null
   succeeded: bigint | null
   failed: bigint | null
@@ -73,7 +69,6 @@ export type JobProgressMaxAggregateOutputType = {
 export type JobProgressCountAggregateOutputType = {
   jobId: number
   rootId: number
-  revision: number
   itemCount: number
   succeeded: number
   failed: number
@@ -86,7 +81,6 @@ export type JobProgressCountAggregateOutputType = {
 
 
 export type JobProgressAvgAggregateInputType = {
-  revision?: true
   itemCount?: true
   succeeded?: true
   failed?: true
@@ -95,7 +89,6 @@ export type JobProgressAvgAggregateInputType = {
 }
 
 export type JobProgressSumAggregateInputType = {
-  revision?: true
   itemCount?: true
   succeeded?: true
   failed?: true
@@ -106,7 +99,6 @@ export type JobProgressSumAggregateInputType = {
 export type JobProgressMinAggregateInputType = {
   jobId?: true
   rootId?: true
-  revision?: true
   itemCount?: true
   succeeded?: true
   failed?: true
@@ -119,7 +111,6 @@ export type JobProgressMinAggregateInputType = {
 export type JobProgressMaxAggregateInputType = {
   jobId?: true
   rootId?: true
-  revision?: true
   itemCount?: true
   succeeded?: true
   failed?: true
@@ -132,7 +123,6 @@ export type JobProgressMaxAggregateInputType = {
 export type JobProgressCountAggregateInputType = {
   jobId?: true
   rootId?: true
-  revision?: true
   itemCount?: true
   succeeded?: true
   failed?: true
@@ -232,7 +222,6 @@ export type JobProgressGroupByArgs<ExtArgs extends runtime.Types.Extensions.Inte
 export type JobProgressGroupByOutputType = {
   jobId: string
   rootId: string
-  revision: bigint
   itemCount: bigint
   succeeded: bigint
   failed: bigint
@@ -268,7 +257,6 @@ export type JobProgressWhereInput = {
   NOT?: Prisma.JobProgressWhereInput | Prisma.JobProgressWhereInput[]
   jobId?: Prisma.UuidFilter<"JobProgress"> | string
   rootId?: Prisma.UuidFilter<"JobProgress"> | string
-  revision?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
   itemCount?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
   succeeded?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
   failed?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
@@ -282,7 +270,6 @@ export type JobProgressWhereInput = {
 export type JobProgressOrderByWithRelationInput = {
   jobId?: Prisma.SortOrder
   rootId?: Prisma.SortOrder
-  revision?: Prisma.SortOrder
   itemCount?: Prisma.SortOrder
   succeeded?: Prisma.SortOrder
   failed?: Prisma.SortOrder
@@ -299,7 +286,6 @@ export type JobProgressWhereUniqueInput = Prisma.AtLeast<{
   OR?: Prisma.JobProgressWhereInput[]
   NOT?: Prisma.JobProgressWhereInput | Prisma.JobProgressWhereInput[]
   rootId?: Prisma.UuidFilter<"JobProgress"> | string
-  revision?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
   itemCount?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
   succeeded?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
   failed?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
@@ -313,7 +299,6 @@ export type JobProgressWhereUniqueInput = Prisma.AtLeast<{
 export type JobProgressOrderByWithAggregationInput = {
   jobId?: Prisma.SortOrder
   rootId?: Prisma.SortOrder
-  revision?: Prisma.SortOrder
   itemCount?: Prisma.SortOrder
   succeeded?: Prisma.SortOrder
   failed?: Prisma.SortOrder
@@ -334,7 +319,6 @@ export type JobProgressScalarWhereWithAggregatesInput = {
   NOT?: Prisma.JobProgressScalarWhereWithAggregatesInput | Prisma.JobProgressScalarWhereWithAggregatesInput[]
   jobId?: Prisma.UuidWithAggregatesFilter<"JobProgress"> | string
   rootId?: Prisma.UuidWithAggregatesFilter<"JobProgress"> | string
-  revision?: Prisma.BigIntWithAggregatesFilter<"JobProgress"> | bigint | number
   itemCount?: Prisma.BigIntWithAggregatesFilter<"JobProgress"> | bigint | number
   succeeded?: Prisma.BigIntWithAggregatesFilter<"JobProgress"> | bigint | number
   failed?: Prisma.BigIntWithAggregatesFilter<"JobProgress"> | bigint | number
@@ -346,7 +330,6 @@ export type JobProgressScalarWhereWithAggregatesInput = {
 
 export type JobProgressCreateInput = {
   rootId: string
-  revision?: bigint | number
   itemCount?: bigint | number
   succeeded?: bigint | number
   failed?: bigint | number
@@ -360,7 +343,6 @@ export type JobProgressCreateInput = {
 export type JobProgressUncheckedCreateInput = {
   jobId: string
   rootId: string
-  revision?: bigint | number
   itemCount?: bigint | number
   succeeded?: bigint | number
   failed?: bigint | number
@@ -372,7 +354,6 @@ export type JobProgressUncheckedCreateInput = {
 
 export type JobProgressUpdateInput = {
   rootId?: Prisma.StringFieldUpdateOperationsInput | string
-  revision?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   itemCount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   succeeded?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   failed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -386,7 +367,6 @@ export type JobProgressUpdateInput = {
 export type JobProgressUncheckedUpdateInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   rootId?: Prisma.StringFieldUpdateOperationsInput | string
-  revision?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   itemCount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   succeeded?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   failed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -399,7 +379,6 @@ export type JobProgressUncheckedUpdateInput = {
 export type JobProgressCreateManyInput = {
   jobId: string
   rootId: string
-  revision?: bigint | number
   itemCount?: bigint | number
   succeeded?: bigint | number
   failed?: bigint | number
@@ -411,7 +390,6 @@ export type JobProgressCreateManyInput = {
 
 export type JobProgressUpdateManyMutationInput = {
   rootId?: Prisma.StringFieldUpdateOperationsInput | string
-  revision?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   itemCount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   succeeded?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   failed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -424,7 +402,6 @@ export type JobProgressUpdateManyMutationInput = {
 export type JobProgressUncheckedUpdateManyInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   rootId?: Prisma.StringFieldUpdateOperationsInput | string
-  revision?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   itemCount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   succeeded?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   failed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -442,7 +419,6 @@ export type JobProgressNullableScalarRelationFilter = {
 export type JobProgressCountOrderByAggregateInput = {
   jobId?: Prisma.SortOrder
   rootId?: Prisma.SortOrder
-  revision?: Prisma.SortOrder
   itemCount?: Prisma.SortOrder
   succeeded?: Prisma.SortOrder
   failed?: Prisma.SortOrder
@@ -453,7 +429,6 @@ export type JobProgressCountOrderByAggregateInput = {
 }
 
 export type JobProgressAvgOrderByAggregateInput = {
-  revision?: Prisma.SortOrder
   itemCount?: Prisma.SortOrder
   succeeded?: Prisma.SortOrder
   failed?: Prisma.SortOrder
@@ -464,7 +439,6 @@ export type JobProgressAvgOrderByAggregateInput = {
 export type JobProgressMaxOrderByAggregateInput = {
   jobId?: Prisma.SortOrder
   rootId?: Prisma.SortOrder
-  revision?: Prisma.SortOrder
   itemCount?: Prisma.SortOrder
   succeeded?: Prisma.SortOrder
   failed?: Prisma.SortOrder
@@ -477,7 +451,6 @@ export type JobProgressMaxOrderByAggregateInput = {
 export type JobProgressMinOrderByAggregateInput = {
   jobId?: Prisma.SortOrder
   rootId?: Prisma.SortOrder
-  revision?: Prisma.SortOrder
   itemCount?: Prisma.SortOrder
   succeeded?: Prisma.SortOrder
   failed?: Prisma.SortOrder
@@ -488,7 +461,6 @@ export type JobProgressMinOrderByAggregateInput = {
 }
 
 export type JobProgressSumOrderByAggregateInput = {
-  revision?: Prisma.SortOrder
   itemCount?: Prisma.SortOrder
   succeeded?: Prisma.SortOrder
   failed?: Prisma.SortOrder
@@ -538,7 +510,6 @@ export type BigIntFieldUpdateOperationsInput = {
 
 export type JobProgressCreateWithoutJobInput = {
   rootId: string
-  revision?: bigint | number
   itemCount?: bigint | number
   succeeded?: bigint | number
   failed?: bigint | number
@@ -550,7 +521,6 @@ export type JobProgressCreateWithoutJobInput = {
 
 export type JobProgressUncheckedCreateWithoutJobInput = {
   rootId: string
-  revision?: bigint | number
   itemCount?: bigint | number
   succeeded?: bigint | number
   failed?: bigint | number
@@ -578,7 +548,6 @@ export type JobProgressUpdateToOneWithWhereWithoutJobInput = {
 
 export type JobProgressUpdateWithoutJobInput = {
   rootId?: Prisma.StringFieldUpdateOperationsInput | string
-  revision?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   itemCount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   succeeded?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   failed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -590,7 +559,6 @@ export type JobProgressUpdateWithoutJobInput = {
 
 export type JobProgressUncheckedUpdateWithoutJobInput = {
   rootId?: Prisma.StringFieldUpdateOperationsInput | string
-  revision?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   itemCount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   succeeded?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   failed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -605,7 +573,6 @@ export type JobProgressUncheckedUpdateWithoutJobInput = {
 export type JobProgressSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   jobId?: boolean
   rootId?: boolean
-  revision?: boolean
   itemCount?: boolean
   succeeded?: boolean
   failed?: boolean
@@ -619,7 +586,6 @@ export type JobProgressSelect<ExtArgs extends runtime.Types.Extensions.InternalA
 export type JobProgressSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   jobId?: boolean
   rootId?: boolean
-  revision?: boolean
   itemCount?: boolean
   succeeded?: boolean
   failed?: boolean
@@ -633,7 +599,6 @@ export type JobProgressSelectCreateManyAndReturn<ExtArgs extends runtime.Types.E
 export type JobProgressSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   jobId?: boolean
   rootId?: boolean
-  revision?: boolean
   itemCount?: boolean
   succeeded?: boolean
   failed?: boolean
@@ -647,7 +612,6 @@ export type JobProgressSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.E
 export type JobProgressSelectScalar = {
   jobId?: boolean
   rootId?: boolean
-  revision?: boolean
   itemCount?: boolean
   succeeded?: boolean
   failed?: boolean
@@ -657,7 +621,7 @@ export type JobProgressSelectScalar = {
   completedAt?: boolean
 }
 
-export type JobProgressOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "rootId" | "revision" | "itemCount" | "succeeded" | "failed" | "cancelled" | "openJobs" | "startedAt" | "completedAt", ExtArgs["result"]["jobProgress"]>
+export type JobProgressOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "rootId" | "itemCount" | "succeeded" | "failed" | "cancelled" | "openJobs" | "startedAt" | "completedAt", ExtArgs["result"]["jobProgress"]>
 export type JobProgressInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }
@@ -676,7 +640,6 @@ export type $JobProgressPayload<ExtArgs extends runtime.Types.Extensions.Interna
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     jobId: string
     rootId: string
-    revision: bigint
     itemCount: bigint
     succeeded: bigint
     failed: bigint
@@ -1113,7 +1076,6 @@ export interface Prisma__JobProgressClient<T, Null = never, ExtArgs extends runt
 export interface JobProgressFieldRefs {
   readonly jobId: Prisma.FieldRef<"JobProgress", 'String'>
   readonly rootId: Prisma.FieldRef<"JobProgress", 'String'>
-  readonly revision: Prisma.FieldRef<"JobProgress", 'BigInt'>
   readonly itemCount: Prisma.FieldRef<"JobProgress", 'BigInt'>
   readonly succeeded: Prisma.FieldRef<"JobProgress", 'BigInt'>
   readonly failed: Prisma.FieldRef<"JobProgress", 'BigInt'>

@@ -616,10 +616,10 @@ $$;
 -- returns    no row if another fold has the tree (try again), else the last delta read (0 for none), and whether a child could
 --            not be sealed yet because somebody is adding to it (try again)
 -- locks      the root's job_progress row, and then the rows of children to be sealed, both skipped where taken
--- notifies   channel jobtree_progress: {root, openJobs, jobs: [{jobId, revision, itemCount, succeeded, failed, cancelled,
+-- notifies   channel jobtree_progress: {root, openJobs, jobs: [{jobId, itemCount, succeeded, failed, cancelled,
 --            sealed, startedAt, completedAt}]}, times in milliseconds; up to 25 jobs a message, below 8,000 bytes
 -- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant;
---            after a crash the deltas are there again, and a revision may come again with newer counts
+--            after a crash the deltas are there again, and are counted again
 create or replace function jobtree.fold_progress(p_root_id uuid, p_from bigint default 0)
 returns table (last_delta bigint, retry boolean)
 language plpgsql volatile
@@ -718,14 +718,11 @@ begin
   select distinct p_root_id, c.parent_id from jobtree.job c where c.id = any (v_blocked);
 
   if cardinality(v_changed) > 0 then
-    update jobtree.job_progress p set revision = p.revision + 1
-    where p.job_id = any (v_changed) or p.job_id = p_root_id;
-
     select p.open_jobs into v_open from jobtree.job_progress p where p.job_id = p_root_id;
     perform pg_notify('jobtree_progress', jsonb_build_object('root', p_root_id, 'openJobs', v_open, 'jobs', m.jobs)::text)
     from (
       select jsonb_agg(jsonb_build_object(
-        'jobId', p.job_id, 'revision', p.revision, 'itemCount', p.item_count, 'succeeded', p.succeeded,
+        'jobId', p.job_id, 'itemCount', p.item_count, 'succeeded', p.succeeded,
         'failed', p.failed, 'cancelled', p.cancelled, 'sealed', j.sealed_at is not null,
         'startedAt', floor(extract(epoch from p.started_at) * 1000),
         'completedAt', floor(extract(epoch from p.completed_at) * 1000)

@@ -1,0 +1,343 @@
+/**
+ * Subscriptions that ask for the same share one execution: each event is resolved and turned into text once, however many
+ * read it. A reader that was too slow for an event misses it, and is told later how things stand then: so it costs no
+ * memory, and holds up nobody.
+ *
+ * "The same" is the same document and variables. Whoever adds rights must add them to the key.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+  createSourceEventStream,
+  type DocumentNode,
+  type ExecutionArgs,
+  type ExecutionResult,
+  execute,
+  type GraphQLError,
+  getOperationAST,
+  Kind,
+  subscribe,
+  visit,
+} from 'graphql';
+import { isAsyncIterable, type Plugin } from 'graphql-yoga';
+import { Live } from '../events/live.ts';
+import type { Services } from '../schema/builder.ts';
+
+/** An event as all readers get it. */
+export interface Told {
+  readonly result: ExecutionResult & { stringify(): string };
+  readonly json: string;
+}
+
+/** Where events go. As the result of the subscription it ends when the subscription does. */
+export interface Reader extends AsyncIterableIterator<ExecutionResult> {
+  /** Whether it takes an event now. */
+  readonly isReady: boolean;
+  tell(told: Told): void;
+  end(): void;
+  /** Called once, when the client does not want it any more. */
+  onReturn: () => void;
+}
+
+export interface SubscriptionContext extends Services {
+  /** Who reads, if not by asking for the next result. */
+  readonly reader?: Reader;
+}
+
+type Args = ExecutionArgs & { contextValue: SubscriptionContext };
+type Source = Live<unknown>;
+
+const lateCheckMs = 50;
+/** After so many readers, others get their turn. */
+const readersPerTurn = 500;
+
+export class SharedSubscriptions {
+  readonly #maskError: (error: unknown) => GraphQLError;
+  readonly #groups = new WeakMap<object, Map<string, Group>>();
+
+  constructor(maskError: (error: unknown) => GraphQLError) {
+    this.#maskError = maskError;
+  }
+
+  readonly plugin: Plugin = {
+    onSubscribe: ({ setSubscribeFn }) => {
+      setSubscribeFn((args) => this.#subscribe(args as Args));
+    },
+  };
+
+  async #subscribe(args: Args): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult> {
+    const shape = shapeOf(args);
+    if (shape === undefined) return (await subscribe(args)) as AsyncIterableIterator<ExecutionResult>;
+    const group = this.#group(args, shape.key);
+    group.users++;
+    try {
+      const refusal = await group.opened;
+      if (refusal !== undefined) {
+        group.leave();
+        return refusal;
+      }
+    } catch (error) {
+      group.leave();
+      throw error;
+    }
+    const reader = args.contextValue.reader ?? new ResultReader();
+    group.add(reader, shape.sinceRevision);
+    return reader;
+  }
+
+  #group(args: Args, key: string): Group {
+    let groups = this.#groups.get(args.document);
+    if (groups === undefined) {
+      groups = new Map();
+      this.#groups.set(args.document, groups);
+    }
+    let group = groups.get(key);
+    if (group === undefined) {
+      const created = new Group(args, this.#maskError, () => {
+        if (groups.get(key) === created) groups.delete(key);
+      });
+      groups.set(key, created);
+      group = created;
+    }
+    return group;
+  }
+}
+
+/** The readers of one operation. */
+class Group {
+  /** Resolves when the first event is known; to an answer if there is nothing to subscribe to. */
+  readonly opened: Promise<ExecutionResult | undefined>;
+  /** Who reads, or is about to. */
+  users = 0;
+  readonly #args: Args;
+  readonly #maskError: (error: unknown) => GraphQLError;
+  readonly #onClose: () => void;
+  /** The event that each reader has seen, by its number. */
+  readonly #readers = new Map<Reader, number>();
+  readonly #late = new Set<Reader>();
+  #live: Source | undefined;
+  #version = 0;
+  #snapshot: { version: number; told: Promise<Told> } | undefined;
+  #ended = false;
+  #lateTimer: NodeJS.Timeout | undefined;
+
+  constructor(args: Args, maskError: (error: unknown) => GraphQLError, onClose: () => void) {
+    this.#args = args;
+    this.#maskError = maskError;
+    this.#onClose = onClose;
+    this.opened = this.#open();
+  }
+
+  add(reader: Reader, sinceRevision: number | undefined): void {
+    reader.onReturn = () => {
+      this.#readers.delete(reader);
+      this.#late.delete(reader);
+      this.leave();
+    };
+    if (this.#version === 0) {
+      reader.end();
+      return;
+    }
+    const isCurrent = sinceRevision !== undefined && sinceRevision === this.#live?.revision && !this.#ended;
+    this.#readers.set(reader, isCurrent ? this.#version : notSeen);
+    if (!isCurrent) void this.#tellHowThingsStand(reader);
+  }
+
+  leave(): void {
+    this.users--;
+    if (this.users > 0) return;
+    this.#onClose();
+    clearTimeout(this.#lateTimer);
+    void this.#live?.return();
+  }
+
+  async #open(): Promise<ExecutionResult | undefined> {
+    try {
+      const source = await createSourceEventStream(this.#args);
+      if (!isAsyncIterable(source)) {
+        this.#onClose();
+        return source;
+      }
+      if (!(source instanceof Live))
+        throw new Error('A shared subscription whose source is none that can be shared.');
+      this.#live = source;
+      const first = await source.next();
+      if (first.done) {
+        this.#end();
+      } else {
+        this.#version++;
+        void this.#run(source);
+      }
+      return undefined;
+    } catch (error) {
+      this.#onClose();
+      throw error;
+    }
+  }
+
+  async #run(live: Source): Promise<void> {
+    for await (const event of live) {
+      this.#version++;
+      const told = await this.#execute(event);
+      await this.#tellAll(told);
+    }
+    this.#end();
+  }
+
+  #end(): void {
+    this.#ended = true;
+    this.#onClose();
+    for (const [reader, seen] of this.#readers) if (seen === this.#version) reader.end();
+  }
+
+  async #tellAll(told: Told): Promise<void> {
+    let count = 0;
+    for (const [reader, seen] of this.#readers) {
+      if (seen === this.#version) continue;
+      if (seen === this.#version - 1 && reader.isReady) {
+        this.#readers.set(reader, this.#version);
+        reader.tell(told);
+      } else {
+        this.#isLate(reader);
+      }
+      count++;
+      if (count % readersPerTurn === 0) await nextTurn();
+    }
+  }
+
+  #isLate(reader: Reader): void {
+    this.#late.add(reader);
+    this.#lateTimer ??= setTimeout(() => {
+      this.#lateTimer = undefined;
+      const late = [...this.#late];
+      this.#late.clear();
+      for (const one of late) void this.#tellHowThingsStand(one);
+    }, lateCheckMs);
+  }
+
+  async #tellHowThingsStand(reader: Reader): Promise<void> {
+    if (!reader.isReady) return this.#isLate(reader);
+    // Meanwhile it is told nothing else, so that nothing comes after what is newer.
+    this.#readers.set(reader, notSeen);
+    const version = this.#version;
+    const told = await this.#howThingsStand();
+    if (!this.#readers.has(reader)) return;
+    this.#readers.set(reader, version);
+    reader.tell(told);
+    if (version !== this.#version) this.#isLate(reader);
+    else if (this.#ended) reader.end();
+  }
+
+  #howThingsStand(): Promise<Told> {
+    if (this.#snapshot?.version !== this.#version) {
+      this.#snapshot = { version: this.#version, told: this.#execute(this.#live?.snapshot()) };
+    }
+    return this.#snapshot.told;
+  }
+
+  async #execute(event: unknown): Promise<Told> {
+    const { schema, document, operationName, variableValues, contextValue } = this.#args;
+    const { data, errors } = await execute({
+      schema,
+      document,
+      operationName,
+      variableValues,
+      // A context of its own: what was loaded for an earlier event is out of date.
+      contextValue: { ...contextValue },
+      rootValue: event,
+    });
+    const masked = errors?.map((error) => this.#maskError(error));
+    const answer = { ...(data !== undefined && { data }), ...(masked && { errors: masked }) };
+    const json = JSON.stringify(answer);
+    return { json, result: { ...answer, stringify: () => json } };
+  }
+}
+
+/** No version, and not the one before any. */
+const notSeen = -1;
+
+/** Read by asking for the next result, as server-sent events are. Holds one that was not asked for yet. */
+class ResultReader implements Reader {
+  onReturn = () => {};
+  #held: Told | undefined;
+  #ended = false;
+  #closed = false;
+  #wake = () => {};
+
+  get isReady(): boolean {
+    return this.#held === undefined;
+  }
+
+  tell(told: Told): void {
+    this.#held = told;
+    this.#wake();
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#wake();
+  }
+
+  async next(): Promise<IteratorResult<ExecutionResult>> {
+    while (this.#held === undefined && !this.#ended) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    if (this.#held === undefined || this.#closed) return this.return();
+    const { result } = this.#held;
+    this.#held = undefined;
+    return { done: false, value: result };
+  }
+
+  async return(): Promise<IteratorReturnResult<undefined>> {
+    if (!this.#closed) {
+      this.#closed = true;
+      this.end();
+      this.onReturn();
+    }
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}
+
+/** How often a variable is used, beside being declared. */
+function usesOf(document: DocumentNode, variable: string): number {
+  let uses = -1;
+  visit(document, {
+    Variable: ({ name }) => {
+      if (name.value === variable) uses++;
+    },
+  });
+  return uses;
+}
+
+interface Shape {
+  readonly key: string;
+  readonly sinceRevision: number | undefined;
+}
+
+/**
+ * What tells an operation on a document from others. `sinceRevision` only decides on a reader's first event: it stays out, so
+ * that readers that come back with different ones still share. Undefined if the operation can't be shared.
+ */
+function shapeOf({ schema, document, operationName, variableValues }: Args): Shape | undefined {
+  const operation = getOperationAST(document, operationName);
+  const [field] = operation?.selectionSet.selections ?? [];
+  if (operation == null || field?.kind !== Kind.FIELD) return undefined;
+  const definition = schema.getSubscriptionType()?.getFields()[field.name.value];
+  if (definition?.extensions.shared !== true) return undefined;
+  const value = field.arguments?.find(({ name }) => name.value === 'sinceRevision')?.value;
+  const variables = { ...variableValues };
+  let since: unknown = value?.kind === Kind.INT ? Number(value.value) : undefined;
+  if (value?.kind === Kind.VARIABLE) {
+    since = variables[value.name.value];
+    if (usesOf(document, value.name.value) === 1) delete variables[value.name.value];
+  }
+  return {
+    key: JSON.stringify([operationName ?? null, variables]),
+    sinceRevision: typeof since === 'number' ? since : undefined,
+  };
+}
