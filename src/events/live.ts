@@ -28,6 +28,11 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
   /** Called once, when nobody reads any more. */
   protected abstract onClose(): void;
 
+  /** Whether what is pending is the last. */
+  get isEnding(): boolean {
+    return this.#ending;
+  }
+
   protected get isClosed(): boolean {
     return this.#closed;
   }

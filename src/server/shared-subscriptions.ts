@@ -137,7 +137,8 @@ class Group {
       reader.end();
       return;
     }
-    const isCurrent = sinceRevision !== undefined && sinceRevision === this.#live?.revision && !this.#ended;
+    const live = this.#live;
+    const isCurrent = sinceRevision !== undefined && sinceRevision === live?.revision && !live.isEnding;
     this.#readers.set(reader, isCurrent ? this.#version : notSeen);
     if (!isCurrent) void this.#tellHowThingsStand(reader);
   }

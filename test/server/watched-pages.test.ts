@@ -1,0 +1,123 @@
+/** Pages as a client watches them: all of a page first, then what differs. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { App } from '../../src/server/create-app.ts';
+import { createJob, data, subscribe, work } from '../support/api.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startServer } from '../support/server.ts';
+
+let db: TestDatabase;
+let app: App;
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url);
+});
+afterAll(async () => {
+  await app.close();
+  await db.drop();
+});
+
+const seal = (id: string) =>
+  data(app.url, 'mutation ($id: ID!) { sealJob(input: { jobId: $id }) { __typename } }', { id });
+
+it('jobItems: the page, then items as they are added, held and finished, then the end', async () => {
+  const id = await createJob(app.url, { type: 'items', items: [{ payload: 0 }, { payload: 1 }] });
+  const watch = subscribe(
+    app.url,
+    `subscription { jobItems(jobId: "${id}", first: 3, intervalMs: 100) { goneIds items { payload status result assignment { worker } } } }`,
+  );
+  const events = watch[Symbol.asyncIterator]();
+  const state = new Map<number, any>();
+  const next = async () => {
+    const event = await events.next();
+    for (const item of event.value?.data.jobItems.items ?? []) state.set(item.payload, item);
+    return !event.done;
+  };
+  await next();
+  expect([...state.values()].map(({ status }) => status)).toEqual(['PENDING', 'PENDING']);
+  await data(app.url, 'mutation ($input: AddItemsInput!) { addItems(input: $input) { __typename } }', {
+    input: { jobId: id, items: [{ payload: 2 }, { payload: 3 }] },
+  });
+  while (!state.has(2)) await next();
+  await work(app.url, 'items', 1, 'done');
+  while (state.get(0).status !== 'SUCCEEDED') await next();
+  expect(state.get(0)).toMatchObject({ result: 'done', assignment: { worker: 'test' } });
+  await work(app.url, 'items', 3, 'done');
+  await seal(id);
+  while (await next());
+  expect([...state.values()].map(({ payload, status }) => [payload, status])).toEqual([
+    [0, 'SUCCEEDED'],
+    [1, 'SUCCEEDED'],
+    [2, 'SUCCEEDED'],
+  ]);
+  await watch.close();
+});
+
+it('jobs: the list, then what appears, changes and leaves', async () => {
+  const a = await createJob(app.url, { type: 'listed', items: [{}] });
+  const watch = subscribe(
+    app.url,
+    'subscription { jobs(filter: { type: "listed", status: WAITING }, first: 2, intervalMs: 100) { goneIds jobs { id progress { itemCount } } } }',
+  );
+  const events = watch[Symbol.asyncIterator]();
+  const list = new Set<string>();
+  const next = async () => {
+    const { jobs, goneIds } = (await events.next()).value.data.jobs;
+    for (const { id } of jobs) list.add(id);
+    for (const id of goneIds) list.delete(id);
+  };
+  await next();
+  expect([...list]).toEqual([a]);
+  const b = await createJob(app.url, { type: 'listed', items: [{}] });
+  while (!list.has(b)) await next();
+  const c = await createJob(app.url, { type: 'listed', items: [{}] });
+  while (!list.has(c)) await next();
+  expect([...list].sort()).toEqual([b, c].sort());
+  await work(app.url, 'listed', 2);
+  while (list.has(b)) await next();
+  expect([...list]).toEqual([c]);
+  await watch.close();
+});
+
+it('queueStats: what waits, is scheduled and runs, by query and as it changes', async () => {
+  const id = await createJob(app.url, {
+    type: 'counted',
+    items: [{}, {}, { runAt: '2200-01-01T00:00:00Z' }],
+  });
+  const stats = '(types: ["counted", "nothing"]) { type ready scheduled running }';
+  expect((await data(app.url, `{ queueStats${stats} }`)).queueStats).toEqual([
+    { type: 'counted', ready: 2, scheduled: 1, running: 0 },
+  ]);
+  const watch = subscribe(
+    app.url,
+    'subscription { queueStats(types: ["counted"], intervalMs: 100) { ready running } }',
+  );
+  const events = watch[Symbol.asyncIterator]();
+  const next = async () => (await events.next()).value.data.queueStats;
+  expect(await next()).toEqual([{ ready: 2, running: 0 }]);
+  await data(
+    app.url,
+    'mutation { claimItems(input: { worker: "w", wants: [{ type: "counted", limit: 1 }] }) { __typename } }',
+  );
+  expect(await next()).toEqual([{ ready: 1, running: 1 }]);
+  await data(app.url, 'mutation ($id: ID!) { deleteJob(input: { jobId: $id }) { __typename } }', { id });
+  expect(await next()).toEqual([]);
+  await watch.close();
+});
+
+it.each([
+  ['jobItems(jobId: "Job:00000000-0000-7000-8000-000000000000") { goneIds }', 'NOT_FOUND', 'jobId'],
+  [
+    'jobItems(jobId: "Job:00000000-0000-7000-8000-000000000000", first: 0) { goneIds }',
+    'INVALID_INPUT',
+    'first',
+  ],
+  ['jobs(first: 1001) { goneIds }', 'INVALID_INPUT', 'first'],
+  ['jobs(filter: { type: "" }) { goneIds }', 'INVALID_INPUT', 'filter.type'],
+  ['jobs(intervalMs: 99) { goneIds }', 'INVALID_INPUT', 'intervalMs'],
+  ['queueStats(types: []) { ready }', 'INVALID_INPUT', 'types'],
+])('%s is refused', async (field, code, named) => {
+  const watch = subscribe(app.url, `subscription { ${field} }`);
+  const [refused] = await Promise.all([watch[Symbol.asyncIterator]().next()]);
+  expect(refused.value.errors[0].extensions).toMatchObject({ code, field: named });
+  await watch.close();
+});
