@@ -59,10 +59,12 @@ describe('add against seal', () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type });
     await otherCalls('add_items', job, '[{"payload": 1}]', true);
-    const second = addItems(t.engine, job, [{ payload: 2 }], { seal: true });
+    const second = expect(addItems(t.engine, job, [{ payload: 2 }], { seal: true })).rejects.toThrow(
+      JobSealedError,
+    );
     await lockWaiters(t.db, 1);
     await other.query('commit');
-    await expect(second).rejects.toThrow(JobSealedError);
+    await second;
   });
 });
 
