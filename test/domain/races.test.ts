@@ -48,10 +48,12 @@ describe('add against seal', () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type });
     await otherCalls('seal_job', job);
-    const added = addItems(t.engine, job, [{ payload: 1 }], { seal: false });
+    const added = expect(addItems(t.engine, job, [{ payload: 1 }], { seal: false })).rejects.toThrow(
+      JobSealedError,
+    );
     await lockWaiters(t.db, 1);
     await other.query('commit');
-    await expect(added).rejects.toThrow(JobSealedError);
+    await added;
     expect((await t.fold(job))[type]).toMatchObject({ itemCount: 0, completedAt: expect.any(Number) });
   });
 

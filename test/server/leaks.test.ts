@@ -1,0 +1,97 @@
+/**
+ * Clients that come, subscribe and go, over and over (LEAK_CYCLES, 200 by default): afterwards the server holds what it held
+ * before. Half of them leave politely, half are cut off.
+ */
+import { once } from 'node:events';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { WebSocket } from 'ws';
+import type { App } from '../../src/server/create-app.ts';
+import { createJob } from '../support/api.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startServer } from '../support/server.ts';
+
+const cycles = Number(process.env.LEAK_CYCLES ?? 200);
+const atOnce = 20;
+
+let db: TestDatabase;
+let app: App;
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url);
+});
+afterAll(async () => {
+  await app.close();
+  await db.drop();
+});
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+async function connectSubscribeLeave(query: string, politely: boolean): Promise<void> {
+  const socket = new WebSocket(app.url.replace('http', 'ws'), 'graphql-transport-ws');
+  await once(socket, 'open');
+  socket.send('{"type":"connection_init"}');
+  await once(socket, 'message');
+  socket.send(JSON.stringify({ type: 'subscribe', id: '1', payload: { query } }));
+  const [event] = await once(socket, 'message');
+  expect(JSON.parse(String(event))).toMatchObject({ type: 'next', payload: { data: expect.anything() } });
+  if (politely) socket.send('{"type":"complete","id":"1"}');
+  else socket.terminate();
+  socket.close();
+  await once(socket, 'close');
+}
+
+/** What is left of a batch of clients: sockets, timers and the like of this process, and connections to Postgres. */
+async function holdings(): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const resource of process.getActiveResourcesInfo()) counts[resource] = (counts[resource] ?? 0) + 1;
+  const [row] = await db.query<{ connections: number }>(
+    `select count(*)::int as connections from pg_stat_activity where datname = current_database() and application_name like 'jobtree%'`,
+  );
+  return {
+    sockets: counts.TCPSocketWrap ?? 0,
+    timeouts: counts.Timeout ?? 0,
+    connections: row?.connections ?? 0,
+  };
+}
+
+it(`${cycles} clients that came and went leave nothing behind`, async () => {
+  const id = await createJob(app.url, { type: 'leaks', items: [{}] });
+  const queries = [
+    `subscription { jobProgress(jobId: "${id}") { revision } }`,
+    `subscription { jobTreeProgress(rootId: "${id}") { revision } }`,
+    `subscription { jobItems(jobId: "${id}") { goneIds } }`,
+    'subscription { jobs { goneIds } }',
+    'subscription { queueStats { ready } }',
+    'subscription { workAvailable(types: ["leaks"]) { types } }',
+  ];
+  const run = async (count: number) => {
+    for (let i = 0; i < count; i += atOnce) {
+      const batch = Array.from({ length: Math.min(atOnce, count - i) }, (_, j) => i + j);
+      await Promise.all(
+        batch.map((n) => connectSubscribeLeave(queries[n % queries.length] as string, n % 4 < 2)),
+      );
+    }
+  };
+  await run(100);
+  const before = await holdings();
+  collectGarbage();
+  const heapBefore = process.memoryUsage().heapUsed;
+  await run(cycles);
+  await vi.waitFor(
+    async () => {
+      const after = await holdings();
+      expect(after.sockets).toBeLessThanOrEqual(before.sockets);
+      expect(after.timeouts).toBeLessThanOrEqual(before.timeouts + 2);
+      expect(after.connections).toBeLessThanOrEqual(before.connections + 5);
+    },
+    { timeout: 20_000, interval: 250 },
+  );
+  collectGarbage();
+  const grownKiB = (process.memoryUsage().heapUsed - heapBefore) / 1024;
+  if (process.env.LEAK_CYCLES !== undefined) console.log({ before, after: await holdings(), grownKiB });
+  // One kilobyte for each client would be a leak; what is compiled and cached meanwhile is not.
+  expect(grownKiB).toBeLessThan(4_000 + cycles);
+}, 600_000);
