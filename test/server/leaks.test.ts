@@ -44,7 +44,7 @@ async function connectSubscribeLeave(query: string, politely: boolean): Promise<
 }
 
 /** What is left of a batch of clients: sockets, timers and the like of this process, and connections to Postgres. */
-async function holdings(): Promise<Record<string, number>> {
+async function holdings(): Promise<{ sockets: number; timeouts: number; connections: number }> {
   const counts: Record<string, number> = {};
   for (const resource of process.getActiveResourcesInfo()) counts[resource] = (counts[resource] ?? 0) + 1;
   const [row] = await db.query<{ connections: number }>(
