@@ -6,6 +6,7 @@
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
 import { readTrees, type TreeProgress } from '../domain/progress.ts';
+import type { Feed } from './feed.ts';
 import { Slot } from './slot.ts';
 
 interface Topic {
@@ -17,12 +18,14 @@ const silenceMs = 5_000;
 
 export class ProgressHub {
   readonly #database: Database;
+  readonly #feed: Pick<Feed, 'join' | 'leave'>;
   readonly #logger: Logger;
   readonly #topics = new Map<string, Topic>();
   readonly #timer: NodeJS.Timeout;
 
-  constructor(options: { database: Database; logger: Logger }) {
+  constructor(options: { database: Database; feed: Pick<Feed, 'join' | 'leave'>; logger: Logger }) {
     this.#database = options.database;
+    this.#feed = options.feed;
     this.#logger = options.logger;
     this.#timer = setInterval(() => this.#repair(silenceMs), silenceMs / 2).unref();
   }
@@ -53,6 +56,7 @@ export class ProgressHub {
     }
     topic.slots.add(slot);
     try {
+      await this.#feed.join(rootId);
       const [tree] = await readTrees(this.#database, [rootId]);
       if (tree === undefined) slot.end();
       else slot.start(tree);
@@ -71,7 +75,9 @@ export class ProgressHub {
   #leave(rootId: string, slot: Slot): void {
     const topic = this.#topics.get(rootId);
     topic?.slots.delete(slot);
-    if (topic?.slots.size === 0) this.#topics.delete(rootId);
+    if (topic?.slots.size !== 0) return;
+    this.#topics.delete(rootId);
+    this.#feed.leave(rootId);
   }
 
   /** Reads the topics that have been silent for so long, in one query. */
