@@ -10,6 +10,8 @@ import { asRefusal, isRetryable } from './sqlstate.ts';
 export interface DatabaseOptions {
   readonly url: string;
   readonly poolSize: number;
+  /** Whether statements are prepared by name. Default: true. */
+  readonly preparedStatements?: boolean;
   /** Told of connections that break while they idle; the pool replaces them by itself. */
   readonly onIdleError: (error: Error) => void;
 }
@@ -32,6 +34,16 @@ const types: pg.CustomTypesConfig = {
     pg.types.getTypeParser(oid, format as 'text')) as pg.CustomTypesConfig['getTypeParser'],
 };
 
+/** For poolers that give each transaction another session, where a statement of that name may be unknown, or another. */
+class UnnamedStatementsClient extends pg.Client {
+  // pg's own overloads say nothing that matters here: a query comes as text, or as an object that may have a name.
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  override query(query: any, ...rest: any[]): any {
+    const unnamed = query?.name === undefined ? query : { ...query, name: undefined };
+    return (super.query as (...args: unknown[]) => unknown)(unnamed, ...rest);
+  }
+}
+
 export class Database {
   readonly pool: pg.Pool;
   readonly prisma: PrismaClient;
@@ -45,10 +57,12 @@ export class Database {
       max: options.poolSize,
       types,
       application_name: 'jobtree',
+      ...(options.preparedStatements === false ? { Client: UnnamedStatementsClient } : {}),
       keepAlive: true,
       connectionTimeoutMillis: 10_000,
     });
     this.pool.on('error', options.onIdleError);
+    // It prepares nothing by name.
     this.prisma = new PrismaClient({
       adapter: new PrismaPg(
         {

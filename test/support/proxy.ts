@@ -11,6 +11,8 @@ export interface TcpProxy {
   mend(): void;
   /** Passes on what clients say, and swallows what the server says from now on. */
   swallowAnswers(): void;
+  /** Passes nothing on any more, not even the end of a connection: a cable that was pulled. `mend` takes new connections. */
+  freeze(): void;
   close(): Promise<void>;
 }
 
@@ -19,9 +21,16 @@ export async function startProxy(serverUrl: string): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let isCut = false;
   let swallows = false;
+  let frozen = false;
   const server = createServer((client) => {
     if (isCut) {
       client.destroy();
+      return;
+    }
+    if (frozen) {
+      sockets.add(client);
+      client.on('error', () => {});
+      client.on('close', () => sockets.delete(client));
       return;
     }
     const upstream = connect(Number(target.port), target.hostname);
@@ -33,10 +42,10 @@ export async function startProxy(serverUrl: string): Promise<TcpProxy> {
       socket.on('error', () => {});
       socket.on('close', () => {
         sockets.delete(socket);
-        other.destroy();
+        if (!frozen) other.destroy();
       });
       socket.on('data', (chunk) => {
-        if (socket === client || !swallows) other.write(chunk);
+        if (!frozen && (socket === client || !swallows)) other.write(chunk);
       });
     }
   });
@@ -56,9 +65,13 @@ export async function startProxy(serverUrl: string): Promise<TcpProxy> {
     mend: () => {
       isCut = false;
       swallows = false;
+      frozen = false;
     },
     swallowAnswers: () => {
       swallows = true;
+    },
+    freeze: () => {
+      frozen = true;
     },
     close: async () => {
       const closed = once(server, 'close');
