@@ -8,6 +8,7 @@
 import type { ExchangeMutation, ReportInput } from '../../generated/graphql/graphql.ts';
 import { backoffMs } from '../backoff.ts';
 import { JobtreeError, payloadOf } from '../errors.ts';
+import { maxEntries, maxUnits } from '../limits.ts';
 import { exchange } from '../operations.ts';
 import type { Socket } from '../socket.ts';
 import type { Assignment } from '../types.ts';
@@ -41,9 +42,6 @@ export interface ExchangeParts {
 }
 
 const atOnce = 2;
-const maxEntries = 1_000;
-/** Units of JSON text: well below the largest request that a server takes by default, 25 MB. */
-const maxUnits = 4_000_000;
 const timeoutMs = 60_000;
 
 interface Load {
