@@ -36,6 +36,9 @@ const settings = {
     .describe(
       'The most Postgres connections for operations. Reads of the API take up to half as many more, and listening one.',
     ),
+  JOBTREE_DATABASE_TIMEOUT_MS: milliseconds(1_000, 3_600_000, 60_000).describe(
+    'How long Postgres may take to answer a statement, in milliseconds. After that the connection counts as dead, and the request fails.',
+  ),
   JOBTREE_MAX_JSON_BYTES: z.coerce
     .number()
     .int()
@@ -100,6 +103,7 @@ export interface Config {
   readonly host: string;
   readonly port: number;
   readonly poolSize: number;
+  readonly databaseTimeoutMs: number;
   readonly maxJsonBytes: number;
   readonly maxRequestBytes: number;
   readonly foldIntervalMs: number;
@@ -140,6 +144,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     host: value.JOBTREE_HOST,
     port: value.JOBTREE_PORT,
     poolSize: value.JOBTREE_POOL_SIZE,
+    databaseTimeoutMs: value.JOBTREE_DATABASE_TIMEOUT_MS,
     maxJsonBytes: value.JOBTREE_MAX_JSON_BYTES,
     maxRequestBytes: value.JOBTREE_MAX_REQUEST_BYTES,
     foldIntervalMs: value.JOBTREE_FOLD_INTERVAL_MS,

@@ -3,6 +3,7 @@ import type { AddItemsMutation, AddStatus, ItemInput } from '../generated/graphq
 import { JobtreeError, payloadOf } from './errors.ts';
 import type { Http } from './http.ts';
 import { type ItemSpec, toItemInput } from './job-spec.ts';
+import { maxEntries, maxUnits } from './limits.ts';
 import { addItems } from './operations.ts';
 
 /** The answer to one item. */
@@ -24,10 +25,6 @@ export interface AddItemsResult {
   /** An answer for each item, in their order. */
   readonly entries: readonly AddedItem[];
 }
-
-const maxEntries = 1_000;
-/** Units of JSON text: well below the largest request that a server takes by default, 25 MB. */
-const maxUnits = 4_000_000;
 
 export async function addInBatches(
   http: Http,

@@ -14,7 +14,7 @@ export const createJob = graphql(`
 export const addItems = graphql(`
   mutation AddItems($input: AddItemsInput!) {
     addItems(input: $input) {
-      ... on AddItemsPayload { added duplicates invalid entries { status itemId error { message field } } }
+      ... on AddItemsPayload { added duplicates invalid entries { status itemId error { message } } }
       ... on Error { code message field }
     }
   }

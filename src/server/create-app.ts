@@ -47,6 +47,7 @@ export async function createApp(options: {
   const database = new Database({
     url: databaseUrl,
     poolSize: config.poolSize,
+    timeoutMs: config.databaseTimeoutMs,
     onIdleError: (error) => logger.warn({ err: error }, 'a connection to Postgres broke'),
   });
   const folds = new FoldScheduler({ database, intervalMs: config.foldIntervalMs, logger });

@@ -24,8 +24,9 @@ export function serveWebSocket(options: {
   isClosing: () => boolean;
 }): { close: () => Promise<void> } {
   const { server, yoga, maxMessageBytes, isAllowed, isClosing } = options;
+  // Without the server, whose errors, such as a port that is taken, it would take for its own.
   const sockets = new WebSocketServer({
-    server,
+    noServer: true,
     path: yoga.graphqlEndpoint,
     maxPayload: maxMessageBytes,
     perMessageDeflate: false,
@@ -62,6 +63,11 @@ export function serveWebSocket(options: {
     },
     sockets,
     keepAliveMs,
+  );
+  server.on('upgrade', (request, socket, head) =>
+    sockets.handleUpgrade(request, socket, head, (webSocket) =>
+      sockets.emit('connection', webSocket, request),
+    ),
   );
   return {
     close: async () => {

@@ -7,15 +7,15 @@ export interface TcpProxy {
   readonly url: string;
   /** Breaks every connection and refuses new ones. */
   cut(): void;
-  /** Takes connections again, and passes everything on. */
-  mend(): void;
+  /** Takes connections again, and passes everything on; if the server has a new address, to that one. */
+  mend(newUrl?: string): void;
   /** Passes on what clients say, and swallows what the server says from now on. */
   swallowAnswers(): void;
   close(): Promise<void>;
 }
 
 export async function startProxy(serverUrl: string): Promise<TcpProxy> {
-  const target = new URL(serverUrl);
+  let target = new URL(serverUrl);
   const sockets = new Set<Socket>();
   let isCut = false;
   let swallows = false;
@@ -53,7 +53,8 @@ export async function startProxy(serverUrl: string): Promise<TcpProxy> {
       isCut = true;
       destroyAll();
     },
-    mend: () => {
+    mend: (newUrl) => {
+      if (newUrl !== undefined) target = new URL(newUrl);
       isCut = false;
       swallows = false;
     },

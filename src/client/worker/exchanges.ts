@@ -8,6 +8,7 @@
 import type { ExchangeMutation, ReportInput } from '../../generated/graphql/graphql.ts';
 import { backoffMs } from '../backoff.ts';
 import { JobtreeError, payloadOf } from '../errors.ts';
+import { maxEntries, maxUnits } from '../limits.ts';
 import { exchange } from '../operations.ts';
 import type { Socket } from '../socket.ts';
 import type { Assignment } from '../types.ts';
@@ -41,9 +42,6 @@ export interface ExchangeParts {
 }
 
 const atOnce = 2;
-const maxEntries = 1_000;
-/** Units of JSON text: well below the largest request that a server takes by default, 25 MB. */
-const maxUnits = 4_000_000;
 const timeoutMs = 60_000;
 
 interface Load {
@@ -109,15 +107,16 @@ export class Exchanges {
     this.wake();
   }
 
+  /** Nothing goes out any more, and what still comes back is not listened to. */
   close(): void {
     this.#closed = true;
-    this.#claiming = false;
     clearTimeout(this.#pause);
     this.#reports.length = 0;
     this.#releases.length = 0;
   }
 
   #pump(): void {
+    if (this.#closed) return;
     while (this.#inFlight < (this.#failures === 0 ? atOnce : 1)) {
       const load = this.#next();
       if (load === undefined) return;
@@ -153,6 +152,7 @@ export class Exchanges {
     const hints = wants.map(({ slots }) => slots.hints);
     for (const { slots, limit } of wants) slots.asked += limit;
     this.#inFlight++;
+    const isAlone = this.#failures > 0 && this.#inFlight === 1 && reports.length === 1;
     const sentAt = performance.now();
     const problems: unknown[] = [];
     const settle = (work: () => void, undo: () => void) => {
@@ -165,6 +165,7 @@ export class Exchanges {
     };
     try {
       const data = await this.#request(load);
+      if (this.#closed) return;
       settle(
         () => this.#settleReports(reports, data.reportOutcomes),
         () => this.#putBack(reports),
@@ -178,8 +179,10 @@ export class Exchanges {
         () => {},
       );
     } catch (error) {
+      if (this.#closed) return;
       problems.push(error);
-      this.#putBack(reports);
+      if (isAlone && isTooLarge(error)) this.#refuse(reports);
+      else this.#putBack(reports);
       this.#releases.push(...releases);
     }
     for (const { slots, limit } of wants) slots.asked -= limit;
@@ -240,16 +243,28 @@ export class Exchanges {
     this.#mostReports = Math.max(1, Math.floor(reports.length / 2));
   }
 
+  /** It would never get through. */
+  #refuse(reports: readonly PendingReport[]): void {
+    const error = { message: 'The report is larger than the requests that the server takes.' };
+    for (const pending of reports) this.#parts.onReported(pending, { status: 'INVALID', error });
+  }
+
   #conclude(problems: readonly unknown[]): void {
     this.#failures = problems.length === 0 ? 0 : this.#failures + 1;
     for (const problem of problems) this.#parts.onError(problem);
-    if (problems.length > 0 && !this.#closed) {
+    if (problems.length > 0) {
       clearTimeout(this.#pause);
       this.#pause = setTimeout(() => this.wakeNow(), backoffMs(this.#failures));
     }
     this.#parts.onSettled(problems.length === 0);
     this.wake();
   }
+}
+
+/** The server closed the WebSocket over the size of a message. */
+function isTooLarge(error: unknown): boolean {
+  const closed = error instanceof JobtreeError ? (error.cause as { code?: unknown } | undefined) : undefined;
+  return closed?.code === 1009;
 }
 
 function incomplete(): JobtreeError {

@@ -16,7 +16,7 @@ import * as types from './graphql.ts';
  */
 type Documents = {
     "\n  mutation CreateJob($input: JobInput!) {\n    createJob(input: $input) {\n      ... on CreateJobPayload { created job { id } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.CreateJobDocument,
-    "\n  mutation AddItems($input: AddItemsInput!) {\n    addItems(input: $input) {\n      ... on AddItemsPayload { added duplicates invalid entries { status itemId error { message field } } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.AddItemsDocument,
+    "\n  mutation AddItems($input: AddItemsInput!) {\n    addItems(input: $input) {\n      ... on AddItemsPayload { added duplicates invalid entries { status itemId error { message } } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.AddItemsDocument,
     "\n  mutation SealJob($input: SealJobInput!) {\n    sealJob(input: $input) {\n      ... on SealJobPayload { job { progress { ...ProgressFields } } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.SealJobDocument,
     "\n  mutation CancelJob($input: CancelJobInput!) {\n    cancelJob(input: $input) {\n      ... on CancelJobPayload { cancelledItems }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.CancelJobDocument,
     "\n  mutation DeleteJob($input: DeleteJobInput!) {\n    deleteJob(input: $input) {\n      ... on DeleteJobPayload { jobId }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.DeleteJobDocument,
@@ -36,7 +36,7 @@ type Documents = {
 };
 const documents: Documents = {
     "\n  mutation CreateJob($input: JobInput!) {\n    createJob(input: $input) {\n      ... on CreateJobPayload { created job { id } }\n      ... on Error { code message field }\n    }\n  }\n": types.CreateJobDocument,
-    "\n  mutation AddItems($input: AddItemsInput!) {\n    addItems(input: $input) {\n      ... on AddItemsPayload { added duplicates invalid entries { status itemId error { message field } } }\n      ... on Error { code message field }\n    }\n  }\n": types.AddItemsDocument,
+    "\n  mutation AddItems($input: AddItemsInput!) {\n    addItems(input: $input) {\n      ... on AddItemsPayload { added duplicates invalid entries { status itemId error { message } } }\n      ... on Error { code message field }\n    }\n  }\n": types.AddItemsDocument,
     "\n  mutation SealJob($input: SealJobInput!) {\n    sealJob(input: $input) {\n      ... on SealJobPayload { job { progress { ...ProgressFields } } }\n      ... on Error { code message field }\n    }\n  }\n": types.SealJobDocument,
     "\n  mutation CancelJob($input: CancelJobInput!) {\n    cancelJob(input: $input) {\n      ... on CancelJobPayload { cancelledItems }\n      ... on Error { code message field }\n    }\n  }\n": types.CancelJobDocument,
     "\n  mutation DeleteJob($input: DeleteJobInput!) {\n    deleteJob(input: $input) {\n      ... on DeleteJobPayload { jobId }\n      ... on Error { code message field }\n    }\n  }\n": types.DeleteJobDocument,
@@ -62,7 +62,7 @@ export function graphql(source: "\n  mutation CreateJob($input: JobInput!) {\n  
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  mutation AddItems($input: AddItemsInput!) {\n    addItems(input: $input) {\n      ... on AddItemsPayload { added duplicates invalid entries { status itemId error { message field } } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').AddItemsDocument;
+export function graphql(source: "\n  mutation AddItems($input: AddItemsInput!) {\n    addItems(input: $input) {\n      ... on AddItemsPayload { added duplicates invalid entries { status itemId error { message } } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').AddItemsDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */

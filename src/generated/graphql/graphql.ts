@@ -302,7 +302,7 @@ export type AddItemsMutationVariables = Exact<{
 
 
 export type AddItemsMutation = { addItems:
-    | { added: number, duplicates: number, invalid: number, entries: Array<{ status: AddStatus, itemId?: string | null, error?: { message: string, field?: string | null } | null }> }
+    | { added: number, duplicates: number, invalid: number, entries: Array<{ status: AddStatus, itemId?: string | null, error?: { message: string } | null }> }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
@@ -584,7 +584,6 @@ export const AddItemsDocument = new TypedDocumentString(`
         itemId
         error {
           message
-          field
         }
       }
     }
