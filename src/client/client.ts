@@ -13,6 +13,7 @@ import { JobtreeError, payloadOf } from './errors.ts';
 import { Http } from './http.ts';
 import { type ItemSpec, type JobSpec, toJobInput } from './job-spec.ts';
 import * as operations from './operations.ts';
+import { createPost } from './post.ts';
 import { Socket } from './socket.ts';
 import type {
   Assignment,
@@ -39,7 +40,7 @@ export interface ClientOptions {
   readonly retryMs?: number | undefined;
   /** How long an answer may take, in milliseconds. Default: 60,000. */
   readonly timeoutMs?: number | undefined;
-  /** In place of the global `fetch`. */
+  /** What sends requests. Default: Node's own `node:http`, with connections that are kept; elsewhere the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
   /** A WebSocket class. Default: that of the package `ws`, in browsers their own. */
   readonly webSocketImpl?: unknown;
@@ -66,14 +67,8 @@ export class Client {
         field: 'url',
       });
     }
-    const {
-      headers = {},
-      retryMs = 5_000,
-      timeoutMs = 60_000,
-      fetch = globalThis.fetch,
-      webSocketImpl,
-    } = options;
-    this.#http = new Http({ url, headers, retryMs, timeoutMs, fetch });
+    const { headers = {}, retryMs = 5_000, timeoutMs = 60_000, fetch, webSocketImpl } = options;
+    this.#http = new Http({ url, headers, retryMs, timeoutMs, post: createPost(fetch) });
     this.socket = new Socket({ url, headers, webSocketImpl });
   }
 

@@ -53,7 +53,7 @@ export class Operations {
   };
 
   /** Refusals reach the client with their code and field; faults reach the log, and the client gets an id to ask about. */
-  readonly maskError = (error: unknown): Error => {
+  readonly maskError = (error: unknown): GraphQLError => {
     const cause = asRefusal(error instanceof GraphQLError ? error.originalError : error);
     const place =
       error instanceof GraphQLError ? { nodes: error.nodes ?? null, path: error.path ?? null } : {};
