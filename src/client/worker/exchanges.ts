@@ -7,7 +7,7 @@
  */
 import type { ExchangeMutation, ReportInput } from '../../generated/graphql/graphql.ts';
 import { backoffMs } from '../backoff.ts';
-import { JobtreeError, payloadOf } from '../errors.ts';
+import { payloadOf } from '../errors.ts';
 import { exchange } from '../operations.ts';
 import type { Socket } from '../socket.ts';
 import type { Assignment } from '../types.ts';
@@ -27,6 +27,9 @@ export interface ReportEntry {
   readonly retryAt?: string | null;
   readonly error?: { readonly message: string } | null;
 }
+
+/** What the server leaves unsaid. */
+const accepted: ReportEntry = { status: 'ACCEPTED' };
 
 export interface ExchangeParts {
   readonly socket: Socket;
@@ -207,9 +210,9 @@ export class Exchanges {
   #settleReports(reports: readonly PendingReport[], answer: ExchangeMutation['reportOutcomes']): void {
     if (reports.length === 0) return;
     const { entries } = payloadOf(answer);
-    if (entries.length !== reports.length) throw incomplete();
     this.#mostReports = Math.min(maxEntries, this.#mostReports * 2);
-    for (const [i, pending] of reports.entries()) this.#parts.onReported(pending, entries[i] as ReportEntry);
+    const answers = new Map(entries.map((entry) => [entry.index, entry]));
+    for (const [i, pending] of reports.entries()) this.#parts.onReported(pending, answers.get(i) ?? accepted);
   }
 
   #settleReleases(releases: readonly Hold[], answer: ExchangeMutation['releaseAssignments']): void {
@@ -250,8 +253,4 @@ export class Exchanges {
     this.#parts.onSettled(problems.length === 0);
     this.wake();
   }
-}
-
-function incomplete(): JobtreeError {
-  return new JobtreeError('BAD_RESPONSE', 'The server did not answer every report.');
 }
