@@ -20,6 +20,7 @@ import { Listener } from '../events/listener.ts';
 import { WorkHints, workChannel } from '../events/work-hints.ts';
 import { createGraphQL } from './graphql.ts';
 import { createHealth } from './health.ts';
+import { createJsonPost } from './json-post.ts';
 import { Operations } from './operations.ts';
 import { createOriginCheck } from './origin.ts';
 import { Sweeper } from './sweeper.ts';
@@ -84,6 +85,7 @@ export async function createApp(options: {
   const isClosing = () => closing;
   const operations = new Operations(logger);
   const yoga = createGraphQL({ config, services: { engine, folds, hub, hints }, operations });
+  const jsonPost = createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes });
   const health = createHealth({ database, isClosing });
   const isAllowed = createOriginCheck(config.allowedOrigins, config.host);
   const server = createServer((request, response) => {
@@ -92,7 +94,7 @@ export async function createApp(options: {
     if (!isAllowed(request)) return refuse(response, 403, 'Pages of this origin may not use the API.');
     if (!URL.canParse(`http://${request.headers.host}`))
       return refuse(response, 400, 'The Host header is no host.');
-    void yoga(request, response);
+    if (!jsonPost(request, response)) void yoga(request, response);
   });
   const webSocket = serveWebSocket({
     server,

@@ -395,7 +395,7 @@ describe('refusals', () => {
       app.url,
       `mutation ($id: ID!, $items: [ItemInput!]!) {
         addItems(input: { jobId: $id, items: $items }) {
-          ... on AddItemsPayload { added duplicates invalid job { progress { itemCount } } entries { status itemId error { code field message } } }
+          ... on AddItemsPayload { added duplicates invalid job { progress { itemCount } } entries { status itemId error { code field message } } notAdded: entries(all: false) { index } }
         }
       }`,
       { id, items },
@@ -418,6 +418,7 @@ describe('refusals', () => {
       'ADDED',
     ]);
     expect(addItems.entries[2].itemId).toBe(addItems.entries[0].itemId);
+    expect(addItems.notAdded.map((entry: any) => entry.index)).toEqual([1, 2, 3, 4, 5, 6, 7]);
   });
 
   it('one bad report does not fail its batch', async () => {
@@ -439,7 +440,7 @@ describe('refusals', () => {
     const { reportOutcomes } = await data(
       app.url,
       `mutation ($reports: [ReportInput!]!) {
-        reportOutcomes(input: { reports: $reports }) { ... on ReportOutcomesPayload { entries { assignmentId status error { field } } } }
+        reportOutcomes(input: { reports: $reports }) { ... on ReportOutcomesPayload { entries { assignmentId status error { field } } rest: entries(all: false) { index } } }
       }`,
       { reports },
     );
@@ -452,6 +453,7 @@ describe('refusals', () => {
       ['STALE', null],
       ['ACCEPTED', null],
     ]);
+    expect(reportOutcomes.rest.map((entry: any) => entry.index)).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
   it('JSON nested beyond all measure is refused, alone', async () => {

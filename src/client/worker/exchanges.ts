@@ -29,6 +29,9 @@ export interface ReportEntry {
   readonly error?: { readonly message: string } | null;
 }
 
+/** What the server leaves unsaid. */
+const accepted: ReportEntry = { status: 'ACCEPTED' };
+
 export interface ExchangeParts {
   readonly socket: Socket;
   readonly worker: string;
@@ -210,9 +213,9 @@ export class Exchanges {
   #settleReports(reports: readonly PendingReport[], answer: ExchangeMutation['reportOutcomes']): void {
     if (reports.length === 0) return;
     const { entries } = payloadOf(answer);
-    if (entries.length !== reports.length) throw incomplete();
     this.#mostReports = Math.min(maxEntries, this.#mostReports * 2);
-    for (const [i, pending] of reports.entries()) this.#parts.onReported(pending, entries[i] as ReportEntry);
+    const answers = new Map(entries.map((entry) => [entry.index, entry]));
+    for (const [i, pending] of reports.entries()) this.#parts.onReported(pending, answers.get(i) ?? accepted);
   }
 
   #settleReleases(releases: readonly Hold[], answer: ExchangeMutation['releaseAssignments']): void {
@@ -265,8 +268,4 @@ export class Exchanges {
 function isTooLarge(error: unknown): boolean {
   const closed = error instanceof JobtreeError ? (error.cause as { code?: unknown } | undefined) : undefined;
   return closed?.code === 1009;
-}
-
-function incomplete(): JobtreeError {
-  return new JobtreeError('BAD_RESPONSE', 'The server did not answer every report.');
 }

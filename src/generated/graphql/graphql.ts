@@ -298,11 +298,12 @@ export type CreateJobMutation = { createJob:
 
 export type AddItemsMutationVariables = Exact<{
   input: AddItemsInput;
+  all: Scalars['Boolean']['input'];
 }>;
 
 
 export type AddItemsMutation = { addItems:
-    | { added: number, duplicates: number, invalid: number, entries: Array<{ status: AddStatus, itemId?: string | null, error?: { message: string } | null }> }
+    | { added: number, duplicates: number, invalid: number, entries: Array<{ index?: number, status: AddStatus, itemId?: string | null, error?: { message: string } | null }> }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
@@ -409,7 +410,7 @@ export type ExchangeMutationVariables = Exact<{
 
 export type ExchangeMutation = { reportOutcomes?:
     | { code: ErrorCode, message: string, field?: string | null }
-    | { entries: Array<{ status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }
+    | { entries: Array<{ index: number, status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }
   , releaseAssignments?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { entries: Array<{ status: ReleaseStatus }> }
@@ -573,13 +574,14 @@ export const CreateJobDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<CreateJobMutation, CreateJobMutationVariables>;
 export const AddItemsDocument = new TypedDocumentString(`
-    mutation AddItems($input: AddItemsInput!) {
+    mutation AddItems($input: AddItemsInput!, $all: Boolean!) {
   addItems(input: $input) {
     ... on AddItemsPayload {
       added
       duplicates
       invalid
-      entries {
+      entries(all: $all) {
+        index @skip(if: $all)
         status
         itemId
         error {
@@ -851,7 +853,8 @@ export const ExchangeDocument = new TypedDocumentString(`
     mutation Exchange($reports: ReportOutcomesInput = {reports: []}, $withReports: Boolean!, $releases: ReleaseAssignmentsInput = {assignmentIds: []}, $withReleases: Boolean!, $claims: ClaimItemsInput = {worker: "", wants: []}, $withClaims: Boolean!) {
   reportOutcomes(input: $reports) @include(if: $withReports) {
     ... on ReportOutcomesPayload {
-      entries {
+      entries(all: false) {
+        index
         status
         retryAt
         error {
