@@ -17,7 +17,8 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_now constant timestamptz := clock_timestamp();
+  -- As the columns keep it.
+  v_now constant timestamptz(3) := clock_timestamp();
   v_ids uuid[];
   v_open uuid[];
 begin

@@ -877,7 +877,8 @@ set enable_material = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_now constant timestamptz := clock_timestamp();
+  -- As the columns keep it.
+  v_now constant timestamptz(3) := clock_timestamp();
 begin
   return query
   with taken as (
@@ -1075,7 +1076,8 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_now constant timestamptz := clock_timestamp();
+  -- As the columns keep it.
+  v_now constant timestamptz(3) := clock_timestamp();
   v_ids uuid[];
   v_open uuid[];
 begin
