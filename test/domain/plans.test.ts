@@ -105,6 +105,16 @@ describe.each(['empty', 'full'])('on %s tables', (state) => {
     expect(plans.some(({ nodes }) => nodes.includes('"Index Name":"job_item_pkey"'))).toBe(true);
   });
 
+  it('a claim that is cut for its size looks at the entries where they are', async () => {
+    const type = newType();
+    await t.create({ type, items: [{ payload: 1 }, { payload: 2 }] });
+    await t.db.query('update jobtree.queue_entry set payload_bytes = 20000000 where type = $1', [type]);
+    const plans = await plansOf('select * from jobtree.claim_items($1, $2, $3)', [['w'], [type], [2]]);
+    expectNarrow(plans);
+    const cut = plans.find(({ query }) => query.includes('over (order by p.n)'));
+    expect(cut?.nodes).toContain('"Node Type":"Tid Scan"');
+  });
+
   it('a repeated claim finds what it got by the primary key', async () => {
     const type = newType();
     await t.create({ type, items: [{}, {}] });
