@@ -9,6 +9,7 @@ import type {
   TypedDocumentString,
 } from '../generated/graphql/graphql.ts';
 import { type AddItemsResult, addInBatches } from './add-items.ts';
+import { newClaimId } from './claim-id.ts';
 import { JobtreeError, payloadOf } from './errors.ts';
 import { Http } from './http.ts';
 import { type ItemSpec, type JobSpec, toJobInput } from './job-spec.ts';
@@ -210,7 +211,8 @@ export class Client {
   }
 
   /**
-   * Claims ready items. If the answer is lost the claimed items wait for their heartbeats to run out.
+   * Claims ready items, fewer than asked for if their payloads have more than 32 MB together. A claim whose answer is lost
+   * is sent again, and gets the same; if that fails too (`retryMs`) its items wait for their heartbeats to run out.
    *
    * @param wants `limit`: 1 to 1,000 over all types
    * @param worker a name, 1 to 200 characters
@@ -221,8 +223,8 @@ export class Client {
     wants: readonly { readonly type: string; readonly limit: number }[],
     options: CallOptions = {},
   ): Promise<Assignment[]> {
-    const claims = { worker, wants: [...wants] };
-    const data = await this.#exchange({ withClaims: true, claims }, options, false);
+    const claims = { worker, wants: [...wants], claimId: newClaimId() };
+    const data = await this.#exchange({ withClaims: true, claims }, options, true);
     return payloadOf(data.claimItems).assignments as Assignment[];
   }
 

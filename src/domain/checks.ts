@@ -12,6 +12,14 @@ export function checkId(value: string, kind: string, field: string): string {
   return value.toLowerCase();
 }
 
+/** Version 7, so that the ids of assignments, which begin as this does, go up with time: that keeps their index small. */
+export function checkClaimId(value: string): string {
+  if (!uuid.test(value) || !/^.{14}7.{4}[89ab]/i.test(value)) {
+    throw new InvalidInputError(`claimId is not a UUID of version 7: ${quote(value)}.`, 'claimId');
+  }
+  return value.toLowerCase();
+}
+
 export function checkText(value: string, field: string, maxLength: number): string {
   if (value.length === 0) throw new InvalidInputError(`${field} is empty.`, field);
   if (value.length > maxLength) {

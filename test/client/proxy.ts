@@ -11,6 +11,8 @@ export interface TcpProxy {
   mend(newUrl?: string): void;
   /** Passes on what clients say, and swallows what the server says from now on. */
   swallowAnswers(): void;
+  /** Breaks every connection, as `cut` does, in place of passing on the next answer that has this text; resolves then. */
+  cutAt(text: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -19,6 +21,16 @@ export async function startProxy(serverUrl: string): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let isCut = false;
   let swallows = false;
+  let last: { text: string; wasCut: () => void } | undefined;
+  const destroyAll = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  const cut = () => {
+    isCut = true;
+    last?.wasCut();
+    last = undefined;
+    destroyAll();
+  };
   const server = createServer((client) => {
     if (isCut) {
       client.destroy();
@@ -36,7 +48,8 @@ export async function startProxy(serverUrl: string): Promise<TcpProxy> {
         other.destroy();
       });
       socket.on('data', (chunk) => {
-        if (socket === client || !swallows) other.write(chunk);
+        if (socket === upstream && last !== undefined && chunk.includes(last.text)) cut();
+        else if (socket === client || !swallows) other.write(chunk);
       });
     }
   });
@@ -44,15 +57,13 @@ export async function startProxy(serverUrl: string): Promise<TcpProxy> {
   await once(server, 'listening');
   const url = new URL(serverUrl);
   url.port = String((server.address() as AddressInfo).port);
-  const destroyAll = () => {
-    for (const socket of sockets) socket.destroy();
-  };
   return {
     url: url.href,
-    cut: () => {
-      isCut = true;
-      destroyAll();
-    },
+    cut,
+    cutAt: (text) =>
+      new Promise((wasCut) => {
+        last = { text, wasCut };
+      }),
     mend: (newUrl) => {
       if (newUrl !== undefined) target = new URL(newUrl);
       isCut = false;

@@ -68,6 +68,7 @@ create table "jobtree"."job_item" (
   "job_id" uuid not null,
   "position" bigint not null,
   "payload" jsonb,
+  "payload_bytes" integer not null,
   "dedupe_key" text,
   "priority" smallint not null,
   "run_at" timestamptz(3),
@@ -92,6 +93,7 @@ create table "jobtree"."queue_entry" (
   "position" bigint not null,
   "run_at" timestamptz(3),
   "attempt" integer not null,
+  "payload_bytes" integer not null,
   constraint "queue_entry_pkey" primary key ("item_id")
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0);
 create index "queue_entry_ready" on "jobtree"."queue_entry" ("type", "priority" desc, "position") where "run_at" is null;

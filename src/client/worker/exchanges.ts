@@ -4,9 +4,11 @@
  * Two exchanges at most are under way, so the server works on one while handlers produce the next; what finishes meanwhile
  * waits, and that is what makes the batches. A second one only goes when it is worth a request. After a failure one at a
  * time tries again, with growing pauses, and carries fewer reports, so that one that the server can't digest ends up alone.
+ * A claim without an answer may have been carried out, so it is sent again as it was, and keeps its room until then.
  */
 import type { ExchangeMutation, ReportInput } from '../../generated/graphql/graphql.ts';
 import { backoffMs } from '../backoff.ts';
+import { newClaimId } from '../claim-id.ts';
 import { JobtreeError, payloadOf } from '../errors.ts';
 import { maxEntries, maxUnits } from '../limits.ts';
 import { exchange } from '../operations.ts';
@@ -47,10 +49,17 @@ export interface ExchangeParts {
 const atOnce = 2;
 const timeoutMs = 60_000;
 
+interface Claim {
+  readonly id: string;
+  readonly wants: readonly Want[];
+  /** Whether it was sent before. */
+  readonly isRepeat: boolean;
+}
+
 interface Load {
   readonly reports: readonly PendingReport[];
   readonly releases: readonly Hold[];
-  readonly wants: readonly Want[];
+  readonly claim: Claim | undefined;
 }
 
 export class Exchanges {
@@ -58,6 +67,7 @@ export class Exchanges {
   readonly #batch: number;
   readonly #reports: PendingReport[] = [];
   readonly #releases: Hold[] = [];
+  readonly #unanswered: Claim[] = [];
   #inFlight = 0;
   #failures = 0;
   #mostReports = maxEntries;
@@ -83,14 +93,16 @@ export class Exchanges {
     this.wake();
   }
 
-  /** From now on only reports and releases go out. */
+  /** From now on only reports and releases go out, and claims without an answer once more. */
   stopClaiming(): void {
     this.#claiming = false;
+    if (this.#unanswered.length > 0) this.wakeNow();
   }
 
   /** Whether nothing waits to be sent or answered. */
   get isIdle(): boolean {
-    return this.#reports.length === 0 && this.#releases.length === 0 && this.#inFlight === 0;
+    const waiting = this.#reports.length + this.#releases.length + this.#unanswered.length;
+    return waiting === 0 && this.#inFlight === 0;
   }
 
   /** There may be something to send: looks when all that happens at once has happened. */
@@ -116,6 +128,7 @@ export class Exchanges {
     clearTimeout(this.#pause);
     this.#reports.length = 0;
     this.#releases.length = 0;
+    this.#unanswered.length = 0;
   }
 
   #pump(): void {
@@ -128,12 +141,21 @@ export class Exchanges {
   }
 
   #next(): Load | undefined {
-    const wants = this.#claiming ? chooseWants(this.#parts.slots, this.#batch, this.#turn++) : [];
-    const wanted = wants.reduce((sum, want) => sum + want.limit, 0);
-    const waiting = Math.max(this.#reports.length, this.#releases.length, wanted);
-    if (waiting === 0) return undefined;
-    if (this.#inFlight > 0 && waiting < this.#batch / 2) return undefined;
-    return { reports: this.#takeReports(), releases: this.#releases.splice(0, maxEntries), wants };
+    const again = this.#unanswered.shift();
+    const wants =
+      again === undefined && this.#claiming ? chooseWants(this.#parts.slots, this.#batch, this.#turn++) : [];
+    if (again === undefined) {
+      const wanted = wants.reduce((sum, want) => sum + want.limit, 0);
+      const waiting = Math.max(this.#reports.length, this.#releases.length, wanted);
+      if (waiting === 0) return undefined;
+      if (this.#inFlight > 0 && waiting < this.#batch / 2) return undefined;
+    }
+    for (const { slots, limit } of wants) slots.asked += limit;
+    return {
+      reports: this.#takeReports(),
+      releases: this.#releases.splice(0, maxEntries),
+      claim: wants.length > 0 ? { id: newClaimId(), wants, isRepeat: false } : again,
+    };
   }
 
   #takeReports(): PendingReport[] {
@@ -151,9 +173,8 @@ export class Exchanges {
   }
 
   async #send(load: Load): Promise<void> {
-    const { reports, releases, wants } = load;
-    const hints = wants.map(({ slots }) => slots.hints);
-    for (const { slots, limit } of wants) slots.asked += limit;
+    const { reports, releases, claim } = load;
+    const hints = claim?.wants.map(({ slots }) => slots.hints) ?? [];
     this.#inFlight++;
     const isAlone = this.#failures > 0 && this.#inFlight === 1 && reports.length === 1;
     const sentAt = performance.now();
@@ -178,33 +199,38 @@ export class Exchanges {
         () => this.#releases.push(...releases),
       );
       settle(
-        () => this.#settleClaims(wants, hints, data.claimItems, sentAt),
+        () => this.#settleClaim(claim, hints, data.claimItems, sentAt),
         () => {},
       );
+      this.#freeRoom(claim);
     } catch (error) {
       if (this.#closed) return;
       problems.push(error);
       if (isAlone && isTooLarge(error)) this.#refuse(reports);
       else this.#putBack(reports);
       this.#releases.push(...releases);
+      this.#keep(claim);
     }
-    for (const { slots, limit } of wants) slots.asked -= limit;
     this.#inFlight--;
     this.#conclude(problems);
   }
 
-  #request({ reports, releases, wants }: Load): Promise<ExchangeMutation> {
+  #request({ reports, releases, claim }: Load): Promise<ExchangeMutation> {
     const { socket, worker } = this.#parts;
     const variables = {
       withReports: reports.length > 0,
       withReleases: releases.length > 0,
-      withClaims: wants.length > 0,
+      withClaims: claim !== undefined,
       ...(reports.length > 0 && { reports: { reports: reports.map(({ report }) => report) } }),
       ...(releases.length > 0 && {
         releases: { assignmentIds: releases.map(({ assignmentId }) => assignmentId) },
       }),
-      ...(wants.length > 0 && {
-        claims: { worker, wants: wants.map(({ slots, limit }) => ({ type: slots.type, limit })) },
+      ...(claim !== undefined && {
+        claims: {
+          worker,
+          claimId: claim.id,
+          wants: claim.wants.map(({ slots, limit }) => ({ type: slots.type, limit })),
+        },
       }),
     };
     return socket.request(exchange, variables, timeoutMs);
@@ -224,20 +250,32 @@ export class Exchanges {
     for (const hold of releases) this.#parts.onReleased(hold);
   }
 
-  #settleClaims(
-    wants: readonly Want[],
+  #settleClaim(
+    claim: Claim | undefined,
     hints: readonly number[],
     answer: ExchangeMutation['claimItems'],
     sentAt: number,
   ): void {
-    if (wants.length === 0) return;
+    if (claim === undefined) return;
     const { assignments } = payloadOf(answer);
     const got = new Map<string, number>();
     for (const { type } of assignments) got.set(type, (got.get(type) ?? 0) + 1);
-    for (const [i, { slots, limit }] of wants.entries()) {
+    for (const [i, { slots, limit }] of claim.wants.entries()) {
       if ((got.get(slots.type) ?? 0) < limit && slots.hints === hints[i]) slots.dry = true;
     }
     for (const assignment of assignments) this.#parts.onClaimed(assignment as Assignment, sentAt);
+  }
+
+  /** A claim without an answer: to be sent again, but only once more while the worker stops. */
+  #keep(claim: Claim | undefined): void {
+    if (claim === undefined) return;
+    if (!this.#closed && (this.#claiming || !claim.isRepeat))
+      this.#unanswered.push({ ...claim, isRepeat: true });
+    else this.#freeRoom(claim);
+  }
+
+  #freeRoom(claim: Claim | undefined): void {
+    for (const { slots, limit } of claim?.wants ?? []) slots.asked -= limit;
   }
 
   #putBack(reports: readonly PendingReport[]): void {

@@ -55,6 +55,8 @@ export type ClaimItemInput = {
 
 /** Who wants which work. */
 export type ClaimItemsInput = {
+  /** A UUID of version 7, new for each claim. A claim whose answer was lost can then be sent again: it gives the holds that it got the first time, as far as they are not finished, or claims if it never arrived. No other worker can use it. Without it the items of a lost answer wait until their heartbeats run out. */
+  claimId?: InputMaybe<Scalars['String']['input']>;
   /** The types that the worker can do, and its room for each. */
   wants: Array<WantInput>;
   /** A name for the worker, 1 to 200 characters; it stands in failures and helps to find who holds what. */

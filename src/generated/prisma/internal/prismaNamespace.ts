@@ -964,6 +964,7 @@ export const JobItemScalarFieldEnum = {
   jobId: 'jobId',
   position: 'position',
   payload: 'payload',
+  payloadBytes: 'payloadBytes',
   dedupeKey: 'dedupeKey',
   priority: 'priority',
   runAt: 'runAt',
@@ -984,7 +985,8 @@ export const QueueEntryScalarFieldEnum = {
   priority: 'priority',
   position: 'position',
   runAt: 'runAt',
-  attempt: 'attempt'
+  attempt: 'attempt',
+  payloadBytes: 'payloadBytes'
 } as const
 
 export type QueueEntryScalarFieldEnum = (typeof QueueEntryScalarFieldEnum)[keyof typeof QueueEntryScalarFieldEnum]

@@ -35,6 +35,22 @@ begin
 end
 $$;
 
+-- The id of an assignment, from its claim's id and its number there: so a claim that is repeated finds what it got. It
+-- begins as the claim's id does and goes up with the number; the rest is from a hash over the whole of the claim's id, so
+-- that nobody can guess it from another. Plain SQL, so that the planner inlines it; random bytes would cost more.
+--
+-- p_claim_id a UUID of version 7
+-- p_number   from 1; after 4095 the order begins again
+create or replace function jobtree.assignment_id(p_claim_id uuid, p_number bigint) returns uuid
+language sql immutable parallel safe
+as $$
+  select encode(
+    substr(uuid_send(p_claim_id), 1, 8) || int2send((x'a000'::integer - 65536 + (p_number & 4095))::smallint)
+      || substr(sha256(uuid_send(p_claim_id) || int8send(p_number)), 1, 6),
+    'hex'
+  )::uuid
+$$;
+
 -- Cancels pending items of one cancelled job, up to p_limit of them, from a position on: waiting ones leave the queue,
 -- holds end (their workers learn it from the next heartbeat). Repeat until a whole pass finds nothing pending: an item
 -- may change hands while this looks at it.
@@ -134,7 +150,7 @@ begin
 end
 $$;
 
--- Gives one named item to a worker, whatever stands before it.
+-- Gives one named item to a worker, whatever stands before it. One that is due counts as ready, promoted or not.
 --
 -- returns    as hold_entries has it, one row
 -- locks      the item's queue entry
@@ -153,10 +169,10 @@ declare
   v_reason text;
 begin
   select q.ctid into v_tid from jobtree.queue_entry q
-  where q.item_id = p_item_id and q.run_at is null
+  where q.item_id = p_item_id and (q.run_at is null or q.run_at <= clock_timestamp())
   for update;
   if v_tid is not null then
-    return query select * from jobtree.hold_entries(array[v_tid], array[p_worker]);
+    return query select * from jobtree.hold_entries(array[v_tid], array[p_worker], array[jobtree.new_id()], '{0}');
     return;
   end if;
 
@@ -179,7 +195,8 @@ begin
 end
 $$;
 
--- Gives ready items to workers: of each type the highest priority first, then in the order in which they became ready.
+-- Gives ready items to workers: of each type the highest priority first, then in the order in which they became ready. All
+-- payloads together have about 32 MB at most, but there is at least one item: an answer must fit into memory.
 --
 -- p_workers, p_types, p_limits   who wants how many of which type, an element each; of one type, who stands first gets
 --            what goes first
@@ -188,17 +205,23 @@ $$;
 --            here is looked at in these lanes alone; one that has none is read from its start, past every dead row.
 --            They are hints of a caller that reads from the start now and then, for rows that committed late, came
 --            back, or have a new priority.
--- returns    as hold_entries has it; n orders the items of a type as they go
+-- p_claim_ids, p_before
+--            the claim that each want belongs to, null for none, and how many the wants before it in its claim ask for.
+--            A claim that was carried out before gives what it got then and is not finished, and nothing new.
+-- returns    as hold_entries has it; n orders the items of a type as they go. kind is NEW; CUT if there was more that the
+--            size forbade, and then other claims may have passed by it; REPEATED for what a claim got before
 -- locks      queue entries, skipping those that another claim has
+-- errors     JT002 the repeated claim was another worker's; JT006 it must be repeated in a call of its own
 -- durability the commit does not wait for the disk: a claim that a crash forgets leaves the item ready and its
 --            assignment unknown, so a report under it is STALE. Do not call this inside a transaction of your own.
 create or replace function jobtree.claim_items(
   p_workers text[], p_types text[], p_limits integer[],
-  p_lane_types text[] default '{}', p_lane_priorities smallint[] default '{}', p_lane_from bigint[] default '{}'
+  p_lane_types text[] default '{}', p_lane_priorities smallint[] default '{}', p_lane_from bigint[] default '{}',
+  p_claim_ids uuid[] default '{}', p_before integer[] default '{}'
 )
 returns table (
   job_id uuid, root_id uuid, type text, heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz,
-  items json
+  items json, kind text
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -206,22 +229,42 @@ set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
+  v_claim_id constant uuid := jobtree.new_id();
   v_want record;
   v_lane record;
   v_more tid[];
+  v_bytes bigint;
   v_picked tid[];
+  v_picked_bytes bigint;
+  v_left bigint := 32000000;
+  v_kind text := 'NEW';
   v_tids tid[] := '{}';
   v_workers text[] := '{}';
+  v_claim_ids uuid[] := '{}';
+  v_offsets integer[] := '{}';
+  v_taken integer;
+  v_count integer;
 begin
   perform set_config('synchronous_commit', 'off', true);
 
+  if cardinality(p_claim_ids) > 0 and exists (select from unnest(p_claim_ids) c(id) cross join lateral jobtree.claimed_ids(c.id)) then
+    if (p_claim_ids[1] = all (p_claim_ids)) is not true then
+      raise exception 'A repeated claim can''t go together with others.' using errcode = 'JT006';
+    end if;
+    return query select r.*, 'REPEATED' from jobtree.repeat_claim(p_claim_ids[1], p_workers[1]) r;
+    return;
+  end if;
+
   for v_want in
     select w.type, sum(w.count)::integer as room, array_agg(w.worker order by w.n) as workers,
-      array_agg(w.count order by w.n) as counts
-    from unnest(p_workers, p_types, p_limits) with ordinality w(worker, type, count, n)
+      array_agg(w.count order by w.n) as counts, array_agg(coalesce(w.claim_id, v_claim_id) order by w.n) as claim_ids,
+      array_agg(w.before order by w.n) as before
+    from unnest(p_workers, p_types, p_limits, p_claim_ids, p_before) with ordinality w(worker, type, count, claim_id, before, n)
     group by w.type
+    order by min(w.n)
   loop
     v_picked := '{}';
+    v_picked_bytes := 0;
     if v_want.type = any (p_lane_types) then
       for v_lane in
         select l.priority, l.from_position
@@ -229,9 +272,9 @@ begin
         where l.type = v_want.type
         order by l.priority desc
       loop
-        select array_agg(e.ctid) into v_more
+        select array_agg(e.ctid), coalesce(sum(e.payload_bytes), 0) into v_more, v_bytes
         from (
-          select q.ctid from jobtree.queue_entry q
+          select q.ctid, q.payload_bytes from jobtree.queue_entry q
           where q.type = v_want.type and q.priority = v_lane.priority and q.position >= v_lane.from_position
             and q.run_at is null
           order by q.position
@@ -239,12 +282,13 @@ begin
           for update skip locked
         ) e;
         v_picked := v_picked || v_more;
-        exit when cardinality(v_picked) = v_want.room;
+        v_picked_bytes := v_picked_bytes + v_bytes;
+        exit when cardinality(v_picked) = v_want.room or v_picked_bytes > v_left;
       end loop;
     else
-      select array_agg(e.ctid) into v_more
+      select array_agg(e.ctid), coalesce(sum(e.payload_bytes), 0) into v_more, v_picked_bytes
       from (
-        select q.ctid from jobtree.queue_entry q
+        select q.ctid, q.payload_bytes from jobtree.queue_entry q
         where q.type = v_want.type and q.run_at is null
         order by q.priority desc, q.position
         limit v_want.room
@@ -252,17 +296,46 @@ begin
       ) e;
       v_picked := v_picked || v_more;
     end if;
+
+    if v_picked_bytes > v_left then
+      v_kind := 'CUT';
+      select coalesce(array_agg(s.tid order by s.n), '{}') into v_picked
+      from (
+        select p.tid, p.n, sum(q.payload_bytes) over (order by p.n) as bytes
+        from unnest(v_picked) with ordinality p(tid, n)
+        join jobtree.queue_entry q on q.ctid = p.tid
+      ) s
+      where s.bytes <= v_left or (s.n = 1 and cardinality(v_tids) = 0);
+    end if;
+    v_left := v_left - v_picked_bytes;
     v_tids := v_tids || v_picked;
     for v_i in 1 .. cardinality(v_want.workers) loop
-      v_workers := v_workers
-        || array_fill(v_want.workers[v_i], array[least(v_want.counts[v_i], cardinality(v_tids) - cardinality(v_workers))]);
+      v_taken := cardinality(v_workers);
+      v_count := least(v_want.counts[v_i], cardinality(v_tids) - v_taken);
+      v_workers := v_workers || array_fill(v_want.workers[v_i], array[v_count]);
+      v_claim_ids := v_claim_ids || array_fill(v_want.claim_ids[v_i], array[v_count]);
+      v_offsets := v_offsets || array_fill(coalesce(v_want.before[v_i] - v_taken, 0), array[v_count]);
     end loop;
+    exit when v_kind = 'CUT';
   end loop;
 
   if cardinality(v_tids) > 0 then
-    return query select * from jobtree.hold_entries(v_tids, v_workers);
+    return query select h.*, v_kind from jobtree.hold_entries(v_tids, v_workers, v_claim_ids, v_offsets) h;
   end if;
 end
+$$;
+
+-- The assignments that a claim made, whatever became of them: a short range of the primary key. Others in it come from a
+-- claim that began with the same bits in the same millisecond. Plain SQL, so that the planner inlines it.
+create or replace function jobtree.claimed_ids(p_claim_id uuid) returns setof uuid
+language sql stable parallel safe
+as $$
+  select a.id from jobtree.assignment a
+  where a.id between (left(p_claim_id::text, 19) || 'a000-000000000000')::uuid
+      and (left(p_claim_id::text, 19) || 'afff-ffffffffffff')::uuid
+    and a.id = jobtree.assignment_id(
+      p_claim_id, (get_byte(uuid_send(a.id), 8) & 15) * 256 + get_byte(uuid_send(a.id), 9)
+    )
 $$;
 
 -- Creates a whole tree of jobs, with the items that it starts with.
@@ -461,11 +534,11 @@ begin
       )
     from judged d
     where i.id = d.item_id
-    returning i.id as item_id, i.priority
+    returning i.id as item_id, i.priority, i.payload_bytes
   ), queued as (
-    insert into jobtree.queue_entry (item_id, root_id, job_id, type, priority, position, run_at, attempt)
+    insert into jobtree.queue_entry (item_id, root_id, job_id, type, priority, position, run_at, attempt, payload_bytes)
     select d.item_id, d.root_id, d.job_id, d.type, f.priority, nextval('jobtree.job_item_position_seq'),
-      case when d.due_at > v_now then d.due_at end, d.attempt + 1
+      case when d.due_at > v_now then d.due_at end, d.attempt + 1, f.payload_bytes
     from judged d
     join failed f on f.item_id = d.item_id
     where not d.is_dead
@@ -781,11 +854,13 @@ $$;
 --
 -- p_tids     where the entries are: rows that this transaction has locked
 -- p_workers  who gets them, in the same order
+-- p_claim_ids, p_offsets
+--            the claim that each belongs to, and what makes its place its number there: the two give the assignment's id
 -- returns    a row for each job that they belong to; items has a list for each field, of which the entries with the same
 --            index belong together: n (the place in p_tids, from 1), id (of the assignment), itemId, attempt, priority,
 --            position and payload
 -- locks      none new; deletes the entries, inserts assignments, and a delta for a job that had not started
-create or replace function jobtree.hold_entries(p_tids tid[], p_workers text[])
+create or replace function jobtree.hold_entries(p_tids tid[], p_workers text[], p_claim_ids uuid[], p_offsets integer[])
 returns table (
   job_id uuid, root_id uuid, type text, heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz,
   items json
@@ -799,18 +874,15 @@ set enable_material = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_now constant timestamptz := clock_timestamp();
-  -- The ids of a batch share their time and go up; what makes each a key that nobody can guess from another is a hash
-  -- over a secret of the batch. Random bytes for each would cost several times as much.
-  v_id constant text := left(jobtree.new_id()::text, 19) || 'a';
-  v_secret constant text := gen_random_uuid()::text;
+  -- As the columns keep it.
+  v_now constant timestamptz(3) := clock_timestamp();
 begin
   return query
   with taken as (
     delete from jobtree.queue_entry q
-    using unnest(p_tids, p_workers) with ordinality p(tid, worker, n)
+    using unnest(p_tids, p_workers, p_claim_ids, p_offsets) with ordinality p(tid, worker, claim_id, "offset", n)
     where q.ctid = p.tid
-    returning (v_id || lpad(to_hex(p.n & 4095), 3, '0') || '-' || left(encode(sha256((v_secret || p.n)::bytea), 'hex'), 12))::uuid as id, p.n, p.worker, q.*
+    returning jobtree.assignment_id(p.claim_id, p.n + p."offset") as id, p.n, p.worker, q.*
   ), grouped as (
     select t.job_id, t.root_id, t.type, array_agg(t.n) as ns, array_agg(t.id) as ids, array_agg(t.item_id) as item_ids,
       array_agg(t.attempt) as attempts, array_agg(t.worker) as workers, array_agg(t.priority) as priorities,
@@ -881,24 +953,25 @@ begin
     from jsonb_array_elements(p_items) with ordinality e
   ), plain as (
     -- On their own: "on conflict" makes every row pay for a search of each unique index and a speculative insert.
-    insert into jobtree.job_item (id, root_id, job_id, position, payload, priority, run_at, created_at)
-    select g.id, p_job.root_id, p_job.id, g.position, g.payload, g.priority, g.run_at, v_now
+    insert into jobtree.job_item (id, root_id, job_id, position, payload, payload_bytes, priority, run_at, created_at)
+    select g.id, p_job.root_id, p_job.id, g.position, g.payload, octet_length(g.payload::text), g.priority, g.run_at, v_now
     from given g
     where g.dedupe_key is null
-    returning job_item.id, job_item.position, job_item.priority, job_item.run_at
+    returning job_item.id, job_item.position, job_item.payload_bytes, job_item.priority, job_item.run_at
   ), keyed as (
-    insert into jobtree.job_item (id, root_id, job_id, position, payload, dedupe_key, priority, run_at, created_at)
-    select g.id, p_job.root_id, p_job.id, g.position, g.payload, g.dedupe_key, g.priority, g.run_at, v_now
+    insert into jobtree.job_item (id, root_id, job_id, position, payload, payload_bytes, dedupe_key, priority, run_at, created_at)
+    select g.id, p_job.root_id, p_job.id, g.position, g.payload, octet_length(g.payload::text), g.dedupe_key, g.priority,
+      g.run_at, v_now
     from given g
     where g.dedupe_key is not null
     -- In the order of their keys: two calls with the same keys would deadlock otherwise.
     order by g.dedupe_key, g.position
     on conflict (job_id, dedupe_key) where dedupe_key is not null do nothing
-    returning job_item.id, job_item.position, job_item.priority, job_item.run_at
+    returning job_item.id, job_item.position, job_item.payload_bytes, job_item.priority, job_item.run_at
   ), queued as (
-    insert into jobtree.queue_entry (item_id, root_id, job_id, type, priority, position, run_at, attempt)
+    insert into jobtree.queue_entry (item_id, root_id, job_id, type, priority, position, run_at, attempt, payload_bytes)
     select i.id, p_job.root_id, p_job.id, p_job.type, i.priority, i.position,
-      case when i.run_at > v_now then i.run_at end, 1
+      case when i.run_at > v_now then i.run_at end, 1, i.payload_bytes
     from (select * from plain union all select * from keyed) i
     returning 1
   )
@@ -966,8 +1039,8 @@ begin
     delete from jobtree.assignment a where a.id = any (v_open)
     returning a.id, a.item_id, a.attempt
   ), queued as (
-    insert into jobtree.queue_entry (item_id, root_id, job_id, type, priority, position, attempt)
-    select i.id, i.root_id, i.job_id, j.type, i.priority, i.position, r.attempt
+    insert into jobtree.queue_entry (item_id, root_id, job_id, type, priority, position, attempt, payload_bytes)
+    select i.id, i.root_id, i.job_id, j.type, i.priority, i.position, r.attempt, i.payload_bytes
     from released r
     join jobtree.job_item i on i.id = r.item_id
     join jobtree.job j on j.id = i.job_id
@@ -978,6 +1051,58 @@ begin
   left join released r on r.id = g.id
   left join queued q on q.item_id = r.item_id
   order by g.n;
+end
+$$;
+
+-- Gives the holds again that a claim got, for a caller that never saw the answer: those that are not finished. Counts as
+-- a heartbeat, since the worker is there.
+--
+-- returns    as hold_entries has it, in the order in which they were given out, without positions: they left the queue
+-- locks      the claim's assignments, in the order of their ids
+-- errors     JT002 the claim was another worker's
+create or replace function jobtree.repeat_claim(p_claim_id uuid, p_worker text)
+returns table (
+  job_id uuid, root_id uuid, type text, heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz,
+  items json
+)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  -- As the columns keep it.
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_ids uuid[];
+  v_open uuid[];
+begin
+  select array_agg(c) into v_ids from jobtree.claimed_ids(p_claim_id) c;
+  if exists (select from jobtree.assignment a where a.id = any (v_ids) and a.worker <> p_worker) then
+    raise exception 'claimId belongs to a claim of another worker.' using errcode = 'JT002', column = 'claimId';
+  end if;
+  select array_agg(l.id) filter (where l.finished_at is null) into v_open
+  from (
+    select a.id, a.finished_at from jobtree.assignment a where a.id = any (v_ids) order by a.id for no key update
+  ) l;
+
+  return query
+  with kept as (
+    update jobtree.assignment a
+    set heartbeat_at = v_now, deadline_at = v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond'
+    from jobtree.job j
+    where a.id = any (v_open) and j.id = a.job_id
+    returning a.*, j.type, j.heartbeat_interval_ms
+  )
+  select k.job_id, k.root_id, k.type, k.heartbeat_interval_ms, k.claimed_at, k.deadline_at,
+    json_build_object(
+      'n', array_agg(k.n), 'id', array_agg(k.id), 'itemId', array_agg(k.item_id), 'attempt', array_agg(k.attempt),
+      'payload', array_agg(i.payload)
+    )
+  from (select row_number() over (order by kept.id) as n, kept.* from kept) k
+  join jobtree.job_item i on i.id = k.item_id
+  group by k.job_id, k.root_id, k.type, k.heartbeat_interval_ms, k.claimed_at, k.deadline_at;
 end
 $$;
 
