@@ -115,9 +115,9 @@ describe('report against sweep, on one assignment', () => {
     const { id } = await t.claimOne(type);
     await expire(id);
     await otherCalls('report_outcomes', JSON.stringify([{ assignmentId: id, result: 1 }]));
-    await sweep(t.engine, null);
+    await sweep(t.engine);
     await other.query('commit');
-    await sweep(t.engine, null);
+    await sweep(t.engine);
     expect((await t.fold(job))[type]).toMatchObject({ succeeded: 1, failed: 0 });
   });
 

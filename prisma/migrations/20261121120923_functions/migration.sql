@@ -41,7 +41,7 @@ $$;
 --
 -- returns    how many were cancelled, how many were pending but out of reach, and the position to go on from: null
 --            at the job's end
--- locks      assignments in the order of their ids, then queue entries and items
+-- locks      assignments, then queue entries, each in the order of their ids (two servers may cancel one job), then items
 create or replace function jobtree.cancel_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 1000)
 returns table (cancelled integer, missed integer, next_from bigint)
 language plpgsql volatile
@@ -51,6 +51,8 @@ declare
   v_now constant timestamptz := clock_timestamp();
   v_items uuid[];
   v_last bigint;
+  v_held uuid[];
+  v_waiting uuid[];
   v_pending integer;
   v_cancelled uuid[];
 begin
@@ -67,17 +69,25 @@ begin
     limit p_limit
   ) i;
 
-  perform 1 from jobtree.assignment a where a.held_item_id = any (v_items) order by a.id for update;
+  -- What is locked here, and no more: who claims between two of these statements has the next pass.
+  select array_agg(l.id) into v_held
+  from (
+    select a.id from jobtree.assignment a
+    where a.held_item_id = any (v_items) and a.finished_at is null
+    order by a.id
+    for update
+  ) l;
+  select array_agg(l.item_id) into v_waiting
+  from (select q.item_id from jobtree.queue_entry q where q.item_id = any (v_items) order by q.item_id for update) l;
   with pending as materialized (
     select i.id from jobtree.job_item i
     left join jobtree.assignment a on a.held_item_id = i.id
     where i.id = any (v_items) and i.failed_at is null and i.cancelled_at is null and a.finished_at is null
   ), dropped as (
-    delete from jobtree.queue_entry q using pending p where q.item_id = p.id returning q.item_id
+    delete from jobtree.queue_entry q where q.item_id = any (v_waiting) returning q.item_id
   ), ended as (
     update jobtree.assignment a set finished_at = v_now, outcome = 'cancelled'
-    from pending p
-    where a.held_item_id = p.id and a.finished_at is null
+    where a.id = any (v_held) and a.finished_at is null
     returning a.item_id
   )
   select
@@ -96,8 +106,8 @@ begin
 end
 $$;
 
--- Cancels a job and all below it. This marks the jobs, which then take no items; cancel_items does the rest and may be
--- called again after a crash. Cancelling twice does nothing.
+-- Cancels a job and all below it. This marks the jobs, which then take no items; cancel_items does the rest, and if nobody
+-- calls it to the end, the sweep sees to it. Cancelling twice does nothing.
 --
 -- returns    the tree's root and the jobs of the subtree
 -- locks      the jobs' rows in the order of their ids: waits for who adds or feeds
@@ -124,7 +134,7 @@ begin
 
   perform 1 from jobtree.job j where j.id = any (v_jobs) order by j.id for no key update;
   update jobtree.job j
-  set cancelled_at = clock_timestamp(), sealed_at = coalesce(j.sealed_at, clock_timestamp())
+  set cancelled_at = clock_timestamp(), cancelling = true, sealed_at = coalesce(j.sealed_at, clock_timestamp())
   where j.id = any (v_jobs) and j.cancelled_at is null
     and not exists (select from jobtree.job_progress p where p.job_id = j.id and p.completed_at is not null);
   -- Only for jobs that are still there: this may have waited for delete_tree.
@@ -1149,12 +1159,19 @@ $$;
 --
 -- p_deadline_from  a low-water mark: no unfinished hold has an older deadline. It skips the dead and the finished ones;
 --                  null reads all.
--- returns          how many holds were lost and entries promoted, the types that got ready entries, the roots that have
---                  something to fold, and the mark for the next call: one minute behind the clock, which is more than a
---                  claim takes to commit
--- locks            assignments and entries, skipping those that somebody works on
-create or replace function jobtree.sweep(p_deadline_from timestamptz default null, p_limit integer default 1000)
-returns table (lost integer, promoted integer, ready_types text[], root_ids uuid[], deadline_from timestamptz)
+-- p_delta_seen     the last delta that the sweep before saw; null for a first one
+-- returns          how many holds were lost and entries promoted; the types that got ready entries; the roots whose deltas
+--                  nobody folded since the sweep before (by a first sweep, all that have any); the jobs that are cancelled
+--                  and have pending items, or did when they were last folded; and the marks for the next call. That of the
+--                  deadlines is one minute behind the clock, which is more than a claim takes to commit
+-- locks            assignments, entries and cancelled jobs, skipping those that somebody works on
+create or replace function jobtree.sweep(
+  p_deadline_from timestamptz default null, p_delta_seen bigint default null, p_limit integer default 1000
+)
+returns table (
+  lost integer, promoted integer, ready_types text[], root_ids uuid[], cancelling uuid[], deadline_from timestamptz,
+  delta_seen bigint
+)
 language plpgsql volatile
 set enable_seqscan = off
 as $$
@@ -1164,7 +1181,10 @@ declare
   v_promoted integer;
   v_ready text[] := '{}';
   v_retried text[];
+  v_fed text[];
   v_roots uuid[];
+  v_delta_seen bigint;
+  v_cancelling uuid[];
 begin
   select array_agg(l.id order by l.id) into v_ids
   from (
@@ -1183,6 +1203,7 @@ begin
     ) f;
   end if;
 
+  -- Without a mark: entries that come due may have been added by a transaction that took long.
   with due as materialized (
     select q.ctid as tid, q.run_at, q.position from jobtree.queue_entry q
     where q.run_at <= v_now
@@ -1200,14 +1221,27 @@ begin
   )
   select count(*), array_agg(distinct p.type) into v_promoted, v_ready from promoted p;
 
-  -- Deltas that nobody has folded come from a server that died, or from SQL: no worker was told of their items.
-  select array_agg(distinct d.root_id), v_ready || array_agg(distinct j.type) filter (where d.items > 0)
-  into v_roots, v_ready
-  from (select d.root_id, d.job_id, d.items from jobtree.progress_delta d limit p_limit) d
+  -- Deltas that stay come from a server that died, from SQL, or from a transaction that took long: no worker was told of
+  -- their items.
+  select array_agg(distinct d.root_id) filter (where d.id <= coalesce(p_delta_seen, d.id)),
+    array_agg(distinct j.type) filter (where d.items > 0), max(d.id)
+  into v_roots, v_fed, v_delta_seen
+  from (select d.id, d.root_id, d.job_id, d.items from jobtree.progress_delta d order by d.id limit p_limit) d
   join jobtree.job j on j.id = d.job_id;
 
+  with over as materialized (
+    select j.id from jobtree.job j
+    join jobtree.job_progress p on p.job_id = j.id
+    where j.cancelling and p.completed_at is not null
+    limit p_limit
+    for no key update of j skip locked
+  )
+  update jobtree.job j set cancelling = false from over o where j.id = o.id;
+  select array_agg(c.id) into v_cancelling from (select j.id from jobtree.job j where j.cancelling limit p_limit) c;
+
   return query select
-    coalesce(cardinality(v_ids), 0), v_promoted, v_ready || v_retried, v_roots,
-    case when cardinality(v_ids) = p_limit then p_deadline_from else v_now - interval '1 minute' end;
+    coalesce(cardinality(v_ids), 0), v_promoted, v_ready || v_retried || v_fed, v_roots, v_cancelling,
+    case when cardinality(v_ids) = p_limit then p_deadline_from else v_now - interval '1 minute' end,
+    coalesce(v_delta_seen, p_delta_seen);
 end
 $$;
