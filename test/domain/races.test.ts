@@ -206,6 +206,19 @@ describe('fold', () => {
     expect((await t.fold(job))[type]).toMatchObject({ succeeded: 2, completedAt: expect.any(Number) });
   });
 
+  it('items that were added below the mark, by a transaction that took long, keep the job from being complete', async () => {
+    const type = newType();
+    const { [type]: job = '' } = await t.create({ type });
+    await otherCalls('add_items', job, '[{"payload": "late"}]');
+    await addItems(t.engine, job, [{ payload: 'early' }], { seal: false });
+    const fold = await foldProgress(t.engine, job, 0);
+    await reportOutcomes(t.engine, [{ assignmentId: (await t.claimOne(type)).id, result: 1 }]);
+    await other.query('commit');
+    await sealJob(t.engine, job);
+    await foldProgress(t.engine, job, (fold?.lastDelta ?? 0) + 1);
+    expect((await t.fold(job))[type]).toMatchObject({ itemCount: 2, succeeded: 1, completedAt: null });
+  });
+
   it('a child that somebody is adding to when its parent completes is sealed by a later fold', async () => {
     const [parent, child] = [newType('parent'), newType('child')];
     const jobs = await t.create({
