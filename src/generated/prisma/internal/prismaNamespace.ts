@@ -923,7 +923,8 @@ export const JobScalarFieldEnum = {
   feedsChildren: 'feedsChildren',
   createdAt: 'createdAt',
   sealedAt: 'sealedAt',
-  cancelledAt: 'cancelledAt'
+  cancelledAt: 'cancelledAt',
+  cancelling: 'cancelling'
 } as const
 
 export type JobScalarFieldEnum = (typeof JobScalarFieldEnum)[keyof typeof JobScalarFieldEnum]

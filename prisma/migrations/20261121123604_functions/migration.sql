@@ -6,7 +6,8 @@ set local check_function_bodies = off;
 -- returns    the tree's root, the job's type and priority, and what insert_items returns
 -- locks      the job's row: shared, so that adders run side by side while seal_job and cancel_job wait for them;
 --            exclusively where it will be sealed, because two that held it shared would then wait for each other
--- errors     JT001 no such job, JT003 the job is sealed (or cancelled), JT004 p_seal on a job that its parent seals
+-- errors     JT001 no such job, JT002 items that are none (check_items; 22003, 22007, 22008, 22P02 or 23514 for a value out of
+--            bounds), JT003 the job is sealed (or cancelled), JT004 p_seal on a job that its parent seals
 create or replace function jobtree.add_items(p_job_id uuid, p_items jsonb, p_seal boolean default false)
 returns table (root_id uuid, type text, priority smallint, item_ids uuid[], added boolean[])
 language plpgsql volatile
@@ -15,6 +16,7 @@ as $$
 declare
   v_job jobtree.job;
 begin
+  perform jobtree.check_items(p_items, 'items');
   if p_seal then
     select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
   else
@@ -57,7 +59,7 @@ $$;
 --
 -- returns    how many were cancelled, how many were pending but out of reach, and the position to go on from: null
 --            at the job's end
--- locks      assignments in the order of their ids, then queue entries and items
+-- locks      assignments, then queue entries, each in the order of their ids (two servers may cancel one job), then items
 create or replace function jobtree.cancel_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 1000)
 returns table (cancelled integer, missed integer, next_from bigint)
 language plpgsql volatile
@@ -67,6 +69,8 @@ declare
   v_now constant timestamptz := clock_timestamp();
   v_items uuid[];
   v_last bigint;
+  v_held uuid[];
+  v_waiting uuid[];
   v_pending integer;
   v_cancelled uuid[];
 begin
@@ -83,17 +87,25 @@ begin
     limit p_limit
   ) i;
 
-  perform 1 from jobtree.assignment a where a.held_item_id = any (v_items) order by a.id for update;
+  -- What is locked here, and no more: who claims between two of these statements has the next pass.
+  select array_agg(l.id) into v_held
+  from (
+    select a.id from jobtree.assignment a
+    where a.held_item_id = any (v_items) and a.finished_at is null
+    order by a.id
+    for update
+  ) l;
+  select array_agg(l.item_id) into v_waiting
+  from (select q.item_id from jobtree.queue_entry q where q.item_id = any (v_items) order by q.item_id for update) l;
   with pending as materialized (
     select i.id from jobtree.job_item i
     left join jobtree.assignment a on a.held_item_id = i.id
     where i.id = any (v_items) and i.failed_at is null and i.cancelled_at is null and a.finished_at is null
   ), dropped as (
-    delete from jobtree.queue_entry q using pending p where q.item_id = p.id returning q.item_id
+    delete from jobtree.queue_entry q where q.item_id = any (v_waiting) returning q.item_id
   ), ended as (
     update jobtree.assignment a set finished_at = v_now, outcome = 'cancelled'
-    from pending p
-    where a.held_item_id = p.id and a.finished_at is null
+    where a.id = any (v_held) and a.finished_at is null
     returning a.item_id
   )
   select
@@ -112,8 +124,8 @@ begin
 end
 $$;
 
--- Cancels a job and all below it. This marks the jobs, which then take no items; cancel_items does the rest and may be
--- called again after a crash. Cancelling twice does nothing.
+-- Cancels a job and all below it. This marks the jobs, which then take no items; cancel_items does the rest, and if nobody
+-- calls it to the end, the sweep sees to it. Cancelling twice does nothing.
 --
 -- returns    the tree's root and the jobs of the subtree
 -- locks      the jobs' rows in the order of their ids: waits for who adds or feeds
@@ -140,13 +152,86 @@ begin
 
   perform 1 from jobtree.job j where j.id = any (v_jobs) order by j.id for no key update;
   update jobtree.job j
-  set cancelled_at = clock_timestamp(), sealed_at = coalesce(j.sealed_at, clock_timestamp())
+  set cancelled_at = clock_timestamp(), cancelling = true, sealed_at = coalesce(j.sealed_at, clock_timestamp())
   where j.id = any (v_jobs) and j.cancelled_at is null
     and not exists (select from jobtree.job_progress p where p.job_id = j.id and p.completed_at is not null);
   -- Only for jobs that are still there: this may have waited for delete_tree.
   insert into jobtree.progress_delta (root_id, job_id)
   select j.root_id, j.id from jobtree.job j where j.id = any (v_jobs);
   return query select v_root, v_jobs;
+end
+$$;
+
+-- Refuses new items that are not what insert_items takes. Each gets a first look that costs next to nothing; what it
+-- does not tell, priorities and instants and how long a key is, is for the casts and the table's checks.
+--
+-- p_items    as insert_items has it
+-- p_field    what the list is called in the error: items
+-- errors     JT002, with the field in the error's column
+create or replace function jobtree.check_items(p_items jsonb, p_field text)
+returns void
+language plpgsql stable
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_problem record;
+begin
+  if jsonb_typeof(p_items) is distinct from 'array' then
+    raise exception '% must be a list.', p_field using errcode = 'JT002', column = p_field;
+  end if;
+  for v_problem in
+    select format('%s[%s]', p_field, e.n - 1) || coalesce('.' || nullif(p.field, ''), '') as field, p.message
+    from jsonb_array_elements(p_items) with ordinality e(value, n)
+    cross join lateral jobtree.input_problem(e.value, '{payload,dedupeKey,priority,runAt}') p
+    where case
+      when jsonb_typeof(e.value) <> 'object' then true
+      when e.value - 'payload' = '{}' then false
+      else e.value - '{payload,dedupeKey,priority,runAt}'::text[] <> '{}'
+        or jsonb_typeof(e.value -> 'dedupeKey') <> 'string'
+    end
+    limit 1
+  loop
+    raise exception '% %.', v_problem.field, v_problem.message using errcode = 'JT002', column = v_problem.field;
+  end loop;
+end
+$$;
+
+-- Refuses a job of a tree that is not what create_job takes; its children are checked on their own.
+--
+-- p_job      as create_job has it
+-- p_path     where it stands: the place of each ancestor and of itself among its siblings, from 1
+-- errors     JT002, with the field in the error's column
+create or replace function jobtree.check_job(p_job jsonb, p_path integer[])
+returns void
+language plpgsql stable
+as $$
+declare
+  v_at constant text := (select coalesce(string_agg(format('children[%s].', n - 1), '' order by o), '') from unnest(p_path) with ordinality p(n, o));
+  v_field text;
+  v_message text;
+begin
+  select p.field, p.message into v_field, v_message
+  from jobtree.input_problem(p_job, array[
+    'type', 'dedupeKey', 'priority', 'runAt', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs',
+    'finalStage', 'sealed', 'feed', 'items', 'children'
+  ]) p;
+  if v_field is null and p_job ->> 'type' is null then
+    v_field := 'type';
+    v_message := 'is missing';
+  elsif v_field is null and p_job ->> 'feed' is not null and cardinality(p_path) = 0 then
+    v_field := 'feed';
+    v_message := 'can''t be set: the root has no parent to feed it';
+  elsif v_field is null and p_job ->> 'feed' is not null and (p_job ->> 'sealed')::boolean then
+    v_field := 'sealed';
+    v_message := 'can''t be set: the job is fed by its parent, whose completion seals it';
+  end if;
+  if v_field is not null then
+    v_field := rtrim(v_at || v_field, '.');
+    raise exception '% %.', coalesce(nullif(v_field, ''), 'The tree'), v_message using errcode = 'JT002', column = v_field;
+  end if;
+  if p_job ->> 'items' is not null then
+    perform jobtree.check_items(p_job -> 'items', v_at || 'items');
+  end if;
 end
 $$;
 
@@ -345,8 +430,7 @@ $$;
 --            up to 32. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?}: feed_payloads.
 --            A job without children is a final stage unless finalStage says otherwise.
 -- returns    the root's id, and whether it is new: with a dedupeKey that a job of the type has, it is that job's id
--- errors     JT002 a tree too deep or too large, a feed at the root, a child's dedupeKey that is in use;
---            23514 a value out of bounds (the table's checks)
+-- errors     JT002 a tree too deep or too large, a child's dedupeKey that is in use, a job or items that are none: check_job
 create or replace function jobtree.create_job(p_tree jsonb)
 returns table (job_id uuid, created boolean)
 language plpgsql volatile
@@ -359,17 +443,15 @@ declare
   v_node record;
   v_job jobtree.job;
 begin
-  if p_tree ? 'feed' then
-    raise exception 'The root has no parent to feed it.' using errcode = 'JT002', column = 'feed';
-  end if;
-
   for v_node in
     with recursive node as (
       select array[]::integer[] as path, p_tree as spec
       union all
       select n.path || c.ordinality::integer, c.value
       from node n
-      cross join lateral jsonb_array_elements(n.spec -> 'children') with ordinality c
+      cross join lateral jsonb_array_elements(
+        case jsonb_typeof(n.spec -> 'children') when 'array' then n.spec -> 'children' end
+      ) with ordinality c
       where cardinality(n.path) <= 32
     )
     select n.path, n.spec, count(*) over () as jobs, max(cardinality(n.path)) over () as depth
@@ -383,9 +465,7 @@ begin
       raise exception 'The tree has % jobs; the limit is 1000.', v_node.jobs using errcode = 'JT002', column = 'children';
     end if;
 
-    if v_node.spec ? 'feed' and (v_node.spec ->> 'sealed')::boolean then
-      raise exception 'A job that its parent feeds is sealed by its parent''s completion.' using errcode = 'JT002', column = 'sealed';
-    end if;
+    perform jobtree.check_job(v_node.spec, v_node.path);
 
     -- Nodes come parents first, so the ancestors of this one are the jobs of its path, which v_job still is one of, or
     -- is below one of: walk up from the last job to the parent.
@@ -402,8 +482,8 @@ begin
       s.type, s."dedupeKey", coalesce(s.priority, 0), s."runAt", coalesce(s."maxFailuresPerItem", 3),
       coalesce(s."backoffMs", '{30000,300000,1800000}'), coalesce(s."backoffJitter", 0.1),
       coalesce(s."heartbeatIntervalMs", 60000), coalesce(s."finalStage", not coalesce(jsonb_path_exists(v_node.spec, '$.children[0]'), false)),
-      case when v_node.spec ? 'feed' then '{"source": "SUCCESSES"}' || s.feed end,
-      coalesce(jsonb_path_exists(v_node.spec, '$.children[*].feed'), false), v_now,
+      case when v_node.spec ->> 'feed' is not null then '{"source": "SUCCESSES"}' || jsonb_strip_nulls(s.feed) end,
+      coalesce(jsonb_path_exists(v_node.spec, '$.children[*].feed ? (@ != null)'), false), v_now,
       case when s.sealed then v_now end
     from (select jobtree.new_id() as id) n,
       jsonb_to_record(v_node.spec) as s(
@@ -428,7 +508,7 @@ begin
     v_root := coalesce(v_root, v_job.id);
     insert into jobtree.job_progress (job_id, root_id, open_jobs)
     values (v_job.id, v_root, case when v_job.id = v_root then v_node.jobs else 0 end);
-    if jsonb_array_length(v_node.spec -> 'items') > 0 then
+    if coalesce(v_node.spec -> 'items', 'null') not in ('null', '[]') then
       perform jobtree.insert_items(v_job, v_node.spec -> 'items');
     end if;
     if v_job.sealed_at is not null then
@@ -918,6 +998,62 @@ begin
 end
 $$;
 
+-- What is wrong with an object that a caller sent: a key that is not known, or a value that is not what its key wants. A key
+-- with null counts as one that is not there.
+--
+-- p_input    the object: a job, an item, a report, a failure
+-- p_keys     the keys that it may have
+-- returns    the first problem: the key, and what is to be said of it ("must be …"); no row if there is none
+create or replace function jobtree.input_problem(p_input jsonb, p_keys text[])
+returns table (field text, message text)
+language plpgsql stable
+as $$
+begin
+  if jsonb_typeof(p_input) is distinct from 'object' then
+    return query select ''::text, 'must be an object';
+    return;
+  end if;
+
+  return query
+  select e.key, r.message
+  from jsonb_each(p_input) e
+  cross join lateral (
+    select case jsonb_typeof(e.value) when 'string' then length(e.value #>> '{}') else -1 end as length
+  ) t
+  cross join lateral (
+    select case
+      when e.key <> all (p_keys) then 'is not known'
+      when e.key in ('type', 'code') and t.length not between 1 and 200 then 'must be a text of 1 to 200 characters'
+      when e.key = 'dedupeKey' and t.length not between 1 and 500 then 'must be a text of 1 to 500 characters'
+      when e.key = 'message' and t.length not between 0 and 10000 then 'must be a text of at most 10000 characters'
+      when e.key = 'runAt' and (t.length < 0 or not jobtree.is_instant(e.value #>> '{}'))
+        then 'must be an instant from 1970 to the end of the year 9999'
+      when e.key in ('sealed', 'finalStage', 'permanent') and jsonb_typeof(e.value) <> 'boolean' then 'must be true or false'
+      when e.key in ('items', 'children', 'newItems') and jsonb_typeof(e.value) <> 'array' then 'must be a list'
+      when e.key = 'priority'
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= -32768 && @ <= 32767)'
+        then 'must be a whole number from -32768 to 32767'
+      when e.key = 'maxFailuresPerItem'
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 1000)'
+        then 'must be a whole number from 0 to 1000'
+      when e.key = 'heartbeatIntervalMs'
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1000 && @ <= 86400000)'
+        then 'must be a whole number from 1000 to 86400000'
+      when e.key = 'backoffJitter' and not e.value @? 'strict $ ? (@.type() == "number" && @ >= 0 && @ <= 1)'
+        then 'must be a number from 0 to 1'
+      when e.key = 'backoffMs' and (
+        not e.value @? 'strict $ ? (@.type() == "array" && @.size() <= 100)'
+        or e.value @? 'strict $[*] ? (!(@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 2147483647))'
+      ) then 'must be a list of at most 100 whole numbers from 0 to 2147483647'
+      when e.key = 'feed' and not jobtree.is_feed(e.value)
+        then 'must be {source?: SUCCESSES | REPORTS, forEach?, payload?} of paths; with REPORTS it has no paths'
+    end as message
+  ) r
+  where e.value <> 'null' and r.message is not null
+  limit 1;
+end
+$$;
+
 -- Puts new items into a job: the items, their queue entries, and one delta. The one door through which items come,
 -- for add_items, create_job and feed_children; it checks nothing, that is the callers' part.
 --
@@ -992,6 +1128,46 @@ begin
       from unnest(v_ids, v_keys) with ordinality u(id, dedupe_key, n)
       left join jobtree.job_item i on i.job_id = p_job.id and i.dedupe_key = u.dedupe_key;
   end if;
+end
+$$;
+
+-- Whether a job may be fed so: feed_payloads says what a feed is. A path may begin with element only where there is a
+-- forEach, and a feed from REPORTS has no paths.
+create or replace function jobtree.is_feed(p_feed jsonb)
+returns boolean
+language sql immutable
+as $$
+  select case jsonb_typeof(p_feed)
+    when 'object' then
+      p_feed - '{source,forEach,payload}'::text[] = '{}'
+      and length(p_feed::text) <= 10000
+      and coalesce(p_feed -> 'source', 'null') in ('null', '"SUCCESSES"', '"REPORTS"')
+      and (p_feed ->> 'source' is distinct from 'REPORTS' or coalesce(p_feed ->> 'forEach', p_feed ->> 'payload') is null)
+      and not exists (
+        select from (
+          select p_feed -> 'forEach' as path, '' as element where p_feed ->> 'forEach' is not null
+          union all
+          select t.path, case when p_feed ->> 'forEach' is null then '' else '|element' end
+          from jsonb_path_query(p_feed, '$.payload ? (@.type() == "object").*') t(path)
+          union all
+          select p_feed -> 'payload', case when p_feed ->> 'forEach' is null then '' else '|element' end
+          where p_feed ->> 'payload' is not null and jsonb_typeof(p_feed -> 'payload') <> 'object'
+        ) p
+        where jsonb_typeof(p.path) <> 'string' or p.path #>> '{}' !~ ('^(payload|result' || p.element || ')(\.[^.]+)*$')
+      )
+    else false
+  end
+$$;
+
+-- Whether Postgres reads a text as an instant that a row may have: from 1970 to the end of the year 9999.
+create or replace function jobtree.is_instant(p_text text)
+returns boolean
+language plpgsql stable
+as $$
+begin
+  return p_text::timestamptz between '1970-01-01 00:00:00Z' and '9999-12-31 23:59:59.999Z';
+exception when data_exception then
+  return false;
 end
 $$;
 
@@ -1106,11 +1282,57 @@ begin
 end
 $$;
 
+-- What report_outcomes answers to a batch of which not every report was an accepted success.
+--
+-- p_reports  as report_outcomes has it
+-- p_accepted JSON object of the assignments whose report counted, each with when its item is due again, if it is
+-- p_problems JSON object of what is wrong with the report of an assignment: {field, message}
+-- returns    as report_outcomes has it
+create or replace function jobtree.report_answers(p_reports jsonb, p_accepted jsonb, p_problems jsonb)
+returns json
+language plpgsql stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  return (
+    select json_agg(json_build_object(
+      'index', j.n - 1, 'status', j.status, 'retryAt', p_accepted -> j.key,
+      'field', p_problems #> array[j.key, 'field'], 'message', p_problems #> array[j.key, 'message']
+    ))
+    from (
+      select g.n, g.id::text as key,
+        case
+          when g.nth = 1 and p_accepted ? g.id::text then 'ACCEPTED'
+          when g.nth = 1 and p_problems ? g.id::text then 'INVALID'
+          when a.outcome = 'succeeded' and g.report ->> 'failure' is null
+            and a.result = coalesce(g.report -> 'result', 'null') then 'DUPLICATE'
+          when a.outcome = 'failed' and g.report ->> 'failure' is not null then 'DUPLICATE'
+          else 'STALE'
+        end as status
+      from (
+        select r.*, row_number() over (partition by r.id order by r.n) as nth
+        from (
+          select (e.value ->> 'assignmentId')::uuid as id, e.value as report, e.n
+          from jsonb_array_elements(p_reports) with ordinality e(value, n)
+        ) r
+      ) g
+      left join jobtree.assignment a on a.id = g.id
+    ) j
+    where j.status <> 'ACCEPTED' or p_accepted ->> j.key is not null
+  );
+end
+$$;
+
 -- Takes the outcomes of attempts: a result, or a failure. Each is judged alone:
 --   ACCEPTED   it counts, and is durable once this commits
 --   DUPLICATE  this assignment has reported the same before: a retried call, nothing changes
 --   STALE      the hold is gone (lost, released, cancelled) or ended otherwise: nothing changes
---   INVALID    what it says can't be taken: nothing changes, and the hold is kept
+--   INVALID    what it says can't be taken (report_problems, feed_problems): nothing changes, and the hold is kept
 -- A hold past its deadline that nobody took back still counts: expiry permits taking back, it does not revoke.
 --
 -- p_reports  JSON array of {assignmentId, result} or {assignmentId, failure: {code, message, permanent?}}, and with a
@@ -1119,6 +1341,7 @@ $$;
 -- returns    one row: the roots of the trees that changed, the types which may have got claimable items, and the answers,
 --            a list of {index, status, retryAt, field, message}: index counts from 0, retryAt is when a failed item is due
 --            again. A report that is not in it is ACCEPTED, with nothing more to say; null if that holds for all.
+-- errors     JT002 not a list, an entry without assignmentId; 22P02 an assignmentId that is no id
 -- locks      assignments in the order of their ids, then items, then children's job rows
 create or replace function jobtree.report_outcomes(p_reports jsonb)
 returns table (root_ids uuid[], ready_types text[], answers json)
@@ -1149,12 +1372,17 @@ declare
   v_ready text[] := '{}';
 begin
   -- By their ids, of two for one assignment the first.
-  select array_agg(r.id), jsonb_object_agg(r.id, r.report order by r.n desc), bool_or(r.report ?| '{failure,newItems}')
+  select array_agg(r.id), jsonb_object_agg(r.id, r.report order by r.n desc) filter (where r.id is not null),
+    bool_or(r.report ?| '{failure,newItems}' or not r.report ? 'result')
   into v_ids, v_reports, v_special
   from (
     select (e.value ->> 'assignmentId')::uuid as id, e.value as report, e.n
-    from jsonb_array_elements(p_reports) with ordinality e(value, n)
+    from jsonb_array_elements(case jsonb_typeof(p_reports) when 'array' then p_reports else '[null]' end)
+      with ordinality e(value, n)
   ) r;
+  if p_reports is null or array_position(v_ids, null) is not null then
+    raise exception 'reports must be a list of objects with an assignmentId.' using errcode = 'JT002', column = 'reports';
+  end if;
   select bool_or(j.feeds_children) into v_may_feed
   from (select distinct a.job_id from jobtree.assignment a where a.id = any (v_ids)) h
   join jobtree.job j on j.id = h.job_id;
@@ -1166,12 +1394,19 @@ begin
     ) l
     where l.finished_at is null;
     select coalesce(jsonb_object_agg(p.assignment_id, to_jsonb(p)), '{}') into v_problems
+    from jobtree.report_problems(v_open, v_reports) p;
+    select array_agg(o.id) into v_open from unnest(v_open) o(id) where not v_problems ? o.id::text;
+    select v_problems || coalesce(jsonb_object_agg(p.assignment_id, to_jsonb(p)), '{}') into v_problems
     from jobtree.feed_problems(v_open, v_reports) p;
-    select array_agg(o.id) filter (where not v_reports -> o.id::text ? 'failure' and not v_problems ? o.id::text),
-      array_agg(o.id) filter (where v_reports -> o.id::text ? 'failure'),
-      array_agg(v_reports -> o.id::text -> 'failure') filter (where v_reports -> o.id::text ? 'failure')
+    select array_agg(o.id) filter (where o.failure is null),
+      array_agg(o.id) filter (where o.failure is not null),
+      array_agg(o.failure) filter (where o.failure is not null)
     into v_open, v_failed, v_failures
-    from unnest(v_open) o(id);
+    from (
+      select u.id, nullif(v_reports -> u.id::text -> 'failure', 'null') as failure
+      from unnest(v_open) u(id)
+      where not v_problems ? u.id::text
+    ) o;
   else
     v_open := v_ids;
   end if;
@@ -1208,33 +1443,44 @@ begin
     return;
   end if;
   select coalesce(jsonb_object_agg(s.id, null), '{}') || v_retries into v_accepted from unnest(v_succeeded) s(id);
-  return query
-  select v_roots, v_ready, (
-    select json_agg(json_build_object(
-      'index', j.n - 1, 'status', j.status, 'retryAt', v_accepted -> j.key,
-      'field', v_problems #> array[j.key, 'field'], 'message', v_problems #> array[j.key, 'message']
-    ))
-    from (
-      select g.n, g.id::text as key, g.nth,
-        case
-          when g.nth = 1 and v_accepted ? g.id::text then 'ACCEPTED'
-          when g.nth = 1 and v_problems ? g.id::text then 'INVALID'
-          when a.outcome = 'succeeded' and not g.report ? 'failure' and a.result = coalesce(g.report -> 'result', 'null') then 'DUPLICATE'
-          when a.outcome = 'failed' and g.report ? 'failure' then 'DUPLICATE'
-          else 'STALE'
-        end as status
-      from (
-        select r.*, row_number() over (partition by r.id order by r.n) as nth
-        from (
-          select (e.value ->> 'assignmentId')::uuid as id, e.value as report, e.n
-          from jsonb_array_elements(p_reports) with ordinality e(value, n)
-        ) r
-      ) g
-      left join jobtree.assignment a on a.id = g.id
-    ) j
-    where j.status <> 'ACCEPTED' or v_retries ? j.key
-  );
+  return query select v_roots, v_ready, jobtree.report_answers(p_reports, v_accepted, v_problems);
 end
+$$;
+
+-- What is wrong with reports that are more than a result: a key that is not known, a failure without its code or message,
+-- new items that are none. (Where all of a batch have a result alone and feed nothing, nobody looks for unknown keys.)
+--
+-- p_ids      unfinished assignments
+-- p_reports  JSON object of the report that counts for each: report_outcomes
+-- returns    the first problem of each report that has one
+create or replace function jobtree.report_problems(p_ids uuid[], p_reports jsonb)
+returns table (assignment_id uuid, field text, message text)
+language sql stable
+as $$
+  select r.id, p.field, p.field || ' ' || p.message || '.'
+  from unnest(p_ids) with ordinality o(id, n)
+  cross join lateral (select o.id, p_reports -> o.id::text as value) r
+  cross join lateral (
+    select i.field, i.message from jobtree.input_problem(r.value, '{assignmentId,result,failure,newItems}') i
+    union all
+    select 'failure', 'must stand alone: a report has a result (null is one) or a failure'
+    where (r.value ->> 'failure' is not null) = (r.value ? 'result')
+      or r.value ->> 'failure' is not null and r.value ->> 'newItems' is not null
+    union all
+    select 'failure' || coalesce('.' || nullif(i.field, ''), ''), i.message
+    from jobtree.input_problem(r.value -> 'failure', '{code,message,permanent}') i
+    where r.value ->> 'failure' is not null
+    union all
+    select 'failure', 'must have a code and a message'
+    where r.value ->> 'failure' is not null and (r.value #>> '{failure,code}' is null or r.value #>> '{failure,message}' is null)
+    union all
+    select format('newItems[%s]', e.n - 1) || coalesce('.' || nullif(i.field, ''), ''), i.message
+    from jsonb_array_elements(case jsonb_typeof(r.value -> 'newItems') when 'array' then r.value -> 'newItems' end)
+      with ordinality e(value, n)
+    cross join lateral jobtree.input_problem(e.value, '{type,payload,dedupeKey,priority,runAt}') i
+    limit 1
+  ) p
+  where r.value - '{assignmentId,result}'::text[] <> '{}' or not r.value ? 'result'
 $$;
 
 -- Says that a job gets no more items. Sealing a sealed job does nothing.
@@ -1271,12 +1517,19 @@ $$;
 --
 -- p_deadline_from  a low-water mark: no unfinished hold has an older deadline. It skips the dead and the finished ones;
 --                  null reads all.
--- returns          how many holds were lost and entries promoted, the types that got ready entries, the roots that have
---                  something to fold, and the mark for the next call: one minute behind the clock, which is more than a
---                  claim takes to commit
--- locks            assignments and entries, skipping those that somebody works on
-create or replace function jobtree.sweep(p_deadline_from timestamptz default null, p_limit integer default 1000)
-returns table (lost integer, promoted integer, ready_types text[], root_ids uuid[], deadline_from timestamptz)
+-- p_delta_seen     the last delta that the sweep before saw; null for a first one
+-- returns          how many holds were lost and entries promoted; the types that got ready entries; the roots whose deltas
+--                  nobody folded since the sweep before (by a first sweep, all that have any); the jobs that are cancelled
+--                  and have pending items, or did when they were last folded; and the marks for the next call. That of the
+--                  deadlines is one minute behind the clock, which is more than a claim takes to commit
+-- locks            assignments, entries and cancelled jobs, skipping those that somebody works on
+create or replace function jobtree.sweep(
+  p_deadline_from timestamptz default null, p_delta_seen bigint default null, p_limit integer default 1000
+)
+returns table (
+  lost integer, promoted integer, ready_types text[], root_ids uuid[], cancelling uuid[], deadline_from timestamptz,
+  delta_seen bigint
+)
 language plpgsql volatile
 set enable_seqscan = off
 as $$
@@ -1286,7 +1539,10 @@ declare
   v_promoted integer;
   v_ready text[] := '{}';
   v_retried text[];
+  v_fed text[];
   v_roots uuid[];
+  v_delta_seen bigint;
+  v_cancelling uuid[];
 begin
   select array_agg(l.id order by l.id) into v_ids
   from (
@@ -1305,6 +1561,7 @@ begin
     ) f;
   end if;
 
+  -- Without a mark: entries that come due may have been added by a transaction that took long.
   with due as materialized (
     select q.ctid as tid, q.run_at, q.position from jobtree.queue_entry q
     where q.run_at <= v_now
@@ -1322,14 +1579,27 @@ begin
   )
   select count(*), array_agg(distinct p.type) into v_promoted, v_ready from promoted p;
 
-  -- Deltas that nobody has folded come from a server that died, or from SQL: no worker was told of their items.
-  select array_agg(distinct d.root_id), v_ready || array_agg(distinct j.type) filter (where d.items > 0)
-  into v_roots, v_ready
-  from (select d.root_id, d.job_id, d.items from jobtree.progress_delta d limit p_limit) d
+  -- Deltas that stay come from a server that died, from SQL, or from a transaction that took long: no worker was told of
+  -- their items.
+  select array_agg(distinct d.root_id) filter (where d.id <= coalesce(p_delta_seen, d.id)),
+    array_agg(distinct j.type) filter (where d.items > 0), max(d.id)
+  into v_roots, v_fed, v_delta_seen
+  from (select d.id, d.root_id, d.job_id, d.items from jobtree.progress_delta d order by d.id limit p_limit) d
   join jobtree.job j on j.id = d.job_id;
 
+  with over as materialized (
+    select j.id from jobtree.job j
+    join jobtree.job_progress p on p.job_id = j.id
+    where j.cancelling and p.completed_at is not null
+    limit p_limit
+    for no key update of j skip locked
+  )
+  update jobtree.job j set cancelling = false from over o where j.id = o.id;
+  select array_agg(c.id) into v_cancelling from (select j.id from jobtree.job j where j.cancelling limit p_limit) c;
+
   return query select
-    coalesce(cardinality(v_ids), 0), v_promoted, v_ready || v_retried, v_roots,
-    case when cardinality(v_ids) = p_limit then p_deadline_from else v_now - interval '1 minute' end;
+    coalesce(cardinality(v_ids), 0), v_promoted, v_ready || v_retried || v_fed, v_roots, v_cancelling,
+    case when cardinality(v_ids) = p_limit then p_deadline_from else v_now - interval '1 minute' end,
+    coalesce(v_delta_seen, p_delta_seen);
 end
 $$;
