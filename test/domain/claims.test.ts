@@ -140,7 +140,7 @@ describe('a claim that is repeated', () => {
     ]);
     expect(row).toEqual({ heartbeat_at: again?.heartbeatAt, deadline_at: again?.deadlineAt });
     expect(again?.deadlineAt.getTime()).toBeGreaterThan(Date.now());
-    await sweep(t.engine, null);
+    await sweep(t.engine);
     expect(await heartbeat(t.engine, [held?.id ?? ''])).toEqual(['HELD']);
   });
 
@@ -155,7 +155,7 @@ describe('a claim that is repeated', () => {
     await t.db.query(`update jobtree.assignment set deadline_at = now() - interval '1 s' where id = $1`, [
       held[2],
     ]);
-    await sweep(t.engine, null);
+    await sweep(t.engine);
     expect(ids(await claimItems(t.engine, 'w', wants, id))).toEqual(held.slice(3));
     await cancelJob(t.engine, job);
     expect(await claimItems(t.engine, 'w', wants, id)).toEqual([]);
