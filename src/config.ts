@@ -34,7 +34,7 @@ const settings = {
     .enum(['true', 'false'])
     .default('true')
     .describe(
-      'Whether statements are prepared by name, which is faster. Must be false behind PgBouncer older than 1.21 in transaction mode.',
+      'Whether statements are prepared by name, which is faster. Must be false behind a PgBouncer in transaction mode that is older than 1.21, or has max_prepared_statements = 0.',
     ),
   REDIS_URL: redisUrl
     .optional()
