@@ -4,16 +4,50 @@
  * most likely a misspelt one.
  */
 import { z } from 'zod';
+import { parseRedisUrl, type RedisConfig } from './redis-url.ts';
 
 const milliseconds = (lowest: number, highest: number, standard: number) =>
   z.coerce.number().int().min(lowest).max(highest).default(standard);
 
+const postgresUrl = z
+  .string()
+  .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
+  .optional();
+
+const redisUrl = z.string().transform((text, context) => {
+  try {
+    return parseRedisUrl(text);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as Error).message });
+    return z.NEVER;
+  }
+});
+
 const settings = {
-  DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
+  DATABASE_URL: postgresUrl.describe(
+    'The Postgres (15 or newer) to use. Without it, an embedded one is started.',
+  ),
+  JOBTREE_DIRECT_DATABASE_URL: postgresUrl.describe(
+    'The same database, past a pooler such as PgBouncer: for LISTEN and migrations. Without it, DATABASE_URL must lead to Postgres itself.',
+  ),
+  JOBTREE_PREPARED_STATEMENTS: z
+    .enum(['true', 'false'])
+    .default('true')
+    .describe(
+      'Whether statements are prepared by name, which is faster. Must be false behind a PgBouncer in transaction mode that is older than 1.21, or has max_prepared_statements = 0.',
+    ),
+  REDIS_URL: redisUrl
     .optional()
-    .describe('The Postgres (15 or newer) to use. Without it, an embedded one is started.'),
+    .describe(
+      'The Redis or Valkey that carries messages between servers; `redis://`, `redis+cluster://` or `redis+sentinel://`, with `rediss` for TLS. Without it, each server listens to Postgres.',
+    ),
+  JOBTREE_REDIS_PREFIX: z
+    .string()
+    .regex(/^[!-~]{1,100}$/, 'must be 1 to 100 visible ASCII characters')
+    .optional()
+    .describe(
+      'What the names of channels in Redis begin with. Without it, `jobtree:` and the id of the Postgres database.',
+    ),
   JOBTREE_DATA_DIR: z
     .string()
     .min(1)
@@ -99,6 +133,9 @@ const foreign = new Set([
 
 export interface Config {
   readonly databaseUrl: string | undefined;
+  readonly directDatabaseUrl: string | undefined;
+  readonly preparedStatements: boolean;
+  readonly redis: (RedisConfig & { readonly prefix: string | undefined }) | undefined;
   readonly dataDirectory: string;
   readonly host: string;
   readonly port: number;
@@ -131,6 +168,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   if (!parsed.success) {
     problems.push(...parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`));
   }
+  if (given.JOBTREE_DIRECT_DATABASE_URL !== undefined && given.DATABASE_URL === undefined) {
+    problems.push('JOBTREE_DIRECT_DATABASE_URL: belongs to a DATABASE_URL, which is not set');
+  }
   if (problems.length > 0 || !parsed.success) {
     throw new ConfigError(
       `The configuration can't be used:\n${problems.map((line) => `  ${line}`).join('\n')}`,
@@ -140,6 +180,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const value = parsed.data;
   return Object.freeze({
     databaseUrl: value.DATABASE_URL,
+    directDatabaseUrl: value.JOBTREE_DIRECT_DATABASE_URL,
+    preparedStatements: value.JOBTREE_PREPARED_STATEMENTS === 'true',
+    redis: value.REDIS_URL && Object.freeze({ ...value.REDIS_URL, prefix: value.JOBTREE_REDIS_PREFIX }),
     dataDirectory: value.JOBTREE_DATA_DIR,
     host: value.JOBTREE_HOST,
     port: value.JOBTREE_PORT,

@@ -27,7 +27,7 @@ export function describeError(error: unknown): { text: string; exitCode: number 
   const { name, message, code, stack } = (error ?? {}) as Record<string, string | undefined>;
   // These come from modules that only `start`, `migrate` and `demo` load.
   if (name === 'ConfigError') return { text: message ?? '', exitCode: exitCodes.usage };
-  if (name === 'EmbeddedPostgresError' || name === 'MigrationError') {
+  if (name === 'EmbeddedPostgresError' || name === 'MigrationError' || name === 'ListenError') {
     return { text: message ?? '', exitCode: exitCodes.failure };
   }
   if (code === 'EADDRINUSE') {

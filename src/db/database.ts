@@ -12,6 +12,8 @@ export interface DatabaseOptions {
   readonly poolSize: number;
   /** How long a statement may take. Without an answer in time the call fails, and its connection is thrown away. */
   readonly timeoutMs: number;
+  /** Whether statements are prepared by name. Default: true. */
+  readonly preparedStatements?: boolean;
   /** Told of connections that break while they idle; the pool replaces them by itself. */
   readonly onIdleError: (error: Error) => void;
 }
@@ -34,6 +36,16 @@ const types: pg.CustomTypesConfig = {
     pg.types.getTypeParser(oid, format as 'text')) as pg.CustomTypesConfig['getTypeParser'],
 };
 
+/** For poolers that give each transaction another session, where a statement of that name may be unknown, or another. */
+class UnnamedStatementsClient extends pg.Client {
+  // pg's own overloads say nothing that matters here: a query comes as text, or as an object that may have a name.
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  override query(query: any, ...rest: any[]): any {
+    const unnamed = query?.name === undefined ? query : { ...query, name: undefined };
+    return (super.query as (...args: unknown[]) => unknown)(unnamed, ...rest);
+  }
+}
+
 export class Database {
   readonly pool: pg.Pool;
   readonly prisma: PrismaClient;
@@ -55,8 +67,10 @@ export class Database {
       max: options.poolSize,
       types,
       application_name: 'jobtree',
+      ...(options.preparedStatements === false ? { Client: UnnamedStatementsClient } : {}),
     });
     this.pool.on('error', options.onIdleError);
+    // It prepares nothing by name.
     this.prisma = new PrismaClient({
       adapter: new PrismaPg(
         {

@@ -1,10 +1,242 @@
-/** How events reach this server. */
+/**
+ * How news reach this server:
+ *
+ *   fold ─NOTIFY─▶ bridge (two servers) ─PUBLISH─▶ Redis ─▶ every server
+ *            └── without Redis, or while it fails: straight to each server ──┘
+ *
+ * A server begins with NOTIFY, and goes over to Redis once it hears the beats of a bridge there; when it hears none for
+ * three seconds it listens to NOTIFY itself until they come again. Both ways overlap when it changes, and whatever may
+ * have been lost is announced as an epoch: all that is watched is to be read again.
+ */
+import type { Logger } from 'pino';
+import type { TreeProgress } from '../domain/progress.ts';
+import type { RedisConfig } from '../redis-url.ts';
+import { Bridge } from './bridge.ts';
+import { DirectConnection, type Query } from './direct-connection.ts';
+import { Channels, databasePrefix } from './redis-channels.ts';
+import { RedisSubscriber } from './redis-subscriber.ts';
+import { Throttle } from './throttle.ts';
+import { workChannel } from './work-hints.ts';
+
 export interface Feed {
   /** Resolves once messages arrive, from wherever. */
   start(): Promise<void>;
-  /** Resolves once messages of this tree arrive here. Never rejects. */
+  /** Resolves once messages of this tree arrive here (Redis has confirmed, or every message arrives anyway). Never rejects. */
   join(rootId: string): Promise<void>;
   leave(rootId: string): void;
+  /** For /readyz and logs. */
   readonly route: 'notify' | 'redis';
   close(): Promise<void>;
+}
+
+export interface FeedOptions {
+  /** Of Postgres itself, not of a pooler. */
+  readonly directUrl: string;
+  /** Without it, messages come straight from NOTIFY. Without a prefix, the channels bear the id of the database. */
+  readonly redis: (RedisConfig & { readonly prefix: string | undefined }) | undefined;
+  readonly logger: Logger;
+  /** News of a tree that was joined. */
+  readonly onTree: (tree: TreeProgress) => void;
+  readonly onWork: (payload: string) => void;
+  /** Some tree changed somewhere: at most four times a second. */
+  readonly onActivity: () => void;
+  /** Messages may have been lost: read again all that is watched. */
+  readonly onEpoch: () => void;
+}
+
+export const progressChannel = 'jobtree_progress';
+const activityMs = 250;
+/** A bridge beats twice a second, and is replaced within three seconds. */
+const silenceMs = 3_000;
+/** One may be the last of a bridge that is just giving up. */
+const beatsToTrust = 2;
+const rememberedBridges = 16;
+/** Of each tree: two bridges send everything twice, and may do so in turns. */
+const rememberedTexts = 4;
+const rootPattern = /"root": ?"([0-9a-f-]{36})"/;
+
+export class LiveFeed implements Feed {
+  readonly #options: FeedOptions;
+  readonly #logger: Logger;
+  readonly #connection: DirectConnection;
+  readonly #channels = new Channels();
+  readonly #subscriber: RedisSubscriber | undefined;
+  readonly #bridge: Bridge | undefined;
+  readonly #activity: Throttle;
+  readonly #bridgeActivity: Throttle;
+  /** The trees that were joined, with their latest messages. */
+  readonly #joined = new Map<string, string[]>();
+  readonly #bridges = new Set<string>();
+  #route: Feed['route'] = 'notify';
+  #listening = false;
+  #beatAt = 0;
+  #beats = 0;
+  /** On the way from NOTIFY to Redis: who joins waits for Redis already. */
+  #goingOver = false;
+
+  constructor(options: FeedOptions) {
+    this.#options = options;
+    this.#logger = options.logger;
+    this.#activity = new Throttle(activityMs, options.onActivity);
+    this.#bridgeActivity = new Throttle(activityMs, () => this.#bridge?.publish(this.#channels.activity, ''));
+    this.#connection = new DirectConnection({
+      url: options.directUrl,
+      logger: options.logger,
+      onOpen: (query) => this.#open(query),
+      onTick: (query) => this.#tick(query),
+      onNotification: (channel, payload) => this.#notified(channel, payload),
+      onLost: () => {
+        this.#listening = false;
+        this.#bridge?.lost();
+      },
+    });
+    if (options.redis === undefined) return;
+    const shared = { config: options.redis, logger: options.logger };
+    this.#bridge = new Bridge({ ...shared, channels: this.#channels });
+    this.#subscriber = new RedisSubscriber({
+      ...shared,
+      onMessage: (channel, text) => this.#received(channel, text),
+      onReady: () => {
+        if (this.#route === 'redis') options.onEpoch();
+      },
+      onDown: () => {
+        this.#beats = 0;
+      },
+    });
+  }
+
+  get route(): Feed['route'] {
+    return this.#route;
+  }
+
+  start(): Promise<void> {
+    return this.#connection.start();
+  }
+
+  async join(rootId: string): Promise<void> {
+    if (!this.#joined.has(rootId)) this.#joined.set(rootId, []);
+    const confirmed = this.#subscriber?.add(this.#channels.tree(rootId));
+    if (this.#route === 'redis' || this.#goingOver) await confirmed;
+  }
+
+  leave(rootId: string): void {
+    this.#joined.delete(rootId);
+    this.#subscriber?.remove(this.#channels.tree(rootId));
+  }
+
+  async close(): Promise<void> {
+    this.#activity.close();
+    this.#bridgeActivity.close();
+    await Promise.all([this.#connection.stop(), this.#bridge?.close(), this.#subscriber?.close()]);
+  }
+
+  /** Redis is not waited for: it may be away. */
+  async #open(query: Query): Promise<void> {
+    const { redis } = this.#options;
+    if (redis === undefined) return;
+    if (this.#channels.usePrefix(redis.prefix ?? (await databasePrefix(query)))) {
+      this.#logger.info({ prefix: this.#channels.prefix }, 'channels in Redis');
+      this.#subscriber?.clear();
+      const { work, beat, activity } = this.#channels;
+      for (const channel of [work, beat, activity]) void this.#subscriber?.add(channel);
+      for (const rootId of this.#joined.keys()) void this.#subscriber?.add(this.#channels.tree(rootId));
+    }
+    this.#bridge?.start();
+    this.#subscriber?.start();
+  }
+
+  async #tick(query: Query): Promise<void> {
+    await this.#bridge?.tick(query);
+    const silent = Date.now() - this.#beatAt > silenceMs;
+    if (silent) this.#beats = 0;
+    const goBack = silent && this.#route === 'redis';
+    const wanted = goBack || this.#route === 'notify' || this.#bridge?.active === true;
+    const changes = wanted !== this.#listening;
+    if (changes) await this.#listen(query, wanted);
+    else await query('select 1');
+    if (goBack) {
+      this.#route = 'notify';
+      this.#logger.warn('Redis is silent: messages come straight from Postgres until it works again');
+    }
+    if (goBack || (changes && this.#route === 'notify')) this.#options.onEpoch();
+    if (this.#bridge?.active) this.#bridge.beat();
+    if (this.#route === 'notify' && this.#beats >= beatsToTrust) void this.#goOver();
+  }
+
+  async #listen(query: Query, wanted: boolean): Promise<void> {
+    for (const channel of [progressChannel, workChannel]) {
+      await query(wanted ? `listen ${channel}` : `unlisten ${channel}`);
+    }
+    this.#listening = wanted;
+  }
+
+  /** Redis works. NOTIFY is left a tick later, so nothing falls between the two. Not awaited: the ping must not wait. */
+  async #goOver(): Promise<void> {
+    if (this.#goingOver || !this.#subscriber?.ready) return;
+    this.#goingOver = true;
+    await this.#subscriber.settled();
+    this.#goingOver = false;
+    if (!this.#subscriber.ready || this.#beats < beatsToTrust) return;
+    this.#route = 'redis';
+    this.#logger.info('messages come from Redis');
+  }
+
+  #notified(channel: string, text: string): void {
+    const bridge = this.#bridge?.active ? this.#bridge : undefined;
+    if (channel === workChannel) {
+      bridge?.publish(this.#channels.work, text);
+      if (this.#route === 'notify') this.#work(text);
+      return;
+    }
+    // Anybody who may connect to the database may notify: what names no tree is not ours.
+    const root = rootPattern.exec(text)?.[1];
+    if (root === undefined) return;
+    if (bridge !== undefined) {
+      bridge.publish(this.#channels.tree(root), text);
+      this.#bridgeActivity.trigger();
+    }
+    if (this.#route === 'notify') {
+      this.#tree(root, text);
+      this.#activity.trigger();
+    }
+  }
+
+  #received(channel: string, text: string): void {
+    const root = this.#channels.rootOf(channel);
+    if (root !== undefined) this.#tree(root, text);
+    else if (channel === this.#channels.work) this.#work(text);
+    else if (channel === this.#channels.activity) this.#activity.trigger();
+    else if (channel === this.#channels.beat) this.#beat(text);
+  }
+
+  #beat(bridge: string): void {
+    this.#beatAt = Date.now();
+    this.#beats++;
+    const isNew = !this.#bridges.delete(bridge);
+    this.#bridges.add(bridge);
+    const [oldest] = this.#bridges;
+    if (this.#bridges.size > rememberedBridges && oldest !== undefined) this.#bridges.delete(oldest);
+    if (isNew && this.#route === 'redis') this.#options.onEpoch();
+  }
+
+  /** Nobody here wants the other trees: their messages are not even parsed. */
+  #tree(root: string, text: string): void {
+    const texts = this.#joined.get(root);
+    if (texts === undefined || texts.includes(text)) return;
+    texts.push(text);
+    if (texts.length > rememberedTexts) texts.shift();
+    this.#hand(() => this.#options.onTree(JSON.parse(text) as TreeProgress));
+  }
+
+  #work(text: string): void {
+    this.#hand(() => this.#options.onWork(text));
+  }
+
+  #hand(deliver: () => void): void {
+    try {
+      deliver();
+    } catch (error) {
+      this.#logger.warn({ err: error }, 'a message could not be read');
+    }
+  }
 }

@@ -3,7 +3,7 @@
  *
  *   HTTP, WebSocket ─▶ schema ─▶ domain ─▶ Postgres
  *                        │          └─ effects ─▶ fold scheduler, work hints
- *                        └─ subscriptions ◀─ hub ◀─ listener ◀─ NOTIFY
+ *                        └─ subscriptions ◀─ hub ◀─ feed ◀─ NOTIFY, or Redis
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,11 +13,10 @@ import type { Config } from '../config.ts';
 import { Database } from '../db/database.ts';
 import { migrate } from '../db/migrate.ts';
 import { createEngine } from '../domain/create-engine.ts';
-import type { TreeProgress } from '../domain/progress.ts';
+import { LiveFeed } from '../events/feed.ts';
 import { FoldScheduler } from '../events/fold-scheduler.ts';
 import { Hub } from '../events/hub.ts';
-import { Listener } from '../events/listener.ts';
-import { WorkHints, workChannel } from '../events/work-hints.ts';
+import { WorkHints } from '../events/work-hints.ts';
 import { createGraphQL } from './graphql.ts';
 import { createHealth } from './health.ts';
 import { createJsonPost } from './json-post.ts';
@@ -40,8 +39,9 @@ export async function createApp(options: {
   logger: Logger;
 }): Promise<App> {
   const { config, databaseUrl, logger } = options;
+  const directUrl = config.directDatabaseUrl ?? databaseUrl;
   await migrate({
-    connectionString: databaseUrl,
+    connectionString: directUrl,
     onApply: (migration) => logger.info({ migration }, 'applying migration'),
   });
 
@@ -49,10 +49,23 @@ export async function createApp(options: {
     url: databaseUrl,
     poolSize: config.poolSize,
     timeoutMs: config.databaseTimeoutMs,
+    preparedStatements: config.preparedStatements,
     onIdleError: (error) => logger.warn({ err: error }, 'a connection to Postgres broke'),
   });
   const folds = new FoldScheduler({ database, intervalMs: config.foldIntervalMs, logger });
-  const hub = new Hub({ database, feed: { join: async () => {}, leave: () => {} }, logger });
+  const feed = new LiveFeed({
+    directUrl,
+    redis: config.redis,
+    logger,
+    onTree: (tree) => hub.publish(tree),
+    onWork: (payload) => hints.receive(payload),
+    onActivity: () => hub.activity(),
+    onEpoch: () => {
+      hub.reread();
+      hints.wakeAll();
+    },
+  });
+  const hub = new Hub({ database, feed, logger });
   const hints = new WorkHints({ database, logger });
   const engine = createEngine({
     database,
@@ -64,21 +77,6 @@ export async function createApp(options: {
     logger,
     logPayloads: config.logPayloads,
   });
-  const listener = new Listener({
-    url: databaseUrl,
-    channels: {
-      jobtree_progress: (payload) => {
-        hub.publish(JSON.parse(payload) as TreeProgress);
-        hub.activity();
-      },
-      [workChannel]: (payload) => hints.receive(payload),
-    },
-    onEpoch: () => {
-      hub.reread();
-      hints.wakeAll();
-    },
-    logger,
-  });
   const sweeper = new Sweeper({ engine, intervalMs: config.sweepIntervalMs, logger });
 
   let closing = false;
@@ -86,7 +84,7 @@ export async function createApp(options: {
   const operations = new Operations(logger);
   const yoga = createGraphQL({ config, services: { engine, folds, hub, hints }, operations });
   const jsonPost = createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes });
-  const health = createHealth({ database, isClosing });
+  const health = createHealth({ database, feed, isClosing });
   const isAllowed = createOriginCheck(config.allowedOrigins, config.host);
   const server = createServer((request, response) => {
     if (health(request, response)) return;
@@ -122,12 +120,12 @@ export async function createApp(options: {
     server.closeAllConnections();
     await closed;
     await folds.close();
-    await listener.stop();
+    await feed.close();
     await database.close();
   };
 
   try {
-    await listener.start();
+    await feed.start();
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       server.listen(config.port, config.host, resolve);

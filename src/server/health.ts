@@ -1,8 +1,13 @@
 /** `/healthz`: the process lives. `/readyz`: it can do its work, so a load balancer may send it requests. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Database } from '../db/database.ts';
+import type { Feed } from '../events/feed.ts';
 
-export function createHealth(options: { database: Database; isClosing: () => boolean }) {
+export function createHealth(options: {
+  database: Database;
+  feed: Pick<Feed, 'route'>;
+  isClosing: () => boolean;
+}) {
   /** Answers the request if it is one of its own, and says whether it was. */
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const path = request.url?.split('?', 1)[0];
@@ -12,7 +17,8 @@ export function createHealth(options: { database: Database; isClosing: () => boo
       if (options.isClosing()) answer(response, 503, 'shutting down');
       else {
         options.database.pool.query('select 1').then(
-          () => answer(response, 200, 'ok'),
+          // A server whose Redis is away does its work all the same.
+          () => answer(response, 200, `ok, messages by ${options.feed.route}`),
           () => answer(response, 503, 'the database does not answer'),
         );
       }

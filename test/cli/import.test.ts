@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startProxy } from '../client/proxy.ts';
+import { startProxy } from '../support/proxy.ts';
 import { freePort } from '../support/server.ts';
 import { makeFile } from './folder.ts';
 import { run, start } from './program.ts';

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Client, createClient, type ItemSpec, JobtreeError } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startProxy } from '../support/proxy.ts';
 import { freePort, startServer } from '../support/server.ts';
-import { startProxy } from './proxy.ts';
 
 let database: TestDatabase;
 let server: App;

@@ -8,8 +8,8 @@ import {
 } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startProxy, type TcpProxy } from '../support/proxy.ts';
 import { freePort, startServer, startServerProcess } from '../support/server.ts';
-import { startProxy, type TcpProxy } from './proxy.ts';
 import { signal } from './signals.ts';
 
 let database: TestDatabase;

@@ -9,7 +9,7 @@ import { type Client, createClient, Worker } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
-import { startProxy, type TcpProxy } from './proxy.ts';
+import { startProxy, type TcpProxy } from '../support/proxy.ts';
 import { signal } from './signals.ts';
 
 let database: TestDatabase;

@@ -1,6 +1,6 @@
 /** Postgres dies under an open subscription and comes back: the server stays, and so does the subscription. */
 import { expect, onTestFinished, test } from 'vitest';
-import { startProxy } from '../client/proxy.ts';
+import { startProxy } from '../support/proxy.ts';
 import { expectGone, serverPid, start, temporaryFolder } from '../embedded/support.ts';
 import { createJob, subscribe, work } from '../support/api.ts';
 import { startServerProcess } from '../support/server.ts';

@@ -4,6 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 
 const layers = [
+  'redis-url.ts',
   'config.ts',
   'errors.ts',
   'db',

@@ -1,4 +1,7 @@
-/** One Postgres for the whole run, with a migrated template; each test file gets a copy of it (`createDatabase`). */
+/**
+ * One Postgres for the whole run, with a migrated template, of which each test file gets a copy (`createDatabase`); and one
+ * Redis, where there is one.
+ */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,11 +9,16 @@ import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { migrate } from '../../src/db/migrate.ts';
 import { startEmbeddedPostgres } from '../../src/embedded/start.ts';
+import { findRedis, installRedis, startRedis } from './redis.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** The server's URL, with the database `template`. */
     postgresUrl: string;
+    /** The Redis of the run; undefined if its tests are skipped. */
+    redisUrl: string | undefined;
+    /** Whether tests can start Redis servers of their own. */
+    redisProgram: boolean;
   }
 }
 
@@ -24,6 +32,10 @@ const settings = {
 };
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  // Before Postgres, which would be left behind if this fails.
+  const redis = await provideRedis();
+  project.provide('redisUrl', redis.url);
+  project.provide('redisProgram', findRedis() !== undefined);
   const given = process.env.TEST_DATABASE_URL;
   const server = given === undefined ? await startTemporary() : { url: given, stop: async () => {} };
   const url = new URL(server.url);
@@ -38,7 +50,20 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await admin.query('drop database jobtree_template');
     await admin.end();
     await server.stop();
+    await redis.stop();
   };
+}
+
+/** TEST_REDIS_URL, a server from the PATH, or one that is installed first. Without any the tests that need it are skipped, but never in CI. */
+async function provideRedis(): Promise<{ url: string | undefined; stop: () => Promise<void> }> {
+  const given = process.env.TEST_REDIS_URL;
+  if (given !== undefined) return { url: given, stop: async () => {} };
+  if (findRedis() === undefined) installRedis();
+  if (findRedis() !== undefined) return startRedis();
+  const advice = 'install redis-server (or Valkey), or name a running one in TEST_REDIS_URL';
+  if (process.env.CI === 'true') throw new Error(`The tests need Redis: ${advice}.`);
+  console.log(`Tests with Redis are skipped: ${advice}.`);
+  return { url: undefined, stop: async () => {} };
 }
 
 async function startTemporary(): Promise<{ url: string; stop: () => Promise<void> }> {

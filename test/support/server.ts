@@ -1,17 +1,19 @@
 /** A server in this process, or in one of its own that can be killed; both over real HTTP and WebSocket. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import pino from 'pino';
 import { readConfig } from '../../src/config.ts';
 import { type App, createApp } from '../../src/server/create-app.ts';
+import { freePort } from './ports.ts';
 
 /** Starts the service in this process, on a free port. */
 export function startServer(databaseUrl: string, env: Record<string, string> = {}): Promise<App> {
   const config = readConfig({ JOBTREE_PORT: '0', ...env });
   return createApp({ config, databaseUrl, logger: pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' }) });
 }
+
+export { freePort };
 
 export interface ServerProcess {
   readonly url: string;
@@ -61,12 +63,4 @@ async function isReady(port: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-export async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }

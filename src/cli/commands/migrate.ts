@@ -11,7 +11,7 @@ export async function migrate(): Promise<number> {
   try {
     process.stdout.write(`Postgres  ${database.description}\n`);
     const { applied } = await applyMigrations({
-      connectionString: database.url,
+      connectionString: config.directDatabaseUrl ?? database.url,
       onApply: (name) => process.stdout.write(`Applying ${name}\n`),
     });
     process.stdout.write(

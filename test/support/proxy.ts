@@ -13,6 +13,8 @@ export interface TcpProxy {
   swallowAnswers(): void;
   /** Breaks every connection, as `cut` does, in place of passing on the next answer that has this text; resolves then. */
   cutAt(text: string): Promise<void>;
+  /** Passes nothing on any more, not even the end of a connection: a cable that was pulled. `mend` takes new connections. */
+  freeze(): void;
   close(): Promise<void>;
 }
 
@@ -31,9 +33,16 @@ export async function startProxy(serverUrl: string): Promise<TcpProxy> {
     last = undefined;
     destroyAll();
   };
+  let frozen = false;
   const server = createServer((client) => {
     if (isCut) {
       client.destroy();
+      return;
+    }
+    if (frozen) {
+      sockets.add(client);
+      client.on('error', () => {});
+      client.on('close', () => sockets.delete(client));
       return;
     }
     const upstream = connect(Number(target.port), target.hostname);
@@ -45,9 +54,10 @@ export async function startProxy(serverUrl: string): Promise<TcpProxy> {
       socket.on('error', () => {});
       socket.on('close', () => {
         sockets.delete(socket);
-        other.destroy();
+        if (!frozen) other.destroy();
       });
       socket.on('data', (chunk) => {
+        if (frozen) return;
         if (socket === upstream && last !== undefined && chunk.includes(last.text)) cut();
         else if (socket === client || !swallows) other.write(chunk);
       });
@@ -68,9 +78,13 @@ export async function startProxy(serverUrl: string): Promise<TcpProxy> {
       if (newUrl !== undefined) target = new URL(newUrl);
       isCut = false;
       swallows = false;
+      frozen = false;
     },
     swallowAnswers: () => {
       swallows = true;
+    },
+    freeze: () => {
+      frozen = true;
     },
     close: async () => {
       const closed = once(server, 'close');
