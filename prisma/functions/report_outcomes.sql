@@ -10,7 +10,8 @@
 --            one assignment the first is judged first.
 -- returns    one row: the roots of the trees that changed, the types which may have got claimable items, and the answers,
 --            a list of {index, status, retryAt, field, message}: index counts from 0, retryAt is when a failed item is due
---            again. A report that is not in it is ACCEPTED, with nothing more to say; null if that holds for all.
+--            again, and the same for a DUPLICATE of the failure. A report that is not in it is ACCEPTED, with nothing more to
+--            say; null if that holds for all.
 -- locks      assignments in the order of their ids, then items, then children's job rows
 create or replace function jobtree.report_outcomes(p_reports jsonb)
 returns table (root_ids uuid[], ready_types text[], answers json)
@@ -103,7 +104,7 @@ begin
   return query
   select v_roots, v_ready, (
     select json_agg(json_build_object(
-      'index', j.n - 1, 'status', j.status, 'retryAt', v_accepted -> j.key,
+      'index', j.n - 1, 'status', j.status, 'retryAt', coalesce(v_accepted -> j.key, j.first_retry),
       'field', v_problems #> array[j.key, 'field'], 'message', v_problems #> array[j.key, 'message']
     ))
     from (
@@ -114,7 +115,14 @@ begin
           when a.outcome = 'succeeded' and not g.report ? 'failure' and a.result = coalesce(g.report -> 'result', 'null') then 'DUPLICATE'
           when a.outcome = 'failed' and g.report ? 'failure' then 'DUPLICATE'
           else 'STALE'
-        end as status
+        end as status,
+        -- What the report was answered the first time, kept with the failure.
+        case when a.outcome = 'failed' and g.report ? 'failure' then (
+          select f.value -> 'retryAt'
+          from jobtree.job_item i
+          cross join lateral jsonb_array_elements(i.failures) f
+          where i.id = a.item_id and f.value ->> 'assignmentId' = a.id::text
+        ) end as first_retry
       from (
         select r.*, row_number() over (partition by r.id order by r.n) as nth
         from (
