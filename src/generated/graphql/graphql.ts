@@ -16,7 +16,7 @@ export type Scalars = {
   Float: { input: number; output: number; }
   /** An instant in ISO 8601 with its offset: `2026-03-01T09:30:00Z`. From 1970 to the end of the year 9999, to the millisecond. */
   DateTime: { input: string; output: string; }
-  /** Any JSON value, null included. Stored as Postgres `jsonb`: keys come back in another order, of repeated keys the last one counts, and a number beyond what JavaScript can hold loses digits. Text with `\u0000` or half a surrogate pair is refused. */
+  /** Any JSON value, null included. Stored as Postgres `jsonb`: keys come back in another order, of repeated keys the last one counts, and a number with more digits than JavaScript can hold loses them. Refused are text with `\u0000` or half a surrogate pair, and numbers beyond 1.8e308. */
   JSON: { input: unknown; output: unknown; }
 };
 
@@ -153,7 +153,7 @@ export type JobFilter = {
   rootsOnly?: InputMaybe<Scalars['Boolean']['input']>;
   /** Only jobs of this status. */
   status?: InputMaybe<JobStatus>;
-  /** Only jobs of this type. */
+  /** Only jobs of this type: 1 to 200 characters. */
   type?: InputMaybe<Scalars['String']['input']>;
 };
 
