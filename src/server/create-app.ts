@@ -78,8 +78,12 @@ export async function createApp(options: {
 
   let closing = false;
   const isClosing = () => closing;
-  const operations = new Operations(logger);
-  const yoga = createGraphQL({ config, services: { engine, folds, hub, hints }, operations });
+  const operations = new Operations({ logger, maxTokens: config.maxQueryTokens });
+  const yoga = createGraphQL({
+    config,
+    services: { engine, folds, hub, hints, maxQueryCost: config.maxQueryCost },
+    operations,
+  });
   const health = createHealth({ database, isClosing });
   const isAllowed = createOriginCheck(config.allowedOrigins, config.host);
   const server = createServer((request, response) => {
@@ -96,6 +100,7 @@ export async function createApp(options: {
     maxMessageBytes: config.maxRequestBytes,
     isAllowed,
     isClosing,
+    logger,
   });
 
   const close = async () => {

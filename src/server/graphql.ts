@@ -2,6 +2,7 @@ import { createYoga } from 'graphql-yoga';
 import type { Config } from '../config.ts';
 import type { Services } from '../schema/builder.ts';
 import { schema } from '../schema/index.ts';
+import { documentCache } from './documents.ts';
 import { graphiqlOptions, renderGraphiQL } from './graphiql.ts';
 import type { Operations } from './operations.ts';
 
@@ -20,6 +21,7 @@ export function createGraphQL(options: { config: Config; services: Services; ope
     landingPage: false,
     graphiql: config.graphiql && graphiqlOptions,
     renderGraphiQL,
+    parserAndValidationCache: { documentCache: documentCache(), errorCache: documentCache() },
     plugins: [operations.plugin],
     maskedErrors: { maskError: operations.maskError },
     logging: false,
