@@ -92,9 +92,9 @@ export type FailureInput = {
 
 /** How successes of the parent become items, in the transaction that takes the report. A path is `payload`, `result` or (with `forEach`) `element`, then keys or list positions behind dots: `result.lines.0.amount`. A path to nothing gives null. */
 export type FeedInput = {
-  /** The path to a list: each element makes an item, none for an empty list. A report in which it leads to no list is INVALID. Default: one item for each success. */
+  /** The path to a list: each element makes an item, none for an empty list. A report in which it leads to no list, or that would make more than 1,000 items, is INVALID. Default: one item for each success. */
   forEach?: InputMaybe<Scalars['String']['input']>;
-  /** The payload of the new item: a path, or an object whose values are paths. Default: the element with `forEach`, else the whole result. */
+  /** The payload of the new item: a path, or an object whose values are paths. A report that would make more than about 20 MB of payloads is INVALID. Default: the element with `forEach`, else the whole result. */
   payload?: InputMaybe<Scalars['JSON']['input']>;
   /** Default: SUCCESSES. */
   source?: InputMaybe<FeedSource>;
@@ -249,7 +249,7 @@ export type ReportInput = {
   assignmentId: Scalars['ID']['input'];
   /** What went wrong. */
   failure?: InputMaybe<FailureInput>;
-  /** With a result: new items for fed child jobs, made in the same transaction. Up to 1,000. */
+  /** With a result: new items for fed child jobs, made in the same transaction. Up to 1,000, with those of mappings. */
   newItems?: InputMaybe<Array<NewItemInput>>;
   /** What came out: any JSON, null included, up to 1 MB of text (a setting of the server). */
   result?: InputMaybe<Scalars['JSON']['input']>;
