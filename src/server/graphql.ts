@@ -1,4 +1,5 @@
-import { createYoga } from 'graphql-yoga';
+import { GraphQLError } from 'graphql';
+import { createYoga, type Plugin } from 'graphql-yoga';
 import type { Config } from '../config.ts';
 import type { Services } from '../schema/builder.ts';
 import { schema } from '../schema/index.ts';
@@ -22,8 +23,25 @@ export function createGraphQL(options: { config: Config; services: Services; ope
     graphiql: config.graphiql && graphiqlOptions,
     renderGraphiQL,
     parserAndValidationCache: { documentCache: documentCache(), errorCache: documentCache() },
-    plugins: [operations.plugin],
+    plugins: [refuseBadParameters, operations.plugin],
     maskedErrors: { maskError: operations.maskError },
     logging: false,
   });
 }
+
+/** Yoga reads the parameters of a URL or a form as JSON, and takes its own failure at that for a fault of the server. */
+const refuseBadParameters: Plugin = {
+  onRequestParse: ({ requestParser, setRequestParser }) => {
+    if (requestParser === undefined) return;
+    setRequestParser(async (request) => {
+      try {
+        return await requestParser(request);
+      } catch (error) {
+        if (!(error instanceof SyntaxError)) throw error;
+        throw new GraphQLError('variables and extensions must be JSON.', {
+          extensions: { code: 'BAD_REQUEST', http: { status: 400 } },
+        });
+      }
+    });
+  },
+};

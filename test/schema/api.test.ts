@@ -610,6 +610,20 @@ describe('refusals', () => {
       status: 400,
       body: { errors: [{ message: expect.stringMatching(/JSON/i) }] },
     });
+    for (const parameter of ['variables', 'extensions']) {
+      const get = await fetch(`${app.url}?query={__typename}&${parameter}=x`);
+      const form = await fetch(app.url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: `query={__typename}&${parameter}=%00`,
+      });
+      for (const response of [get, form]) {
+        expect(response.status).toBe(400);
+        expect(await response.json()).toMatchObject({
+          errors: [{ message: expect.stringMatching(/JSON/), extensions: { code: 'BAD_REQUEST' } }],
+        });
+      }
+    }
     expect((await request(app.url, '{ nothing }')).errors?.[0]?.message).toContain(
       'Cannot query field "nothing"',
     );
