@@ -87,6 +87,22 @@ const settings = {
     .max(500_000_000)
     .default(25_000_000)
     .describe('The largest request, in bytes, over HTTP and WebSocket.'),
+  JOBTREE_MAX_QUERY_TOKENS: z.coerce
+    .number()
+    .int()
+    .min(1_000)
+    .max(1_000_000)
+    .default(20_000)
+    .describe('The longest operation, in tokens of its text; values in variables do not count.'),
+  JOBTREE_MAX_QUERY_COST: z.coerce
+    .number()
+    .int()
+    .min(1_000)
+    .max(1_000_000_000)
+    .default(500_000)
+    .describe(
+      'The most that an operation may ask for, in values that its answer could have: every page full, 1,000 jobs in a tree, 300 children of a job.',
+    ),
   JOBTREE_FOLD_INTERVAL_MS: milliseconds(5, 1_000, 20).describe(
     'Progress is counted at most this often, in milliseconds.',
   ),
@@ -143,6 +159,8 @@ export interface Config {
   readonly databaseTimeoutMs: number;
   readonly maxJsonBytes: number;
   readonly maxRequestBytes: number;
+  readonly maxQueryTokens: number;
+  readonly maxQueryCost: number;
   readonly foldIntervalMs: number;
   readonly sweepIntervalMs: number;
   readonly shutdownTimeoutMs: number;
@@ -190,6 +208,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     databaseTimeoutMs: value.JOBTREE_DATABASE_TIMEOUT_MS,
     maxJsonBytes: value.JOBTREE_MAX_JSON_BYTES,
     maxRequestBytes: value.JOBTREE_MAX_REQUEST_BYTES,
+    maxQueryTokens: value.JOBTREE_MAX_QUERY_TOKENS,
+    maxQueryCost: value.JOBTREE_MAX_QUERY_COST,
     foldIntervalMs: value.JOBTREE_FOLD_INTERVAL_MS,
     sweepIntervalMs: value.JOBTREE_SWEEP_INTERVAL_MS,
     shutdownTimeoutMs: value.JOBTREE_SHUTDOWN_TIMEOUT_MS,

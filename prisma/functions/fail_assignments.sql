@@ -39,7 +39,7 @@ begin
     set failed_at = case when d.is_dead then v_now end,
       failures = i.failures || jsonb_build_object(
         'attempt', d.attempt, 'code', d.failure -> 'code', 'message', d.failure -> 'message',
-        'worker', d.worker, 'at', v_now, 'assignmentId', d.id
+        'worker', d.worker, 'at', v_now, 'assignmentId', d.id, 'retryAt', case when not d.is_dead then d.due_at end
       )
     from judged d
     where i.id = d.item_id

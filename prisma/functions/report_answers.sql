@@ -17,7 +17,7 @@ as $$
 begin
   return (
     select json_agg(json_build_object(
-      'index', j.n - 1, 'status', j.status, 'retryAt', p_accepted -> j.key,
+      'index', j.n - 1, 'status', j.status, 'retryAt', coalesce(p_accepted -> j.key, j.first_retry),
       'field', p_problems #> array[j.key, 'field'], 'message', p_problems #> array[j.key, 'message']
     ))
     from (
@@ -29,7 +29,14 @@ begin
             and a.result = coalesce(g.report -> 'result', 'null') then 'DUPLICATE'
           when a.outcome = 'failed' and g.report ->> 'failure' is not null then 'DUPLICATE'
           else 'STALE'
-        end as status
+        end as status,
+        -- What the report was answered the first time, kept with the failure.
+        case when a.outcome = 'failed' and g.report ->> 'failure' is not null then (
+          select f.value -> 'retryAt'
+          from jobtree.job_item i
+          cross join lateral jsonb_array_elements(i.failures) f
+          where i.id = a.item_id and f.value ->> 'assignmentId' = a.id::text
+        ) end as first_retry
       from (
         select r.*, row_number() over (partition by r.id order by r.n) as nth
         from (

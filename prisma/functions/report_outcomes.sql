@@ -10,7 +10,8 @@
 --            one assignment the first is judged first.
 -- returns    one row: the roots of the trees that changed, the types which may have got claimable items, and the answers,
 --            a list of {index, status, retryAt, field, message}: index counts from 0, retryAt is when a failed item is due
---            again. A report that is not in it is ACCEPTED, with nothing more to say; null if that holds for all.
+--            again, and the same for a DUPLICATE of the failure. A report that is not in it is ACCEPTED, with nothing more to
+--            say; null if that holds for all.
 -- errors     JT002 not a list, an entry without assignmentId; 22P02 an assignmentId that is no id
 -- locks      assignments in the order of their ids, then items, then children's job rows
 create or replace function jobtree.report_outcomes(p_reports jsonb)

@@ -81,8 +81,12 @@ export async function createApp(options: {
 
   let closing = false;
   const isClosing = () => closing;
-  const operations = new Operations(logger);
-  const yoga = createGraphQL({ config, services: { engine, folds, hub, hints }, operations });
+  const operations = new Operations({ logger, maxTokens: config.maxQueryTokens });
+  const yoga = createGraphQL({
+    config,
+    services: { engine, folds, hub, hints, maxQueryCost: config.maxQueryCost },
+    operations,
+  });
   const jsonPost = createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes });
   const health = createHealth({ database, feed, isClosing });
   const isAllowed = createOriginCheck(config.allowedOrigins, config.host);
@@ -100,6 +104,7 @@ export async function createApp(options: {
     maxMessageBytes: config.maxRequestBytes,
     isAllowed,
     isClosing,
+    logger,
   });
 
   const close = async () => {

@@ -8,8 +8,8 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'v
 import { type Client, createClient, Worker } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { startServer } from '../support/server.ts';
 import { startProxy, type TcpProxy } from '../support/proxy.ts';
+import { startServer } from '../support/server.ts';
 import { signal } from './signals.ts';
 
 let database: TestDatabase;

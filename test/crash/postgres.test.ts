@@ -1,8 +1,8 @@
 /** Postgres dies under an open subscription and comes back: the server stays, and so does the subscription. */
 import { expect, onTestFinished, test } from 'vitest';
-import { startProxy } from '../support/proxy.ts';
 import { expectGone, serverPid, start, temporaryFolder } from '../embedded/support.ts';
 import { createJob, subscribe, work } from '../support/api.ts';
+import { startProxy } from '../support/proxy.ts';
 import { startServerProcess } from '../support/server.ts';
 
 const watchJob = `subscription ($id: ID!) {

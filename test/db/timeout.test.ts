@@ -1,8 +1,8 @@
 /** A connection to Postgres that dies without a word, as behind a firewall that forgets it: nothing comes back any more. */
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { Database } from '../../src/db/database.ts';
-import { startProxy, type TcpProxy } from '../support/proxy.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startProxy, type TcpProxy } from '../support/proxy.ts';
 import { startServer } from '../support/server.ts';
 
 let db: TestDatabase;

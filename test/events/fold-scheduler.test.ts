@@ -2,9 +2,9 @@ import pino from 'pino';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { Database } from '../../src/db/database.ts';
 import { FoldScheduler } from '../../src/events/fold-scheduler.ts';
-import { startProxy } from '../support/proxy.ts';
 import { signal } from '../client/signals.ts';
 import { newType, useEngine } from '../support/engine.ts';
+import { startProxy } from '../support/proxy.ts';
 
 const ours = useEngine();
 afterEach(() => void vi.useRealTimers());

@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { auditServer } from 'graphql-http';
 import { createClient } from 'graphql-ws';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, data, subscribe } from '../support/api.ts';
@@ -167,6 +167,7 @@ it('refuses a request that is too large, and goes on', async () => {
     body,
   });
   expect(response.status).toBe(413);
+  const printed = vi.spyOn(console, 'error');
   const client = createClient({
     url: small.url.replace('http', 'ws'),
     webSocketImpl: WebSocket,
@@ -178,6 +179,8 @@ it('refuses a request that is too large, and goes on', async () => {
   await client.dispose();
   expect(await data(small.url, '{ jobs { nodes { id } } }')).toBeDefined();
   await small.close();
+  expect(printed).not.toHaveBeenCalled();
+  printed.mockRestore();
 });
 
 describe('web pages', () => {

@@ -16,7 +16,7 @@ export type Scalars = {
   Float: { input: number; output: number; }
   /** An instant in ISO 8601 with its offset: `2026-03-01T09:30:00Z`. From 1970 to the end of the year 9999, to the millisecond. */
   DateTime: { input: string; output: string; }
-  /** Any JSON value, null included. Stored as Postgres `jsonb`: keys come back in another order, of repeated keys the last one counts, and a number beyond what JavaScript can hold loses digits. Text with `\u0000` or half a surrogate pair is refused. */
+  /** Any JSON value, null included. Stored as Postgres `jsonb`: keys come back in another order, of repeated keys the last one counts, and a number with more digits than JavaScript can hold loses them. Refused are text with `\u0000` or half a surrogate pair, and numbers beyond 1.8e308. */
   JSON: { input: unknown; output: unknown; }
 };
 
@@ -94,9 +94,9 @@ export type FailureInput = {
 
 /** How successes of the parent become items, in the transaction that takes the report. A path is `payload`, `result` or (with `forEach`) `element`, then keys or list positions behind dots: `result.lines.0.amount`. A path to nothing gives null. */
 export type FeedInput = {
-  /** The path to a list: each element makes an item, none for an empty list. A report in which it leads to no list is INVALID. Default: one item for each success. */
+  /** The path to a list: each element makes an item, none for an empty list. A report in which it leads to no list, or that would make more than 1,000 items, is INVALID. Default: one item for each success. */
   forEach?: InputMaybe<Scalars['String']['input']>;
-  /** The payload of the new item: a path, or an object whose values are paths. Default: the element with `forEach`, else the whole result. */
+  /** The payload of the new item: a path, or an object whose values are paths. A report that would make more than about 20 MB of payloads is INVALID. Default: the element with `forEach`, else the whole result. */
   payload?: InputMaybe<Scalars['JSON']['input']>;
   /** Default: SUCCESSES. */
   source?: InputMaybe<FeedSource>;
@@ -155,7 +155,7 @@ export type JobFilter = {
   rootsOnly?: InputMaybe<Scalars['Boolean']['input']>;
   /** Only jobs of this status. */
   status?: InputMaybe<JobStatus>;
-  /** Only jobs of this type. */
+  /** Only jobs of this type: 1 to 200 characters. */
   type?: InputMaybe<Scalars['String']['input']>;
 };
 
@@ -251,7 +251,7 @@ export type ReportInput = {
   assignmentId: Scalars['ID']['input'];
   /** What went wrong. */
   failure?: InputMaybe<FailureInput>;
-  /** With a result: new items for fed child jobs, made in the same transaction. Up to 1,000. */
+  /** With a result: new items for fed child jobs, made in the same transaction. Up to 1,000, with those of mappings. */
   newItems?: InputMaybe<Array<NewItemInput>>;
   /** What came out: any JSON, null included, up to 1 MB of text (a setting of the server). */
   result?: InputMaybe<Scalars['JSON']['input']>;

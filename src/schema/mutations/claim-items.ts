@@ -1,5 +1,6 @@
 import type { Assignment as AssignmentState } from '../../domain/assignment.ts';
 import { claimItems } from '../../domain/claim-items.ts';
+import { maxBatch } from '../../domain/limits.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { Assignment } from '../assignment.ts';
 import { builder } from '../builder.ts';
@@ -46,6 +47,12 @@ const Input = builder.inputType('ClaimItemsInput', {
 builder.mutationField('claimItems', (t) =>
   t.field({
     type: Payload,
+    complexity: ({ input }) => ({
+      multiplier: Math.min(
+        input.wants.reduce((sum, { limit }) => sum + Math.max(limit, 0), 0),
+        maxBatch,
+      ),
+    }),
     description:
       'Gives ready items to a worker, each to one worker only: higher priority first, then in the order in which they became due. It gives fewer than asked for if their payloads have more than 32 MB together. Returns at once; an idle worker waits for `workAvailable` and polls slowly behind it.',
     args: { input: t.arg({ type: Input, required: true, description: 'Who wants which work.' }) },

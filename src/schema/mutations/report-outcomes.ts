@@ -37,7 +37,8 @@ const Entry = builder.objectRef<Entry>('ReportEntry').implement({
     retryAt: t.field({
       type: 'DateTime',
       nullable: true,
-      description: 'After an accepted failure: when the item is due again, null if it failed for good.',
+      description:
+        'After an accepted failure, and after a duplicate of one: when the item is due again; null if it failed for good.',
       resolve: ({ answer }) => answer.retryAt ?? null,
     }),
     error: t.field({
@@ -110,7 +111,8 @@ const Report = builder.inputType('ReportInput', {
     failure: t.field({ type: Failure, description: 'What went wrong.' }),
     newItems: t.field({
       type: [NewItem],
-      description: 'With a result: new items for fed child jobs, made in the same transaction. Up to 1,000.',
+      description:
+        'With a result: new items for fed child jobs, made in the same transaction. Up to 1,000, with those of mappings.',
     }),
   }),
 });

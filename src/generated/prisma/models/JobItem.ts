@@ -1059,7 +1059,7 @@ export type $JobItemPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     runAt: Date | null
     createdAt: Date
     /**
-     * One object a failed attempt: attempt, code, message, worker, at.
+     * One object a failed attempt: attempt, code, message, worker, at, assignmentId, retryAt.
      */
     failures: runtime.JsonValue
     failedAt: Date | null

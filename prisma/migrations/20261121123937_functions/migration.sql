@@ -610,7 +610,7 @@ begin
     set failed_at = case when d.is_dead then v_now end,
       failures = i.failures || jsonb_build_object(
         'attempt', d.attempt, 'code', d.failure -> 'code', 'message', d.failure -> 'message',
-        'worker', d.worker, 'at', v_now, 'assignmentId', d.id
+        'worker', d.worker, 'at', v_now, 'assignmentId', d.id, 'retryAt', case when not d.is_dead then d.due_at end
       )
     from judged d
     where i.id = d.item_id
@@ -707,8 +707,9 @@ as $$
   ) c
 $$;
 
--- What is wrong with reports whose successes feed child jobs: a forEach that leads to no list, or new items for a
--- type that is not the type of exactly one fed child.
+-- What is wrong with reports whose successes feed child jobs: a forEach that leads to no list, new items for a type that
+-- is not the type of exactly one fed child, more than 1,000 new items, or more than 20 MB of them by mappings: a report
+-- of a few kilobytes could name gigabytes.
 --
 -- p_ids      unfinished assignments
 -- p_reports  JSON object of the report that counts for each: report_outcomes
@@ -741,8 +742,59 @@ as $$
       where c.parent_id = a.job_id and c.feed is not null and c.type = n.value ->> 'type'
     ) f
     where a.id = any (p_ids) and not r.value ? 'failure' and f.children <> 1
+    union all
+    select a.id, 'result',
+      case when m.items + n.items > 1000 then format('The report would make %s new items; the limit is 1000.', m.items + n.items)
+        else format('The report would make about %s MB of new items; the limit is 20 MB.', ceil(m.bytes / 1e6)) end
+    from jobtree.assignment a
+    cross join lateral (select p_reports -> a.id::text) r(value)
+    join jobtree.job_item i on i.id = a.item_id
+    cross join lateral (
+      select coalesce(sum(z.items), 0) as items, coalesce(sum(z.bytes), 0) as bytes
+      from jobtree.job c
+      cross join lateral jobtree.feed_size(c.feed, i.payload, coalesce(r.value -> 'result', 'null')) z
+      where c.parent_id = a.job_id and c.feed ->> 'source' = 'SUCCESSES' and c.cancelled_at is null
+    ) m
+    cross join lateral (select coalesce(jsonb_array_length(r.value -> 'newItems'), 0) as items) n
+    where a.id = any (p_ids) and not r.value ? 'failure' and (m.items + n.items > 1000 or m.bytes > 20e6)
   ) p
   order by p.id
+$$;
+
+-- What one success of a parent would make for a child by its mapping, without making it.
+--
+-- p_feed     as feed_payloads has it
+-- returns    how many items, and about how many bytes their payloads have together: more than they will have where the
+--            mapping takes parts of the elements of a list
+create or replace function jobtree.feed_size(p_feed jsonb, p_payload jsonb, p_result jsonb)
+returns table (items bigint, bytes bigint)
+language sql immutable
+as $$
+  select c.items, coalesce(sum(
+    case split_part(t.path, '.', 1)
+      -- No larger than the list, all elements together.
+      when 'element' then pg_column_size(c.list)
+      -- The same value for each item.
+      else c.items * pg_column_size(jobtree.feed_value(t.path, p_payload, p_result, null))
+    end + c.items * length(t.key)
+  ), 0)::bigint
+  from (
+    select l.list,
+      case
+        when p_feed ->> 'forEach' is null then 1
+        when jsonb_typeof(l.list) = 'array' then jsonb_array_length(l.list)
+        else 0
+      end::bigint as items
+    from (select jobtree.feed_value(p_feed ->> 'forEach', p_payload, p_result, null) as list) l
+  ) c
+  left join lateral (
+    select e.key, e.value as path
+    from jsonb_each_text(case jsonb_typeof(p_feed -> 'payload') when 'object' then p_feed -> 'payload' else '{}' end) e
+    union all
+    select '', coalesce(p_feed ->> 'payload', case when p_feed ->> 'forEach' is null then 'result' else 'element' end)
+    where jsonb_typeof(p_feed -> 'payload') is distinct from 'object'
+  ) t on true
+  group by c.items
 $$;
 
 -- What a path of a feed leads to: payload, result or element, then keys or list positions behind dots; null if to nothing.
@@ -1301,7 +1353,7 @@ as $$
 begin
   return (
     select json_agg(json_build_object(
-      'index', j.n - 1, 'status', j.status, 'retryAt', p_accepted -> j.key,
+      'index', j.n - 1, 'status', j.status, 'retryAt', coalesce(p_accepted -> j.key, j.first_retry),
       'field', p_problems #> array[j.key, 'field'], 'message', p_problems #> array[j.key, 'message']
     ))
     from (
@@ -1313,7 +1365,14 @@ begin
             and a.result = coalesce(g.report -> 'result', 'null') then 'DUPLICATE'
           when a.outcome = 'failed' and g.report ->> 'failure' is not null then 'DUPLICATE'
           else 'STALE'
-        end as status
+        end as status,
+        -- What the report was answered the first time, kept with the failure.
+        case when a.outcome = 'failed' and g.report ->> 'failure' is not null then (
+          select f.value -> 'retryAt'
+          from jobtree.job_item i
+          cross join lateral jsonb_array_elements(i.failures) f
+          where i.id = a.item_id and f.value ->> 'assignmentId' = a.id::text
+        ) end as first_retry
       from (
         select r.*, row_number() over (partition by r.id order by r.n) as nth
         from (
@@ -1340,7 +1399,8 @@ $$;
 --            one assignment the first is judged first.
 -- returns    one row: the roots of the trees that changed, the types which may have got claimable items, and the answers,
 --            a list of {index, status, retryAt, field, message}: index counts from 0, retryAt is when a failed item is due
---            again. A report that is not in it is ACCEPTED, with nothing more to say; null if that holds for all.
+--            again, and the same for a DUPLICATE of the failure. A report that is not in it is ACCEPTED, with nothing more to
+--            say; null if that holds for all.
 -- errors     JT002 not a list, an entry without assignmentId; 22P02 an assignmentId that is no id
 -- locks      assignments in the order of their ids, then items, then children's job rows
 create or replace function jobtree.report_outcomes(p_reports jsonb)
