@@ -34,7 +34,7 @@ const settings = {
     .enum(['true', 'false'])
     .default('true')
     .describe(
-      'Whether statements are prepared by name, which is faster. Must be false behind PgBouncer older than 1.21 in transaction mode.',
+      'Whether statements are prepared by name, which is faster. Must be false behind a PgBouncer in transaction mode that is older than 1.21, or has max_prepared_statements = 0.',
     ),
   REDIS_URL: redisUrl
     .optional()
@@ -70,6 +70,9 @@ const settings = {
     .describe(
       'The most Postgres connections for operations. Reads of the API take up to half as many more, and listening one.',
     ),
+  JOBTREE_DATABASE_TIMEOUT_MS: milliseconds(1_000, 3_600_000, 60_000).describe(
+    'How long Postgres may take to answer a statement, in milliseconds. After that the connection counts as dead, and the request fails.',
+  ),
   JOBTREE_MAX_JSON_BYTES: z.coerce
     .number()
     .int()
@@ -84,6 +87,22 @@ const settings = {
     .max(500_000_000)
     .default(25_000_000)
     .describe('The largest request, in bytes, over HTTP and WebSocket.'),
+  JOBTREE_MAX_QUERY_TOKENS: z.coerce
+    .number()
+    .int()
+    .min(1_000)
+    .max(1_000_000)
+    .default(20_000)
+    .describe('The longest operation, in tokens of its text; values in variables do not count.'),
+  JOBTREE_MAX_QUERY_COST: z.coerce
+    .number()
+    .int()
+    .min(1_000)
+    .max(1_000_000_000)
+    .default(500_000)
+    .describe(
+      'The most that an operation may ask for, in values that its answer could have: every page full, 1,000 jobs in a tree, 300 children of a job.',
+    ),
   JOBTREE_FOLD_INTERVAL_MS: milliseconds(5, 1_000, 20).describe(
     'Progress is counted at most this often, in milliseconds.',
   ),
@@ -137,8 +156,11 @@ export interface Config {
   readonly host: string;
   readonly port: number;
   readonly poolSize: number;
+  readonly databaseTimeoutMs: number;
   readonly maxJsonBytes: number;
   readonly maxRequestBytes: number;
+  readonly maxQueryTokens: number;
+  readonly maxQueryCost: number;
   readonly foldIntervalMs: number;
   readonly sweepIntervalMs: number;
   readonly shutdownTimeoutMs: number;
@@ -183,8 +205,11 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     host: value.JOBTREE_HOST,
     port: value.JOBTREE_PORT,
     poolSize: value.JOBTREE_POOL_SIZE,
+    databaseTimeoutMs: value.JOBTREE_DATABASE_TIMEOUT_MS,
     maxJsonBytes: value.JOBTREE_MAX_JSON_BYTES,
     maxRequestBytes: value.JOBTREE_MAX_REQUEST_BYTES,
+    maxQueryTokens: value.JOBTREE_MAX_QUERY_TOKENS,
+    maxQueryCost: value.JOBTREE_MAX_QUERY_COST,
     foldIntervalMs: value.JOBTREE_FOLD_INTERVAL_MS,
     sweepIntervalMs: value.JOBTREE_SWEEP_INTERVAL_MS,
     shutdownTimeoutMs: value.JOBTREE_SHUTDOWN_TIMEOUT_MS,

@@ -2,17 +2,23 @@
  * The closed set of refusals that a caller can expect. Anything else that goes wrong is ours, is logged, and is masked
  * at the edge. Each has a code, a message for people, and, where one is to blame, the field of the input.
  */
-export const errorCodes = [
-  'NOT_FOUND',
-  'INVALID_INPUT',
-  'JOB_SEALED',
-  'JOB_FED_BY_PARENT',
-  'ITEM_NOT_CLAIMABLE',
-] as const;
-export type ErrorCode = (typeof errorCodes)[number];
+export const errorCodes = {
+  NOT_FOUND: 'What the id names does not exist (any more).',
+  INVALID_INPUT: 'The input breaks a rule; `field` says where.',
+  JOB_SEALED: 'The job is sealed or cancelled, and takes no more items.',
+  JOB_FED_BY_PARENT: "The job is fed by its parent, whose completion seals it; it can't be sealed by hand.",
+  ITEM_NOT_CLAIMABLE: 'The item is not waiting for a worker.',
+} as const;
+export type ErrorCode = keyof typeof errorCodes;
 
-export const notClaimableReasons = ['HELD', 'SCHEDULED', 'SUCCEEDED', 'FAILED', 'CANCELLED'] as const;
-export type NotClaimableReason = (typeof notClaimableReasons)[number];
+export const notClaimableReasons = {
+  HELD: 'A worker holds it.',
+  SCHEDULED: 'It is due later: its `runAt`, or the backoff after a failure, lies ahead.',
+  SUCCEEDED: 'It has its result.',
+  FAILED: 'It failed for good.',
+  CANCELLED: 'It was cancelled.',
+} as const;
+export type NotClaimableReason = keyof typeof notClaimableReasons;
 
 export abstract class JobtreeError extends Error {
   abstract readonly code: ErrorCode;
@@ -26,27 +32,22 @@ export abstract class JobtreeError extends Error {
   }
 }
 
-/** What the id names does not exist (any more). */
 export class NotFoundError extends JobtreeError {
   readonly code = 'NOT_FOUND' as const;
 }
 
-/** The input breaks a rule. */
 export class InvalidInputError extends JobtreeError {
   readonly code = 'INVALID_INPUT' as const;
 }
 
-/** The job is sealed or cancelled and takes no more items. */
 export class JobSealedError extends JobtreeError {
   readonly code = 'JOB_SEALED' as const;
 }
 
-/** The job is fed by its parent, whose completion seals it; nobody else does. */
 export class JobFedByParentError extends JobtreeError {
   readonly code = 'JOB_FED_BY_PARENT' as const;
 }
 
-/** The item is not waiting for a worker. */
 export class ItemNotClaimableError extends JobtreeError {
   readonly code = 'ITEM_NOT_CLAIMABLE' as const;
   readonly reason: NotClaimableReason;

@@ -4,7 +4,8 @@
 -- returns    the tree's root, the job's type and priority, and what insert_items returns
 -- locks      the job's row: shared, so that adders run side by side while seal_job and cancel_job wait for them;
 --            exclusively where it will be sealed, because two that held it shared would then wait for each other
--- errors     JT001 no such job, JT003 the job is sealed (or cancelled), JT004 p_seal on a job that its parent seals
+-- errors     JT001 no such job, JT002 items that are none (check_items; 22003, 22007, 22008, 22P02 or 23514 for a value out of
+--            bounds), JT003 the job is sealed (or cancelled), JT004 p_seal on a job that its parent seals
 create or replace function jobtree.add_items(p_job_id uuid, p_items jsonb, p_seal boolean default false)
 returns table (root_id uuid, type text, priority smallint, item_ids uuid[], added boolean[])
 language plpgsql volatile
@@ -13,6 +14,7 @@ as $$
 declare
   v_job jobtree.job;
 begin
+  perform jobtree.check_items(p_items, 'items');
   if p_seal then
     select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
   else

@@ -4,7 +4,7 @@
 --
 -- returns    how many were cancelled, how many were pending but out of reach, and the position to go on from: null
 --            at the job's end
--- locks      assignments in the order of their ids, then queue entries and items
+-- locks      assignments, then queue entries, each in the order of their ids (two servers may cancel one job), then items
 create or replace function jobtree.cancel_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 1000)
 returns table (cancelled integer, missed integer, next_from bigint)
 language plpgsql volatile
@@ -14,6 +14,8 @@ declare
   v_now constant timestamptz := clock_timestamp();
   v_items uuid[];
   v_last bigint;
+  v_held uuid[];
+  v_waiting uuid[];
   v_pending integer;
   v_cancelled uuid[];
 begin
@@ -30,17 +32,25 @@ begin
     limit p_limit
   ) i;
 
-  perform 1 from jobtree.assignment a where a.held_item_id = any (v_items) order by a.id for update;
+  -- What is locked here, and no more: who claims between two of these statements has the next pass.
+  select array_agg(l.id) into v_held
+  from (
+    select a.id from jobtree.assignment a
+    where a.held_item_id = any (v_items) and a.finished_at is null
+    order by a.id
+    for update
+  ) l;
+  select array_agg(l.item_id) into v_waiting
+  from (select q.item_id from jobtree.queue_entry q where q.item_id = any (v_items) order by q.item_id for update) l;
   with pending as materialized (
     select i.id from jobtree.job_item i
     left join jobtree.assignment a on a.held_item_id = i.id
     where i.id = any (v_items) and i.failed_at is null and i.cancelled_at is null and a.finished_at is null
   ), dropped as (
-    delete from jobtree.queue_entry q using pending p where q.item_id = p.id returning q.item_id
+    delete from jobtree.queue_entry q where q.item_id = any (v_waiting) returning q.item_id
   ), ended as (
     update jobtree.assignment a set finished_at = v_now, outcome = 'cancelled'
-    from pending p
-    where a.held_item_id = p.id and a.finished_at is null
+    where a.id = any (v_held) and a.finished_at is null
     returning a.item_id
   )
   select

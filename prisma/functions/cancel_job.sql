@@ -1,5 +1,5 @@
--- Cancels a job and all below it. This marks the jobs, which then take no items; cancel_items does the rest and may be
--- called again after a crash. Cancelling twice does nothing.
+-- Cancels a job and all below it. This marks the jobs, which then take no items; cancel_items does the rest, and if nobody
+-- calls it to the end, the sweep sees to it. Cancelling twice does nothing.
 --
 -- returns    the tree's root and the jobs of the subtree
 -- locks      the jobs' rows in the order of their ids: waits for who adds or feeds
@@ -26,7 +26,7 @@ begin
 
   perform 1 from jobtree.job j where j.id = any (v_jobs) order by j.id for no key update;
   update jobtree.job j
-  set cancelled_at = clock_timestamp(), sealed_at = coalesce(j.sealed_at, clock_timestamp())
+  set cancelled_at = clock_timestamp(), cancelling = true, sealed_at = coalesce(j.sealed_at, clock_timestamp())
   where j.id = any (v_jobs) and j.cancelled_at is null
     and not exists (select from jobtree.job_progress p where p.job_id = j.id and p.completed_at is not null);
   -- Only for jobs that are still there: this may have waited for delete_tree.

@@ -1,4 +1,4 @@
--- Gives one named item to a worker, whatever stands before it.
+-- Gives one named item to a worker, whatever stands before it. One that is due counts as ready, promoted or not.
 --
 -- returns    as hold_entries has it, one row
 -- locks      the item's queue entry
@@ -17,10 +17,10 @@ declare
   v_reason text;
 begin
   select q.ctid into v_tid from jobtree.queue_entry q
-  where q.item_id = p_item_id and q.run_at is null
+  where q.item_id = p_item_id and (q.run_at is null or q.run_at <= clock_timestamp())
   for update;
   if v_tid is not null then
-    return query select * from jobtree.hold_entries(array[v_tid], array[p_worker]);
+    return query select * from jobtree.hold_entries(array[v_tid], array[p_worker], array[jobtree.new_id()], '{0}');
     return;
   end if;
 

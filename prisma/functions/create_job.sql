@@ -5,8 +5,7 @@
 --            up to 32. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?}: feed_payloads.
 --            A job without children is a final stage unless finalStage says otherwise.
 -- returns    the root's id, and whether it is new: with a dedupeKey that a job of the type has, it is that job's id
--- errors     JT002 a tree too deep or too large, a feed at the root, a child's dedupeKey that is in use;
---            23514 a value out of bounds (the table's checks)
+-- errors     JT002 a tree too deep or too large, a child's dedupeKey that is in use, a job or items that are none: check_job
 create or replace function jobtree.create_job(p_tree jsonb)
 returns table (job_id uuid, created boolean)
 language plpgsql volatile
@@ -19,17 +18,15 @@ declare
   v_node record;
   v_job jobtree.job;
 begin
-  if p_tree ? 'feed' then
-    raise exception 'The root has no parent to feed it.' using errcode = 'JT002', column = 'feed';
-  end if;
-
   for v_node in
     with recursive node as (
       select array[]::integer[] as path, p_tree as spec
       union all
       select n.path || c.ordinality::integer, c.value
       from node n
-      cross join lateral jsonb_array_elements(n.spec -> 'children') with ordinality c
+      cross join lateral jsonb_array_elements(
+        case jsonb_typeof(n.spec -> 'children') when 'array' then n.spec -> 'children' end
+      ) with ordinality c
       where cardinality(n.path) <= 32
     )
     select n.path, n.spec, count(*) over () as jobs, max(cardinality(n.path)) over () as depth
@@ -43,9 +40,7 @@ begin
       raise exception 'The tree has % jobs; the limit is 1000.', v_node.jobs using errcode = 'JT002', column = 'children';
     end if;
 
-    if v_node.spec ? 'feed' and (v_node.spec ->> 'sealed')::boolean then
-      raise exception 'A job that its parent feeds is sealed by its parent''s completion.' using errcode = 'JT002', column = 'sealed';
-    end if;
+    perform jobtree.check_job(v_node.spec, v_node.path);
 
     -- Nodes come parents first, so the ancestors of this one are the jobs of its path, which v_job still is one of, or
     -- is below one of: walk up from the last job to the parent.
@@ -62,8 +57,8 @@ begin
       s.type, s."dedupeKey", coalesce(s.priority, 0), s."runAt", coalesce(s."maxFailuresPerItem", 3),
       coalesce(s."backoffMs", '{30000,300000,1800000}'), coalesce(s."backoffJitter", 0.1),
       coalesce(s."heartbeatIntervalMs", 60000), coalesce(s."finalStage", not coalesce(jsonb_path_exists(v_node.spec, '$.children[0]'), false)),
-      case when v_node.spec ? 'feed' then '{"source": "SUCCESSES"}' || s.feed end,
-      coalesce(jsonb_path_exists(v_node.spec, '$.children[*].feed'), false), v_now,
+      case when v_node.spec ->> 'feed' is not null then '{"source": "SUCCESSES"}' || jsonb_strip_nulls(s.feed) end,
+      coalesce(jsonb_path_exists(v_node.spec, '$.children[*].feed ? (@ != null)'), false), v_now,
       case when s.sealed then v_now end
     from (select jobtree.new_id() as id) n,
       jsonb_to_record(v_node.spec) as s(
@@ -88,7 +83,7 @@ begin
     v_root := coalesce(v_root, v_job.id);
     insert into jobtree.job_progress (job_id, root_id, open_jobs)
     values (v_job.id, v_root, case when v_job.id = v_root then v_node.jobs else 0 end);
-    if jsonb_array_length(v_node.spec -> 'items') > 0 then
+    if coalesce(v_node.spec -> 'items', 'null') not in ('null', '[]') then
       perform jobtree.insert_items(v_job, v_node.spec -> 'items');
     end if;
     if v_job.sealed_at is not null then

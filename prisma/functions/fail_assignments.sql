@@ -39,15 +39,15 @@ begin
     set failed_at = case when d.is_dead then v_now end,
       failures = i.failures || jsonb_build_object(
         'attempt', d.attempt, 'code', d.failure -> 'code', 'message', d.failure -> 'message',
-        'worker', d.worker, 'at', v_now, 'assignmentId', d.id
+        'worker', d.worker, 'at', v_now, 'assignmentId', d.id, 'retryAt', case when not d.is_dead then d.due_at end
       )
     from judged d
     where i.id = d.item_id
-    returning i.id as item_id, i.priority
+    returning i.id as item_id, i.priority, i.payload_bytes
   ), queued as (
-    insert into jobtree.queue_entry (item_id, root_id, job_id, type, priority, position, run_at, attempt)
+    insert into jobtree.queue_entry (item_id, root_id, job_id, type, priority, position, run_at, attempt, payload_bytes)
     select d.item_id, d.root_id, d.job_id, d.type, f.priority, nextval('jobtree.job_item_position_seq'),
-      case when d.due_at > v_now then d.due_at end, d.attempt + 1
+      case when d.due_at > v_now then d.due_at end, d.attempt + 1, f.payload_bytes
     from judged d
     join failed f on f.item_id = d.item_id
     where not d.is_dead

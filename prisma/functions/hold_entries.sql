@@ -2,11 +2,13 @@
 --
 -- p_tids     where the entries are: rows that this transaction has locked
 -- p_workers  who gets them, in the same order
+-- p_claim_ids, p_offsets
+--            the claim that each belongs to, and what makes its place its number there: the two give the assignment's id
 -- returns    a row for each job that they belong to; items has a list for each field, of which the entries with the same
 --            index belong together: n (the place in p_tids, from 1), id (of the assignment), itemId, attempt, priority,
 --            position and payload
 -- locks      none new; deletes the entries, inserts assignments, and a delta for a job that had not started
-create or replace function jobtree.hold_entries(p_tids tid[], p_workers text[])
+create or replace function jobtree.hold_entries(p_tids tid[], p_workers text[], p_claim_ids uuid[], p_offsets integer[])
 returns table (
   job_id uuid, root_id uuid, type text, heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz,
   items json
@@ -20,18 +22,15 @@ set enable_material = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_now constant timestamptz := clock_timestamp();
-  -- The ids of a batch share their time and go up; what makes each a key that nobody can guess from another is a hash
-  -- over a secret of the batch. Random bytes for each would cost several times as much.
-  v_id constant text := left(jobtree.new_id()::text, 19) || 'a';
-  v_secret constant text := gen_random_uuid()::text;
+  -- As the columns keep it.
+  v_now constant timestamptz(3) := clock_timestamp();
 begin
   return query
   with taken as (
     delete from jobtree.queue_entry q
-    using unnest(p_tids, p_workers) with ordinality p(tid, worker, n)
+    using unnest(p_tids, p_workers, p_claim_ids, p_offsets) with ordinality p(tid, worker, claim_id, "offset", n)
     where q.ctid = p.tid
-    returning (v_id || lpad(to_hex(p.n & 4095), 3, '0') || '-' || left(encode(sha256((v_secret || p.n)::bytea), 'hex'), 12))::uuid as id, p.n, p.worker, q.*
+    returning jobtree.assignment_id(p.claim_id, p.n + p."offset") as id, p.n, p.worker, q.*
   ), grouped as (
     select t.job_id, t.root_id, t.type, array_agg(t.n) as ns, array_agg(t.id) as ids, array_agg(t.item_id) as item_ids,
       array_agg(t.attempt) as attempts, array_agg(t.worker) as workers, array_agg(t.priority) as priorities,

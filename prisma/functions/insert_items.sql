@@ -33,24 +33,25 @@ begin
     from jsonb_array_elements(p_items) with ordinality e
   ), plain as (
     -- On their own: "on conflict" makes every row pay for a search of each unique index and a speculative insert.
-    insert into jobtree.job_item (id, root_id, job_id, position, payload, priority, run_at, created_at)
-    select g.id, p_job.root_id, p_job.id, g.position, g.payload, g.priority, g.run_at, v_now
+    insert into jobtree.job_item (id, root_id, job_id, position, payload, payload_bytes, priority, run_at, created_at)
+    select g.id, p_job.root_id, p_job.id, g.position, g.payload, octet_length(g.payload::text), g.priority, g.run_at, v_now
     from given g
     where g.dedupe_key is null
-    returning job_item.id, job_item.position, job_item.priority, job_item.run_at
+    returning job_item.id, job_item.position, job_item.payload_bytes, job_item.priority, job_item.run_at
   ), keyed as (
-    insert into jobtree.job_item (id, root_id, job_id, position, payload, dedupe_key, priority, run_at, created_at)
-    select g.id, p_job.root_id, p_job.id, g.position, g.payload, g.dedupe_key, g.priority, g.run_at, v_now
+    insert into jobtree.job_item (id, root_id, job_id, position, payload, payload_bytes, dedupe_key, priority, run_at, created_at)
+    select g.id, p_job.root_id, p_job.id, g.position, g.payload, octet_length(g.payload::text), g.dedupe_key, g.priority,
+      g.run_at, v_now
     from given g
     where g.dedupe_key is not null
     -- In the order of their keys: two calls with the same keys would deadlock otherwise.
     order by g.dedupe_key, g.position
     on conflict (job_id, dedupe_key) where dedupe_key is not null do nothing
-    returning job_item.id, job_item.position, job_item.priority, job_item.run_at
+    returning job_item.id, job_item.position, job_item.payload_bytes, job_item.priority, job_item.run_at
   ), queued as (
-    insert into jobtree.queue_entry (item_id, root_id, job_id, type, priority, position, run_at, attempt)
+    insert into jobtree.queue_entry (item_id, root_id, job_id, type, priority, position, run_at, attempt, payload_bytes)
     select i.id, p_job.root_id, p_job.id, p_job.type, i.priority, i.position,
-      case when i.run_at > v_now then i.run_at end, 1
+      case when i.run_at > v_now then i.run_at end, 1, i.payload_bytes
     from (select * from plain union all select * from keyed) i
     returning 1
   )

@@ -21,8 +21,8 @@ begin
     delete from jobtree.assignment a where a.id = any (v_open)
     returning a.id, a.item_id, a.attempt
   ), queued as (
-    insert into jobtree.queue_entry (item_id, root_id, job_id, type, priority, position, attempt)
-    select i.id, i.root_id, i.job_id, j.type, i.priority, i.position, r.attempt
+    insert into jobtree.queue_entry (item_id, root_id, job_id, type, priority, position, attempt, payload_bytes)
+    select i.id, i.root_id, i.job_id, j.type, i.priority, i.position, r.attempt, i.payload_bytes
     from released r
     join jobtree.job_item i on i.id = r.item_id
     join jobtree.job j on j.id = i.job_id

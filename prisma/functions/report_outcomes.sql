@@ -2,7 +2,7 @@
 --   ACCEPTED   it counts, and is durable once this commits
 --   DUPLICATE  this assignment has reported the same before: a retried call, nothing changes
 --   STALE      the hold is gone (lost, released, cancelled) or ended otherwise: nothing changes
---   INVALID    what it says can't be taken: nothing changes, and the hold is kept
+--   INVALID    what it says can't be taken (report_problems, feed_problems): nothing changes, and the hold is kept
 -- A hold past its deadline that nobody took back still counts: expiry permits taking back, it does not revoke.
 --
 -- p_reports  JSON array of {assignmentId, result} or {assignmentId, failure: {code, message, permanent?}}, and with a
@@ -10,7 +10,9 @@
 --            one assignment the first is judged first.
 -- returns    one row: the roots of the trees that changed, the types which may have got claimable items, and the answers,
 --            a list of {index, status, retryAt, field, message}: index counts from 0, retryAt is when a failed item is due
---            again. A report that is not in it is ACCEPTED, with nothing more to say; null if that holds for all.
+--            again, and the same for a DUPLICATE of the failure. A report that is not in it is ACCEPTED, with nothing more to
+--            say; null if that holds for all.
+-- errors     JT002 not a list, an entry without assignmentId; 22P02 an assignmentId that is no id
 -- locks      assignments in the order of their ids, then items, then children's job rows
 create or replace function jobtree.report_outcomes(p_reports jsonb)
 returns table (root_ids uuid[], ready_types text[], answers json)
@@ -41,12 +43,17 @@ declare
   v_ready text[] := '{}';
 begin
   -- By their ids, of two for one assignment the first.
-  select array_agg(r.id), jsonb_object_agg(r.id, r.report order by r.n desc), bool_or(r.report ?| '{failure,newItems}')
+  select array_agg(r.id), jsonb_object_agg(r.id, r.report order by r.n desc) filter (where r.id is not null),
+    bool_or(r.report ?| '{failure,newItems}' or not r.report ? 'result')
   into v_ids, v_reports, v_special
   from (
     select (e.value ->> 'assignmentId')::uuid as id, e.value as report, e.n
-    from jsonb_array_elements(p_reports) with ordinality e(value, n)
+    from jsonb_array_elements(case jsonb_typeof(p_reports) when 'array' then p_reports else '[null]' end)
+      with ordinality e(value, n)
   ) r;
+  if p_reports is null or array_position(v_ids, null) is not null then
+    raise exception 'reports must be a list of objects with an assignmentId.' using errcode = 'JT002', column = 'reports';
+  end if;
   select bool_or(j.feeds_children) into v_may_feed
   from (select distinct a.job_id from jobtree.assignment a where a.id = any (v_ids)) h
   join jobtree.job j on j.id = h.job_id;
@@ -58,12 +65,19 @@ begin
     ) l
     where l.finished_at is null;
     select coalesce(jsonb_object_agg(p.assignment_id, to_jsonb(p)), '{}') into v_problems
+    from jobtree.report_problems(v_open, v_reports) p;
+    select array_agg(o.id) into v_open from unnest(v_open) o(id) where not v_problems ? o.id::text;
+    select v_problems || coalesce(jsonb_object_agg(p.assignment_id, to_jsonb(p)), '{}') into v_problems
     from jobtree.feed_problems(v_open, v_reports) p;
-    select array_agg(o.id) filter (where not v_reports -> o.id::text ? 'failure' and not v_problems ? o.id::text),
-      array_agg(o.id) filter (where v_reports -> o.id::text ? 'failure'),
-      array_agg(v_reports -> o.id::text -> 'failure') filter (where v_reports -> o.id::text ? 'failure')
+    select array_agg(o.id) filter (where o.failure is null),
+      array_agg(o.id) filter (where o.failure is not null),
+      array_agg(o.failure) filter (where o.failure is not null)
     into v_open, v_failed, v_failures
-    from unnest(v_open) o(id);
+    from (
+      select u.id, nullif(v_reports -> u.id::text -> 'failure', 'null') as failure
+      from unnest(v_open) u(id)
+      where not v_problems ? u.id::text
+    ) o;
   else
     v_open := v_ids;
   end if;
@@ -100,31 +114,6 @@ begin
     return;
   end if;
   select coalesce(jsonb_object_agg(s.id, null), '{}') || v_retries into v_accepted from unnest(v_succeeded) s(id);
-  return query
-  select v_roots, v_ready, (
-    select json_agg(json_build_object(
-      'index', j.n - 1, 'status', j.status, 'retryAt', v_accepted -> j.key,
-      'field', v_problems #> array[j.key, 'field'], 'message', v_problems #> array[j.key, 'message']
-    ))
-    from (
-      select g.n, g.id::text as key, g.nth,
-        case
-          when g.nth = 1 and v_accepted ? g.id::text then 'ACCEPTED'
-          when g.nth = 1 and v_problems ? g.id::text then 'INVALID'
-          when a.outcome = 'succeeded' and not g.report ? 'failure' and a.result = coalesce(g.report -> 'result', 'null') then 'DUPLICATE'
-          when a.outcome = 'failed' and g.report ? 'failure' then 'DUPLICATE'
-          else 'STALE'
-        end as status
-      from (
-        select r.*, row_number() over (partition by r.id order by r.n) as nth
-        from (
-          select (e.value ->> 'assignmentId')::uuid as id, e.value as report, e.n
-          from jsonb_array_elements(p_reports) with ordinality e(value, n)
-        ) r
-      ) g
-      left join jobtree.assignment a on a.id = g.id
-    ) j
-    where j.status <> 'ACCEPTED' or v_retries ? j.key
-  );
+  return query select v_roots, v_ready, jobtree.report_answers(p_reports, v_accepted, v_problems);
 end
 $$;

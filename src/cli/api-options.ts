@@ -1,7 +1,6 @@
 /** What all commands that talk to a server have in common. */
 import { Option } from 'commander';
 import { type Client, createClient } from '../client/index.ts';
-import { lightFetch } from './light-fetch.ts';
 
 export interface ApiOptions {
   readonly url: string;
@@ -23,7 +22,7 @@ export async function withClient<T>(
   { url, retryMs = 2_000 }: { url: string; retryMs?: number },
   use: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const client = createClient({ url, retryMs, fetch: lightFetch });
+  const client = createClient({ url, retryMs });
   try {
     return await use(client);
   } finally {

@@ -142,6 +142,26 @@ program
   .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'unreachable'))
   .action(run('end', async (options) => (await import('./commands/jobs.ts')).listJobs(options)));
 
+program
+  .command('cancel')
+  .description(
+    'Cancel a job and all below it. What is done stays; what is pending is not worked on any more.',
+  )
+  .argument('<id>', 'the job')
+  .addOption(urlOption())
+  .addOption(jsonOption('the outcome as JSON'))
+  .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable'))
+  .action(run('end', async (id, options) => (await import('./commands/cancel.ts')).cancelJob(id, options)));
+
+program
+  .command('delete')
+  .description('Delete a whole tree of jobs, with its items and results. What is pending is cancelled.')
+  .argument('<id>', 'the root of the tree')
+  .addOption(urlOption())
+  .addOption(jsonOption('the outcome as JSON'))
+  .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable'))
+  .action(run('end', async (id, options) => (await import('./commands/delete.ts')).deleteJob(id, options)));
+
 /** A command's action: what it returns is the exit code. */
 // biome-ignore lint/suspicious/noExplicitAny: commander gives arguments and options without types
 function run(brokenPipe: 'end' | 'continue', command: (...args: any[]) => Promise<number>) {

@@ -3,10 +3,13 @@ import type { AddItemsMutation, AddStatus, ItemInput } from '../generated/graphq
 import { JobtreeError, payloadOf } from './errors.ts';
 import type { Http } from './http.ts';
 import { type ItemSpec, toItemInput } from './job-spec.ts';
+import { maxEntries, maxUnits } from './limits.ts';
 import { addItems } from './operations.ts';
 
 /** The answer to one item. */
 export interface AddedItem {
+  /** Which of the items, from 0. */
+  readonly index: number;
   /** `DUPLICATE`: the job had an item with its dedupe key. `INVALID`: it breaks a rule. Neither added anything. */
   readonly status: AddStatus;
   /** The item: the new one, or the one that has the key. Null for an invalid one. */
@@ -21,32 +24,30 @@ export interface AddItemsResult {
   readonly duplicates: number;
   /** How many the server refused, each on its own: `entries` says which, and why. */
   readonly invalid: number;
-  /** An answer for each item, in their order. */
+  /** An answer for each item, or each that was not added; in their order. */
   readonly entries: readonly AddedItem[];
 }
-
-const maxEntries = 1_000;
-/** Units of JSON text: well below the largest request that a server takes by default, 25 MB. */
-const maxUnits = 4_000_000;
 
 export async function addInBatches(
   http: Http,
   jobId: string,
   items: readonly ItemSpec[],
-  { seal, signal }: { seal: boolean; signal: AbortSignal | undefined },
+  { seal, all, signal }: { seal: boolean; all: boolean; signal: AbortSignal | undefined },
 ): Promise<AddItemsResult> {
   const batches = split(items);
   const result = { added: 0, duplicates: 0, invalid: 0, entries: [] as AddedItem[] };
+  let done = 0;
   for (const [i, batch] of batches.entries()) {
     const input = { jobId, items: batch, seal: seal && i === batches.length - 1 };
     // With a dedupe key each, a second copy of a lost request adds nothing.
     const repeatable = batch.every((item) => item.dedupeKey != null);
     try {
-      const data = await http.request(addItems, { input }, { repeatable, signal });
-      collect(result, payloadOf(data.addItems));
+      const data = await http.request(addItems, { input, all }, { repeatable, signal });
+      collect(result, payloadOf(data.addItems), done);
     } catch (error) {
-      throw withProgress(error, result.entries.length, items.length);
+      throw withProgress(error, done, items.length);
     }
+    done += batch.length;
   }
   return result;
 }
@@ -73,12 +74,12 @@ type Payload = Extract<AddItemsMutation['addItems'], { entries: unknown }>;
 function collect(
   result: { added: number; duplicates: number; invalid: number; entries: AddedItem[] },
   payload: Payload,
+  before: number,
 ) {
-  const before = result.entries.length;
-  for (const { status, itemId, error } of payload.entries) {
+  for (const [i, { index = i, status, itemId, error }] of payload.entries.entries()) {
     // The server counts within its request, the caller within all items.
     const message = error?.message.replace(/^items\[(\d+)\]/, (_, n) => `items[${before + Number(n)}]`);
-    result.entries.push({ status, itemId: itemId ?? null, error: message ?? null });
+    result.entries.push({ index: before + index, status, itemId: itemId ?? null, error: message ?? null });
   }
   result.added += payload.added;
   result.duplicates += payload.duplicates;

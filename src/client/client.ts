@@ -9,10 +9,12 @@ import type {
   TypedDocumentString,
 } from '../generated/graphql/graphql.ts';
 import { type AddItemsResult, addInBatches } from './add-items.ts';
+import { newClaimId } from './claim-id.ts';
 import { JobtreeError, payloadOf } from './errors.ts';
 import { Http } from './http.ts';
 import { type ItemSpec, type JobSpec, toJobInput } from './job-spec.ts';
 import * as operations from './operations.ts';
+import { createPost } from './post.ts';
 import { Socket } from './socket.ts';
 import type {
   Assignment,
@@ -39,7 +41,7 @@ export interface ClientOptions {
   readonly retryMs?: number | undefined;
   /** How long an answer may take, in milliseconds. Default: 60,000. */
   readonly timeoutMs?: number | undefined;
-  /** In place of the global `fetch`. */
+  /** What sends requests. Default: Node's own `node:http`, with connections that are kept; elsewhere the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
   /** A WebSocket class. Default: that of the package `ws`, in browsers their own. */
   readonly webSocketImpl?: unknown;
@@ -66,14 +68,8 @@ export class Client {
         field: 'url',
       });
     }
-    const {
-      headers = {},
-      retryMs = 5_000,
-      timeoutMs = 60_000,
-      fetch = globalThis.fetch,
-      webSocketImpl,
-    } = options;
-    this.#http = new Http({ url, headers, retryMs, timeoutMs, fetch });
+    const { headers = {}, retryMs = 5_000, timeoutMs = 60_000, fetch, webSocketImpl } = options;
+    this.#http = new Http({ url, headers, retryMs, timeoutMs, post: createPost(fetch) });
     this.socket = new Socket({ url, headers, webSocketImpl });
   }
 
@@ -94,17 +90,18 @@ export class Client {
    * Adds items to a job, any number, in their order; more than 1,000 (or 4 MB) go in several requests. Payloads are
    * checked before anything is sent; what the server refuses for itself is INVALID in `entries` and keeps no other out.
    *
-   * @param options `seal`: these are the last ones. Default: false.
+   * @param options `seal`: these are the last ones. Default: false. `entries`: which are answered one by one; `notAdded`, all
+   *   but those that were added, takes less time. Default: `all`.
    * @throws JobtreeError INVALID_INPUT, NOT_FOUND, JOB_SEALED, JOB_FED_BY_PARENT
    */
   async addItems(
     jobId: string,
     items: readonly ItemSpec[],
-    options: CallOptions & { readonly seal?: boolean } = {},
+    options: CallOptions & { readonly seal?: boolean; readonly entries?: 'all' | 'notAdded' } = {},
   ): Promise<AddItemsResult> {
-    const { seal = false, signal } = options;
+    const { seal = false, entries = 'all', signal } = options;
     if (items.length === 0 && seal) await this.sealJob(jobId, { signal });
-    return addInBatches(this.#http, jobId, items, { seal, signal });
+    return addInBatches(this.#http, jobId, items, { seal, all: entries === 'all', signal });
   }
 
   /**
@@ -214,7 +211,8 @@ export class Client {
   }
 
   /**
-   * Claims ready items. If the answer is lost the claimed items wait for their heartbeats to run out.
+   * Claims ready items, fewer than asked for if their payloads have more than 32 MB together. A claim whose answer is lost
+   * is sent again, and gets the same; if that fails too (`retryMs`) its items wait for their heartbeats to run out.
    *
    * @param wants `limit`: 1 to 1,000 over all types
    * @param worker a name, 1 to 200 characters
@@ -225,8 +223,8 @@ export class Client {
     wants: readonly { readonly type: string; readonly limit: number }[],
     options: CallOptions = {},
   ): Promise<Assignment[]> {
-    const claims = { worker, wants: [...wants] };
-    const data = await this.#exchange({ withClaims: true, claims }, options, false);
+    const claims = { worker, wants: [...wants], claimId: newClaimId() };
+    const data = await this.#exchange({ withClaims: true, claims }, options, true);
     return payloadOf(data.claimItems).assignments as Assignment[];
   }
 
@@ -251,12 +249,14 @@ export class Client {
       options,
       true,
     );
-    return payloadOf(data.reportOutcomes).entries.map(({ status, retryAt, error }, i) => ({
-      assignmentId: reports[i]?.assignmentId ?? '',
-      status,
-      retryAt: retryAt ?? null,
-      error: error?.message ?? null,
-    }));
+    const answers = reports.map(
+      ({ assignmentId }): ReportAnswer => ({ assignmentId, status: 'ACCEPTED', retryAt: null, error: null }),
+    );
+    for (const { index, status, retryAt = null, error } of payloadOf(data.reportOutcomes).entries) {
+      const { assignmentId } = reports[index] ?? { assignmentId: '' };
+      answers[index] = { assignmentId, status, retryAt, error: error?.message ?? null };
+    }
+    return answers;
   }
 
   /**

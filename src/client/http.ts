@@ -5,10 +5,11 @@
 import type { TypedDocumentString } from '../generated/graphql/graphql.ts';
 import { backoffMs, wait } from './backoff.ts';
 import { fromGraphqlErrors, JobtreeError } from './errors.ts';
+import type { Post, PostAnswer } from './post.ts';
 
 export interface HttpOptions {
   readonly url: string;
-  readonly fetch: typeof fetch;
+  readonly post: Post;
   readonly headers: Readonly<Record<string, string>>;
   readonly retryMs: number;
   readonly timeoutMs: number;
@@ -50,22 +51,19 @@ export class Http {
   }
 
   async #post<R>(body: string, signal: AbortSignal | undefined): Promise<R> {
-    const { url, fetch, headers, timeoutMs } = this.#options;
+    const { url, post, headers, timeoutMs } = this.#options;
     const timeout = AbortSignal.timeout(timeoutMs);
-    let response: Response;
-    let text: string;
+    let response: PostAnswer;
     try {
-      response = await fetch(url, {
-        method: 'POST',
+      response = await post(url, {
         headers: { ...headers, 'content-type': 'application/json', accept: 'application/json' },
         body,
         signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
       });
-      text = await response.text();
     } catch (cause) {
       throw new JobtreeError('UNREACHABLE', `No answer from ${url}: ${describe(cause)}.`, { cause });
     }
-    const answer = parse(text);
+    const answer = parse(response.text);
     if (answer == null) {
       const unreachable = response.status >= 502 && response.status <= 504;
       throw new JobtreeError(
@@ -91,7 +89,7 @@ function neverSent(error: JobtreeError): boolean {
   return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UNAVAILABLE'].includes(codeOf(error.cause) ?? '');
 }
 
-/** The system's code hides in the cause of fetch's own error. */
+/** The system's code; it hides in the cause of fetch's own error. */
 function codeOf(error: unknown): string | undefined {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
   return typeof code === 'string' ? code : cause === undefined ? undefined : codeOf(cause);

@@ -12,9 +12,12 @@ export const createJob = graphql(`
 `);
 
 export const addItems = graphql(`
-  mutation AddItems($input: AddItemsInput!) {
+  mutation AddItems($input: AddItemsInput!, $all: Boolean!) {
     addItems(input: $input) {
-      ... on AddItemsPayload { added duplicates invalid entries { status itemId error { message field } } }
+      ... on AddItemsPayload {
+        added duplicates invalid
+        entries(all: $all) { index @skip(if: $all) status itemId error { message } }
+      }
       ... on Error { code message field }
     }
   }
@@ -123,7 +126,7 @@ export const exchange = graphql(`
     $claims: ClaimItemsInput = { worker: "", wants: [] }, $withClaims: Boolean!
   ) {
     reportOutcomes(input: $reports) @include(if: $withReports) {
-      ... on ReportOutcomesPayload { entries { status retryAt error { message field } } }
+      ... on ReportOutcomesPayload { entries(all: false) { index status retryAt error { message field } } }
       ... on Error { code message field }
     }
     releaseAssignments(input: $releases) @include(if: $withReleases) {

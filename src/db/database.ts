@@ -10,6 +10,8 @@ import { asRefusal, isRetryable } from './sqlstate.ts';
 export interface DatabaseOptions {
   readonly url: string;
   readonly poolSize: number;
+  /** How long a statement may take. Without an answer in time the call fails, and its connection is thrown away. */
+  readonly timeoutMs: number;
   /** Whether statements are prepared by name. Default: true. */
   readonly preparedStatements?: boolean;
   /** Told of connections that break while they idle; the pool replaces them by itself. */
@@ -52,31 +54,39 @@ export class Database {
 
   constructor(options: DatabaseOptions) {
     this.url = options.url;
-    this.pool = new pg.Pool({
+    // A connection may die without a word: keepalive finds that out about one that idles or waits, the timeout about all.
+    const connection: pg.PoolConfig = {
       connectionString: options.url,
+      connectionTimeoutMillis: 10_000,
+      query_timeout: options.timeoutMs,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+    };
+    this.pool = new pg.Pool({
+      ...connection,
       max: options.poolSize,
       types,
       application_name: 'jobtree',
       ...(options.preparedStatements === false ? { Client: UnnamedStatementsClient } : {}),
-      keepAlive: true,
-      connectionTimeoutMillis: 10_000,
     });
     this.pool.on('error', options.onIdleError);
     // It prepares nothing by name.
     this.prisma = new PrismaClient({
       adapter: new PrismaPg(
         {
-          connectionString: options.url,
+          ...connection,
           max: Math.max(2, Math.floor(options.poolSize / 2)),
           application_name: 'jobtree reads',
-          connectionTimeoutMillis: 10_000,
         },
         { onPoolError: options.onIdleError },
       ),
     });
   }
 
-  /** Calls `jobtree.<name>` and returns its rows. JSON goes in as text, everything else as pg takes it. */
+  /**
+   * Calls `jobtree.<name>` and returns its rows. JSON goes in as text, everything else as pg takes it. A call that fails
+   * without an answer of Postgres, such as after the timeout, may have been carried out.
+   */
   async call<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]> {
     const text = this.#statement(name, values.length);
     for (let attempt = 1; ; attempt++) {

@@ -40,7 +40,12 @@ export function isRolledBack(error: unknown): boolean {
   return error instanceof DatabaseError || error instanceof JobtreeError;
 }
 
-/** Postgres ended the transaction to let another one go on: a deadlock or a serialization failure. Try again. */
+/**
+ * Postgres ended the transaction to let another one go on: a deadlock, a serialization failure, or two claims with one id at
+ * once, of which the second will find what the first got. Try again.
+ */
 export function isRetryable(error: unknown): boolean {
-  return error instanceof DatabaseError && (error.code === '40P01' || error.code === '40001');
+  if (!(error instanceof DatabaseError)) return false;
+  const { code, constraint } = error;
+  return code === '40P01' || code === '40001' || (code === '23505' && constraint === 'assignment_pkey');
 }

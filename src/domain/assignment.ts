@@ -42,6 +42,7 @@ export function toAssignments(rows: readonly HeldRow[], worker: string): Assignm
   const assignments: Assignment[] = [];
   for (const row of rows) {
     const { n, id, itemId, attempt, payload } = row.items;
+    const heartbeatAt = new Date(row.deadline_at.getTime() - 3 * row.heartbeat_interval_ms);
     for (let i = 0; i < n.length; i++) {
       assignments[(n[i] as number) - 1] = {
         id: id[i] as string,
@@ -52,7 +53,8 @@ export function toAssignments(rows: readonly HeldRow[], worker: string): Assignm
         attempt: attempt[i] as number,
         worker,
         claimedAt: row.claimed_at,
-        heartbeatAt: row.claimed_at,
+        // Which is what moves the deadline; a repeated claim has moved it.
+        heartbeatAt,
         deadlineAt: row.deadline_at,
         heartbeatIntervalMs: row.heartbeat_interval_ms,
       };

@@ -11,13 +11,17 @@ export async function cancelJob(engine: Engine, jobId: string): Promise<{ cancel
   return { cancelledItems };
 }
 
-/** Passes over the job's items until one finds nothing pending: an item may change hands while a pass looks at it. */
-export async function cancelItems(engine: Engine, jobId: string): Promise<number> {
+/**
+ * Passes over the job's items until one finds nothing pending: an item may change hands while a pass looks at it. With a
+ * signal it can be stopped between two batches.
+ */
+export async function cancelItems(engine: Engine, jobId: string, signal?: AbortSignal): Promise<number> {
   let total = 0;
   for (;;) {
     let pending = 0;
     let from: number | null = 0;
     while (from !== null) {
+      if (signal?.aborted) return total;
       const rows: CancelRow[] = await engine.database.call<CancelRow>('cancel_items', jobId, from);
       const row = rows[0];
       total += row?.cancelled ?? 0;

@@ -5,10 +5,21 @@ import { maxBatch, runAtEnd } from './limits.ts';
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const unstorable = /\\u0000|\\ud[89a-f]/i;
 
+export function isId(value: string): boolean {
+  return uuid.test(value);
+}
+
 export function checkId(value: string, kind: string, field: string): string {
-  if (!uuid.test(value))
-    throw new InvalidInputError(`${field} is not the id of ${kind}: ${quote(value)}.`, field);
+  if (!isId(value)) throw new InvalidInputError(`${field} is not the id of ${kind}: ${quote(value)}.`, field);
   // As Postgres writes it, so that ids can be compared.
+  return value.toLowerCase();
+}
+
+/** Version 7, so that the ids of assignments, which begin as this does, go up with time: that keeps their index small. */
+export function checkClaimId(value: string): string {
+  if (!uuid.test(value) || !/^.{14}7.{4}[89ab]/i.test(value)) {
+    throw new InvalidInputError(`claimId is not a UUID of version 7: ${quote(value)}.`, 'claimId');
+  }
   return value.toLowerCase();
 }
 
@@ -17,13 +28,17 @@ export function checkText(value: string, field: string, maxLength: number): stri
   if (value.length > maxLength) {
     throw new InvalidInputError(`${field} has ${value.length} characters; the limit is ${maxLength}.`, field);
   }
+  checkStorable(value, field);
+  return value;
+}
+
+function checkStorable(value: string, field: string): void {
   if (value.includes('\0') || !value.isWellFormed()) {
     throw new InvalidInputError(
       `${field} has a character that can't be stored: \\u0000 or half a surrogate pair.`,
       field,
     );
   }
-  return value;
 }
 
 export function checkInteger(value: number, field: string, lowest: number, highest: number): number {
@@ -63,7 +78,8 @@ export function toJsonText(value: unknown, field: string, maxBytes: number): str
       field,
     );
   }
-  if (unstorable.test(text)) guardDepth(field, () => checkStrings(value, field));
+  // JSON.stringify writes null for a number that is none or beyond all measure: so is 1e400 when it is read.
+  if (unstorable.test(text) || text.includes('null')) guardDepth(field, () => checkLeaves(value, field));
   return text;
 }
 
@@ -77,23 +93,21 @@ function guardDepth<T>(field: string, walk: () => T): T {
   }
 }
 
-/** Finds the string that can't be stored, if there is one: text that only looks like an escape is fine. */
-function checkStrings(value: unknown, field: string): void {
+/** Finds the string or number that can't be stored, if there is one: text that only looks like an escape is fine. */
+function checkLeaves(value: unknown, field: string): void {
   if (typeof value === 'string') {
-    if (value.includes('\0') || !value.isWellFormed()) {
-      throw new InvalidInputError(
-        `${field} has a character that can't be stored: \\u0000 or half a surrogate pair.`,
-        field,
-      );
-    }
+    checkStorable(value, field);
+  } else if (typeof value === 'number') {
+    if (!Number.isFinite(value))
+      throw new InvalidInputError(`${field} is a number beyond what JavaScript can hold.`, field);
   } else if (Array.isArray(value)) {
     value.forEach((element, i) => {
-      checkStrings(element, `${field}[${i}]`);
+      checkLeaves(element, `${field}[${i}]`);
     });
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, member] of Object.entries(value)) {
-      checkStrings(key, `${field} (a key)`);
-      checkStrings(member, `${field}.${key}`);
+      checkLeaves(key, `${field} (a key)`);
+      checkLeaves(member, `${field}.${key}`);
     }
   }
 }

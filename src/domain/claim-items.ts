@@ -1,7 +1,7 @@
 /** Claims items for workers, by type; claims that arrive together go to the database as one. */
 import { InvalidInputError } from '../errors.ts';
 import { type Assignment, type HeldRow, logClaims, toAssignments } from './assignment.ts';
-import { checkBatch, checkInteger, checkText } from './checks.ts';
+import { checkBatch, checkClaimId, checkInteger, checkText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { maxBatch, maxNameLength } from './limits.ts';
 
@@ -9,29 +9,58 @@ export interface Want {
   readonly worker: string;
   readonly type: string;
   readonly limit: number;
+  /** The claim that it belongs to, if that may be repeated, and what the wants before it there ask for. */
+  readonly claim?: { readonly id: string; readonly before: number } | undefined;
 }
 
+/** With a `claimId`, a claim that was carried out before gives what it got then, and nothing new. */
 export async function claimItems(
   engine: Engine,
   worker: string,
   wants: readonly { readonly type: string; readonly limit: number }[],
+  claimId?: string | null,
 ): Promise<Assignment[]> {
   checkText(worker, 'worker', maxNameLength);
   checkBatch(wants.length, 'wants');
+  const id = claimId == null ? undefined : checkClaimId(claimId);
   let total = 0;
-  for (const [i, want] of wants.entries()) {
-    checkText(want.type, `wants[${i}].type`, maxNameLength);
-    total += checkInteger(want.limit, `wants[${i}].limit`, 1, maxBatch);
-  }
+  const entries = wants.map(({ type, limit }, i): Want => {
+    const before = total;
+    checkText(type, `wants[${i}].type`, maxNameLength);
+    total += checkInteger(limit, `wants[${i}].limit`, 1, maxBatch);
+    return { worker, type, limit, claim: id === undefined ? undefined : { id, before } };
+  });
   if (total > maxBatch) {
     throw new InvalidInputError(`wants asks for ${total} items; the limit is ${maxBatch} a call.`, 'wants');
   }
-  const claimed = await engine.merged.claims.submit(
-    wants.map((want) => ({ worker, type: want.type, limit: want.limit })),
-  );
+  const claim = () => engine.merged.claims.submit(entries);
+  const claimed = await (id === undefined ? claim() : inTurn(engine.claimsUnderWay, id, claim));
   const assignments = claimed.flat();
   logClaims(engine, assignments);
   return assignments;
+}
+
+/** A repeat that comes while the claim is still under way waits for it, and so finds what it got. */
+async function inTurn<T>(
+  underWay: Map<string, Promise<unknown>>,
+  id: string,
+  claim: () => Promise<T>,
+): Promise<T> {
+  for (let first = underWay.get(id); first !== undefined; first = underWay.get(id)) {
+    await first.catch(() => {});
+  }
+  const running = claim();
+  underWay.set(id, running);
+  try {
+    return await running;
+  } finally {
+    underWay.delete(id);
+  }
+}
+
+interface ClaimedRow extends HeldRow {
+  /** CUT: there was more, which was too much for one answer. REPEATED: what the claim got before. */
+  readonly kind: 'NEW' | 'CUT' | 'REPEATED';
 }
 
 /** The call itself: the wants of one or several workers. */
@@ -39,7 +68,8 @@ export async function claimForWants(engine: Engine, wants: readonly Want[]): Pro
   const types = wants.map((want) => want.type);
   const startedAt = performance.now();
   const lanes = engine.lowWater.lanes(types, startedAt);
-  const rows = await engine.database.call<HeldRow>(
+  const repeatable = wants.some(({ claim }) => claim !== undefined);
+  const rows = await engine.database.call<ClaimedRow>(
     'claim_items',
     wants.map((want) => want.worker),
     types,
@@ -47,17 +77,34 @@ export async function claimForWants(engine: Engine, wants: readonly Want[]): Pro
     lanes.map((lane) => lane.type),
     lanes.map((lane) => lane.priority),
     lanes.map((lane) => lane.from),
+    repeatable ? wants.map(({ claim }) => claim?.id) : [],
+    repeatable ? wants.map(({ claim }) => claim?.before) : [],
   );
+  for (const rootId of new Set(rows.map((row) => row.root_id))) engine.effects.touched(rootId);
+  const kind = rows[0]?.kind;
+  // It went alone, so all of it is for one worker, whatever that wants now.
+  if (kind === 'REPEATED') return wants.map(({ worker }, i) => (i === 0 ? toAssignments(rows, worker) : []));
+
   const taken = rows.flatMap(({ type, items }) =>
     items.position.map((position, i) => ({ type, priority: items.priority[i] as number, position })),
   );
   engine.lowWater.learn({ types, lanes, taken, startedAt, endedAt: performance.now() });
-  for (const rootId of new Set(rows.map((row) => row.root_id))) engine.effects.touched(rootId);
+  const answers = handOut(wants, rows);
+  if (kind === 'CUT') {
+    const unmet = new Set(
+      wants.filter(({ limit }, i) => (answers[i]?.length ?? 0) < limit).map(({ type }) => type),
+    );
+    for (const type of unmet) engine.lowWater.returned(type);
+    engine.effects.ready([...unmet]);
+  }
+  return answers;
+}
 
+/** As claim_items gave them out: of one type, who asked first has what goes first. */
+function handOut(wants: readonly Want[], rows: readonly HeldRow[]): Assignment[][] {
   const only = wants.length === 1 ? wants[0] : undefined;
   if (only !== undefined) return [toAssignments(rows, only.worker)];
   const byType = groupByType(toAssignments(rows, ''));
-  // As claim_items gave them out: of one type, who asked first has what goes first.
   return wants.map(({ worker, type, limit }) =>
     (byType.get(type) ?? []).splice(0, limit).map((assignment) => ({ ...assignment, worker })),
   );

@@ -14,11 +14,12 @@ const width = 2;
 /** An entry of 20 kB counts as one, larger ones by their size: a full batch then has about 20 MB. */
 const weighText = (text: string) => Math.max(1, text.length / 20_000);
 
-export function createEngine(parts: Omit<Engine, 'lowWater' | 'merged'>): Engine {
+export function createEngine(parts: Omit<Engine, 'lowWater' | 'merged' | 'claimsUnderWay'>): Engine {
   const adders = new Map<string, Merger<PreparedItem, AddEntry>>();
   const engine: Engine = {
     ...parts,
     lowWater: new LowWater(),
+    claimsUnderWay: new Map(),
     merged: {
       claims: new Merger({
         run: (wants) => claimForWants(engine, wants),

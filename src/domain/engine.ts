@@ -29,6 +29,8 @@ export interface Engine {
   readonly logPayloads: boolean;
   readonly lowWater: LowWater;
   readonly merged: Merged;
+  /** Claims that may be repeated, by their ids, while they are under way. */
+  readonly claimsUnderWay: Map<string, Promise<unknown>>;
 }
 
 /** Calls of one kind that arrive while others are under way go to the database together. */

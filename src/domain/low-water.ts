@@ -3,6 +3,8 @@
  * old snapshot; a claim that began at the start would walk over all of them, and slow down with every item done. So the
  * server remembers, for each type and priority, the position below which it saw nothing claimable.
  *
+ * Of very many types it remembers those that were claimed from last.
+ *
  * That is a hint: entries can come to stand below it (a transaction that committed late, an item given back, a priority
  * not seen before). So about once a second a claim reads a type from its start, less often where that is slow: it may
  * take a twentieth of the time at most.
@@ -21,8 +23,10 @@ interface TypeState {
 const fullScanEveryMs = 1_000;
 const fullScanShare = 1 / 20;
 const maxLanes = 16;
+const maxTypes = 1_000;
 
 export class LowWater {
+  /** The type of which something was taken last stands last. */
   readonly #types = new Map<string, TypeState>();
 
   /** The lanes to look at for these types. A type without lanes is to be read from its start. */
@@ -94,11 +98,10 @@ export class LowWater {
   }
 
   #state(type: string): TypeState {
-    let state = this.#types.get(type);
-    if (state === undefined) {
-      state = { lanes: new Map(), nextFullScanAt: 0 };
-      this.#types.set(type, state);
-    }
+    const state = this.#types.get(type) ?? { lanes: new Map(), nextFullScanAt: 0 };
+    this.#types.delete(type);
+    this.#types.set(type, state);
+    if (this.#types.size > maxTypes) this.#types.delete(this.#types.keys().next().value as string);
     return state;
   }
 }

@@ -27,7 +27,7 @@ export type ReportStatus = 'ACCEPTED' | 'DUPLICATE' | 'STALE' | 'INVALID';
 
 export interface ReportAnswer {
   readonly status: ReportStatus;
-  /** When a failed item is due again. */
+  /** When a failed item is due again; a duplicate has it from the first report. */
   readonly retryAt?: Date | undefined;
   readonly error?: InvalidInputError | undefined;
 }

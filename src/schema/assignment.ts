@@ -1,4 +1,5 @@
 import { type Assignment as AssignmentState, readAssignments } from '../domain/assignment.ts';
+import { NotFoundError } from '../errors.ts';
 import { builder, type Services } from './builder.ts';
 import { encodeGlobalId } from './global-id.ts';
 
@@ -7,8 +8,15 @@ export const Assignment = builder.loadableNodeRef('Assignment', {
     resolve: ({ id }: AssignmentState) => id,
     description: 'The id of the hold: `Assignment:` and a UUID. It is the only key to it.',
   },
-  load: (ids: string[], { engine }: Services) => readAssignments(engine.database, ids),
-  sort: ({ id }: AssignmentState) => id,
+  load: async (ids: string[], { engine }: Services) => {
+    const found = await readAssignments(engine.database, ids);
+    const byId = new Map(found.map((assignment) => [assignment.id, assignment]));
+    return ids.map(
+      (id) =>
+        byId.get(id) ??
+        new NotFoundError(`There is no assignment ${encodeGlobalId('Assignment', id)}.`, 'id'),
+    );
+  },
 });
 
 builder.objectType(Assignment, {

@@ -1,5 +1,6 @@
 /** The builder that all graph types are made with, and what their resolvers may use. */
 import SchemaBuilder from '@pothos/core';
+import ComplexityPlugin from '@pothos/plugin-complexity';
 import DataloaderPlugin from '@pothos/plugin-dataloader';
 import ErrorsPlugin from '@pothos/plugin-errors';
 import PrismaPlugin from '@pothos/plugin-prisma';
@@ -11,6 +12,7 @@ import type { WorkHints } from '../events/work-hints.ts';
 import type PrismaTypes from '../generated/pothos.ts';
 import { getDatamodel } from '../generated/pothos.ts';
 import { decodeGlobalId, encodeGlobalId } from './global-id.ts';
+import { limitExceeded } from './limit-exceeded.ts';
 
 /** The running parts of the server, the same for every request. */
 export interface Services {
@@ -18,6 +20,8 @@ export interface Services {
   readonly folds: FoldScheduler;
   readonly hub: Hub;
   readonly hints: WorkHints;
+  /** What a query or mutation may cost: the values that its answer can have, pages taken as full. */
+  readonly maxQueryCost: number;
 }
 
 export interface SchemaTypes {
@@ -34,7 +38,7 @@ export interface SchemaTypes {
 const upperFirst = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
 
 export const builder = new SchemaBuilder<SchemaTypes>({
-  plugins: [ErrorsPlugin, RelayPlugin, PrismaPlugin, DataloaderPlugin],
+  plugins: [ComplexityPlugin, ErrorsPlugin, RelayPlugin, PrismaPlugin, DataloaderPlugin],
   defaultFieldNullability: false,
   errors: {
     // Nothing becomes part of a result by default: what is not named by a field is a fault, and masked.
@@ -45,11 +49,20 @@ export const builder = new SchemaBuilder<SchemaTypes>({
       description: 'What the mutation did, or why it refused.',
     },
   },
+  complexity: {
+    limit: ({ maxQueryCost }) => ({ complexity: maxQueryCost }),
+    // Lists that can be long say so themselves.
+    defaultListMultiplier: 1,
+    complexityError: (_, { complexity, maxComplexity = 0 }) =>
+      limitExceeded(
+        'cost',
+        `The answer could have ${complexity.toLocaleString('en')} values, with all pages full`,
+        maxComplexity,
+      ),
+  },
   prisma: {
     client: ({ engine }) => engine.database.prisma,
     dmmf: getDatamodel(),
-    maxConnectionSize: 1_000,
-    defaultConnectionSize: 50,
   },
   relay: {
     encodeGlobalID: (typename, id) => encodeGlobalId(typename, String(id)),

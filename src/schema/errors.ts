@@ -13,21 +13,7 @@ import { builder } from './builder.ts';
 
 const ErrorCode = builder.enumType('ErrorCode', {
   description: 'Every reason for which a request can be refused.',
-  values: Object.fromEntries(
-    errorCodes.map((code) => [
-      code,
-      {
-        description: {
-          NOT_FOUND: 'What the id names does not exist (any more).',
-          INVALID_INPUT: 'The input breaks a rule; `field` says where.',
-          JOB_SEALED: 'The job is sealed or cancelled, and takes no more items.',
-          JOB_FED_BY_PARENT:
-            "The job is fed by its parent, whose completion seals it; it can't be sealed by hand.",
-          ITEM_NOT_CLAIMABLE: 'The item is not waiting for a worker.',
-        }[code],
-      },
-    ]),
-  ) as Record<(typeof errorCodes)[number], { description: string }>,
+  values: described(errorCodes),
 });
 
 const ErrorInterface = builder
@@ -47,12 +33,36 @@ const ErrorInterface = builder
 builder.objectType(NotFoundError, {
   name: 'NotFoundError',
   interfaces: [ErrorInterface],
-  description: 'What the id names does not exist (any more).',
+  description: errorCodes.NOT_FOUND,
 });
 builder.objectType(InvalidInputError, {
   name: 'InvalidInputError',
   interfaces: [ErrorInterface],
-  description: 'The input breaks a rule; `field` says where.',
+  description: errorCodes.INVALID_INPUT,
+});
+builder.objectType(JobSealedError, {
+  name: 'JobSealedError',
+  interfaces: [ErrorInterface],
+  description: errorCodes.JOB_SEALED,
+});
+builder.objectType(JobFedByParentError, {
+  name: 'JobFedByParentError',
+  interfaces: [ErrorInterface],
+  description: errorCodes.JOB_FED_BY_PARENT,
+});
+builder.objectType(ItemNotClaimableError, {
+  name: 'ItemNotClaimableError',
+  interfaces: [ErrorInterface],
+  description: errorCodes.ITEM_NOT_CLAIMABLE,
+  fields: (t) => ({
+    reason: t.expose('reason', {
+      type: builder.enumType('NotClaimableReason', {
+        description: 'Why an item is not waiting for a worker.',
+        values: described(notClaimableReasons),
+      }),
+      description: 'Why it is not.',
+    }),
+  }),
 });
 
 /** What is wrong with one entry of a batch. GraphQL would take the error itself, as a value, for a fault. */
@@ -64,40 +74,11 @@ export function toEntryError({ code, message, field }: InvalidInputError) {
   return { code, message, field };
 }
 
-builder.objectType(JobSealedError, {
-  name: 'JobSealedError',
-  interfaces: [ErrorInterface],
-  description: 'The job is sealed or cancelled, and takes no more items.',
-});
-builder.objectType(JobFedByParentError, {
-  name: 'JobFedByParentError',
-  interfaces: [ErrorInterface],
-  description: "The job is fed by its parent, whose completion seals it; it can't be sealed by hand.",
-});
-
-const NotClaimableReason = builder.enumType('NotClaimableReason', {
-  description: 'Why an item is not waiting for a worker.',
-  values: Object.fromEntries(
-    notClaimableReasons.map((reason) => [
-      reason,
-      {
-        description: {
-          HELD: 'A worker holds it.',
-          SCHEDULED: 'It is due later: its `runAt`, or the backoff after a failure, lies ahead.',
-          SUCCEEDED: 'It has its result.',
-          FAILED: 'It failed for good.',
-          CANCELLED: 'It was cancelled.',
-        }[reason],
-      },
-    ]),
-  ) as Record<(typeof notClaimableReasons)[number], { description: string }>,
-});
-
-builder.objectType(ItemNotClaimableError, {
-  name: 'ItemNotClaimableError',
-  interfaces: [ErrorInterface],
-  description: 'The item is not waiting for a worker.',
-  fields: (t) => ({
-    reason: t.expose('reason', { type: NotClaimableReason, description: 'Why it is not.' }),
-  }),
-});
+/** The values of an enum, from their descriptions. */
+function described<Name extends string>(
+  descriptions: Readonly<Record<Name, string>>,
+): Record<Name, { description: string }> {
+  return Object.fromEntries(
+    Object.entries(descriptions).map(([name, description]) => [name, { description }]),
+  ) as Record<Name, { description: string }>;
+}

@@ -20,7 +20,7 @@ function split(globalId: string): { typename: string; id: string } {
 /** An id of any type, for `node`. */
 export function decodeGlobalId(globalId: string): { typename: string; id: string } {
   const { typename } = split(globalId);
-  if (!(typename in kinds)) {
+  if (!Object.hasOwn(kinds, typename)) {
     throw new InvalidInputError(
       `There is no type with such ids: ${JSON.stringify(globalId.slice(0, 80))}.`,
       'id',

@@ -42,12 +42,12 @@ const FeedInput = builder.inputType('FeedInput', {
     source: t.field({ type: FeedSource, defaultValue: 'SUCCESSES', description: 'Default: SUCCESSES.' }),
     forEach: t.string({
       description:
-        'The path to a list: each element makes an item, none for an empty list. A report in which it leads to no list is INVALID. Default: one item for each success.',
+        'The path to a list: each element makes an item, none for an empty list. A report in which it leads to no list, or that would make more than 1,000 items, is INVALID. Default: one item for each success.',
     }),
     payload: t.field({
       type: 'JSON',
       description:
-        'The payload of the new item: a path, or an object whose values are paths. Default: the element with `forEach`, else the whole result.',
+        'The payload of the new item: a path, or an object whose values are paths. A report that would make more than about 20 MB of payloads is INVALID. Default: the element with `forEach`, else the whole result.',
     }),
   }),
 });

@@ -122,7 +122,8 @@ export const JobItem = builder.prismaNode('JobItem', {
     assignment: t.field({
       type: Assignment,
       nullable: true,
-      description: 'The hold that a worker has, or the one under which it was finished.',
+      description:
+        'The hold of the worker that has it, or that finished it; null while it waits, and after it failed for good or was cancelled.',
       select: { assignment: { select: { id: true } } },
       resolve: ({ assignment }) => assignment?.id ?? null,
     }),

@@ -1,6 +1,9 @@
-import type { Prisma } from '../generated/prisma/client.ts';
+import { checkText, isId } from '../domain/checks.ts';
+import { maxNameLength, maxTreeJobs } from '../domain/limits.ts';
+import type { JobItem as JobItemRow, Job as JobRow, Prisma } from '../generated/prisma/client.ts';
 import { builder } from './builder.ts';
 import { ItemStatus, JobItem, whereStatus } from './job-item.ts';
+import { type ListOrder, nodeQuery, pageSize, type Range, readPage } from './pages.ts';
 import { JobProgress, JobStatus } from './progress.ts';
 
 export const Job = builder.prismaNode('Job', {
@@ -14,11 +17,14 @@ export const Job = builder.prismaNode('Job', {
     root: t.relation('root', { description: 'The root of its tree: the job itself for a root.' }),
     parent: t.relation('parent', { nullable: true, description: 'The job above it; null for a root.' }),
     children: t.relation('children', {
+      // Rarely as many as a tree can have, and of all children together no more than that.
+      complexity: { multiplier: 300 },
       description: 'The jobs right below it, oldest first.',
       query: { orderBy: { id: 'asc' } },
     }),
     tree: t.prismaField({
       type: ['Job'],
+      complexity: { multiplier: maxTreeJobs },
       description: 'Every job of its tree, the root first.',
       select: { rootId: true },
       resolve: (query, job, _, { engine }) =>
@@ -94,35 +100,58 @@ export const Job = builder.prismaNode('Job', {
         };
       },
     }),
-    items: t.relatedConnection(
-      'items',
+    items: t.connection(
       {
-        cursor: 'id',
+        type: JobItem,
+        complexity: (args) => ({ multiplier: pageSize(args) }),
         description:
           'Its items in the order in which they were added. `first` and `last`: 50 by default, 1,000 at most.',
         args: {
           status: t.arg({ type: ItemStatus, description: 'Only items of this status; all by default.' }),
         },
-        query: ({ status }) => ({ where: whereStatus(status), orderBy: { position: 'asc' } }),
+        resolve: ({ id }, args, context, info) =>
+          readPage(byPosition, args, (range) =>
+            context.engine.database.prisma.jobItem.findMany({
+              ...nodeQuery<Prisma.JobItemInclude>('JobItem', context, info),
+              where: { jobId: id, position: between(range), ...whereStatus(args.status) },
+              orderBy: { position: range.backwards ? 'desc' : 'asc' },
+              take: range.take,
+            }),
+          ),
       },
       { name: 'JobItemConnection', description: 'A page of items.' },
       { name: 'JobItemEdge', description: 'An item in a page.' },
     ),
-    results: t.prismaConnection(
+    results: t.connection(
       {
         type: JobItem,
-        cursor: 'id',
+        complexity: (args) => ({ multiplier: pageSize(args) }),
         description:
           'The successes of the final stages of its tree, by job and then in the order in which the items were added. `first` and `last`: 50 by default, 1,000 at most.',
-        resolve: async (query, { rootId }, _, { engine: { database } }) => {
-          const stages = await database.prisma.job.findMany({
+        resolve: async ({ rootId }, args, context, info) => {
+          const { prisma } = context.engine.database;
+          const stages = await prisma.job.findMany({
             where: { rootId, finalStage: true },
             select: { id: true },
           });
-          return database.prisma.jobItem.findMany({
-            ...query,
-            where: { jobId: { in: stages.map(({ id }) => id) }, ...whereStatus('SUCCEEDED') },
-            orderBy: [{ jobId: 'asc' }, { position: 'asc' }],
+          return readPage(byJobAndPosition, args, async (range) => {
+            const direction = range.backwards ? 'desc' : 'asc';
+            const rows: JobItemRow[] = [];
+            // One after the other, so that each is read by the index over job and position.
+            for (const part of partsOf(
+              range,
+              stages.map(({ id }) => id),
+            )) {
+              if (rows.length === range.take) break;
+              const more = await prisma.jobItem.findMany({
+                ...nodeQuery<Prisma.JobItemInclude>('JobItem', context, info),
+                where: { ...part, ...whereStatus('SUCCEEDED') },
+                orderBy: [{ jobId: direction }, { position: direction }],
+                take: range.take - rows.length,
+              });
+              rows.push(...more);
+            }
+            return rows;
           });
         },
       },
@@ -132,10 +161,66 @@ export const Job = builder.prismaNode('Job', {
   }),
 });
 
+const byPosition: ListOrder<JobItemRow, bigint> = {
+  name: 'items',
+  keyOf: ({ position }) => String(position),
+  parse: parsePosition,
+};
+
+interface ResultKey {
+  readonly jobId: string;
+  readonly position: bigint;
+}
+
+const byJobAndPosition: ListOrder<JobItemRow, ResultKey> = {
+  name: 'results',
+  keyOf: ({ jobId, position }) => `${jobId}:${position}`,
+  parse: (text) => {
+    const [jobId = '', digits = ''] = text.split(':', 2);
+    const position = parsePosition(digits);
+    return isId(jobId) && position !== undefined ? { jobId: jobId.toLowerCase(), position } : undefined;
+  },
+};
+
+const byId: ListOrder<JobRow, string> = {
+  name: 'jobs',
+  keyOf: ({ id }) => id,
+  parse: (text) => (isId(text) ? text : undefined),
+};
+
+function parsePosition(text: string): bigint | undefined {
+  if (!/^\d{1,18}$/.test(text)) return undefined;
+  return BigInt(text);
+}
+
+function between<Key>({ after, before }: Range<Key>): { gt?: Key; lt?: Key } {
+  return { ...(after === undefined ? {} : { gt: after }), ...(before === undefined ? {} : { lt: before }) };
+}
+
+/** The rows of these jobs between two keys: of the jobs that the keys name, and of those between. In their order. */
+function partsOf(range: Range<ResultKey>, jobs: readonly string[]): Prisma.JobItemWhereInput[] {
+  const { after, before, backwards } = range;
+  const inside = jobs.filter(
+    (id) => (after === undefined || id > after.jobId) && (before === undefined || id < before.jobId),
+  );
+  const parts: Prisma.JobItemWhereInput[] = [];
+  const edge = (jobId: string, position: { gt?: bigint; lt?: bigint }) => {
+    if (jobs.includes(jobId)) parts.push({ jobId, position });
+  };
+  if (after !== undefined && after.jobId === before?.jobId) {
+    edge(after.jobId, { gt: after.position, lt: before.position });
+  } else {
+    if (after !== undefined) edge(after.jobId, { gt: after.position });
+    if (inside.length > 0) parts.push({ jobId: { in: inside } });
+    if (before !== undefined) edge(before.jobId, { lt: before.position });
+  }
+  return backwards ? parts.reverse() : parts;
+}
+
 export const JobFilter = builder.inputType('JobFilter', {
   description: 'Which jobs a list shows; all conditions hold together.',
   fields: (t) => ({
-    type: t.string({ description: 'Only jobs of this type.' }),
+    type: t.string({ description: 'Only jobs of this type: 1 to 200 characters.' }),
     status: t.field({ type: JobStatus, description: 'Only jobs of this status.' }),
     rootsOnly: t.boolean({
       defaultValue: true,
@@ -153,10 +238,10 @@ const JobOrder = builder.enumType('JobOrder', {
 });
 
 builder.queryField('jobs', (t) =>
-  t.prismaConnection(
+  t.connection(
     {
       type: Job,
-      cursor: 'id',
+      complexity: (args) => ({ multiplier: pageSize(args) }),
       description: 'A list of jobs. `first` and `last`: 50 by default, 1,000 at most.',
       args: {
         filter: t.arg({ type: JobFilter, description: 'Which jobs; roots by default.' }),
@@ -166,13 +251,22 @@ builder.queryField('jobs', (t) =>
           description: 'In which order. Default: NEWEST_FIRST.',
         }),
       },
-      resolve: (query, _, { filter, order }, { engine }) =>
-        engine.database.prisma.job.findMany({
-          ...query,
-          where: whereJob(filter ?? { rootsOnly: true }),
-          // The ids are UUIDs of version 7: their order is that of creation.
-          orderBy: { id: order === 'OLDEST_FIRST' ? 'asc' : 'desc' },
-        }),
+      resolve: (_, args, context, info) => {
+        const where = whereJob(args.filter ?? { rootsOnly: true });
+        const ascending = args.order === 'OLDEST_FIRST';
+        return readPage(byId, args, (range) =>
+          context.engine.database.prisma.job.findMany({
+            ...nodeQuery<Prisma.JobInclude>('Job', context, info),
+            // The ids are UUIDs of version 7: their order is that of creation.
+            where: {
+              ...where,
+              id: between(ascending ? range : { ...range, after: range.before, before: range.after }),
+            },
+            orderBy: { id: ascending === range.backwards ? 'desc' : 'asc' },
+            take: range.take,
+          }),
+        );
+      },
     },
     { name: 'JobConnection', description: 'A page of jobs.' },
     { name: 'JobEdge', description: 'A job in a page.' },
@@ -181,7 +275,7 @@ builder.queryField('jobs', (t) =>
 
 function whereJob(filter: typeof JobFilter.$inferInput): Prisma.JobWhereInput {
   return {
-    ...(filter.type == null ? {} : { type: filter.type }),
+    ...(filter.type == null ? {} : { type: checkText(filter.type, 'filter.type', maxNameLength) }),
     ...(filter.rootsOnly === false ? {} : { parentId: null }),
     ...(filter.status == null ? {} : { progress: { is: progressWhere[filter.status] } }),
   };

@@ -10,17 +10,20 @@ builder.scalarType('DateTime', {
   parseLiteral: (node) => parseInstant(node.kind === Kind.STRING ? node.value : undefined),
 });
 
-const iso = /^[+-]?\d{4,6}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
+const iso = /^(?<date>[+-]?\d{4,6}-\d\d-(?<day>\d\d))T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
 
 /** Text that names no instant, and instants out of range, become an invalid date: the field's own check names them. */
 function parseInstant(value: unknown): Date {
   if (typeof value !== 'string') throw new GraphQLError('A DateTime is a string in ISO 8601.');
-  return new Date(iso.test(value) ? value : Number.NaN);
+  const { date, day } = iso.exec(value)?.groups ?? {};
+  // JavaScript takes 31 February for 3 March.
+  const exists = date !== undefined && new Date(date).getUTCDate() === Number(day);
+  return new Date(exists ? value : Number.NaN);
 }
 
 builder.scalarType('JSON', {
   description:
-    'Any JSON value, null included. Stored as Postgres `jsonb`: keys come back in another order, of repeated keys the last one counts, and a number beyond what JavaScript can hold loses digits. Text with `\\u0000` or half a surrogate pair is refused.',
+    'Any JSON value, null included. Stored as Postgres `jsonb`: keys come back in another order, of repeated keys the last one counts, and a number with more digits than JavaScript can hold loses them. Refused are text with `\\u0000` or half a surrogate pair, and numbers beyond 1.8e308.',
   serialize: (value) => value,
   parseValue: (value) => value as NonNullable<unknown>,
   parseLiteral: (node, variables) => literal(node, variables ?? {}) as NonNullable<unknown>,

@@ -19,6 +19,7 @@ import { Hub } from '../events/hub.ts';
 import { WorkHints } from '../events/work-hints.ts';
 import { createGraphQL } from './graphql.ts';
 import { createHealth } from './health.ts';
+import { createJsonPost } from './json-post.ts';
 import { Operations } from './operations.ts';
 import { createOriginCheck } from './origin.ts';
 import { Sweeper } from './sweeper.ts';
@@ -47,6 +48,7 @@ export async function createApp(options: {
   const database = new Database({
     url: databaseUrl,
     poolSize: config.poolSize,
+    timeoutMs: config.databaseTimeoutMs,
     preparedStatements: config.preparedStatements,
     onIdleError: (error) => logger.warn({ err: error }, 'a connection to Postgres broke'),
   });
@@ -79,8 +81,13 @@ export async function createApp(options: {
 
   let closing = false;
   const isClosing = () => closing;
-  const operations = new Operations(logger);
-  const yoga = createGraphQL({ config, services: { engine, folds, hub, hints }, operations });
+  const operations = new Operations({ logger, maxTokens: config.maxQueryTokens });
+  const yoga = createGraphQL({
+    config,
+    services: { engine, folds, hub, hints, maxQueryCost: config.maxQueryCost },
+    operations,
+  });
+  const jsonPost = createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes });
   const health = createHealth({ database, feed, isClosing });
   const isAllowed = createOriginCheck(config.allowedOrigins, config.host);
   const server = createServer((request, response) => {
@@ -89,7 +96,7 @@ export async function createApp(options: {
     if (!isAllowed(request)) return refuse(response, 403, 'Pages of this origin may not use the API.');
     if (!URL.canParse(`http://${request.headers.host}`))
       return refuse(response, 400, 'The Host header is no host.');
-    void yoga(request, response);
+    if (!jsonPost(request, response)) void yoga(request, response);
   });
   const webSocket = serveWebSocket({
     server,
@@ -97,6 +104,7 @@ export async function createApp(options: {
     maxMessageBytes: config.maxRequestBytes,
     isAllowed,
     isClosing,
+    logger,
   });
 
   const close = async () => {

@@ -1,7 +1,9 @@
-import { createYoga } from 'graphql-yoga';
+import { GraphQLError } from 'graphql';
+import { createYoga, type Plugin } from 'graphql-yoga';
 import type { Config } from '../config.ts';
 import type { Services } from '../schema/builder.ts';
 import { schema } from '../schema/index.ts';
+import { documentCache } from './documents.ts';
 import { graphiqlOptions, renderGraphiQL } from './graphiql.ts';
 import type { Operations } from './operations.ts';
 import { SharedSubscriptions } from './shared-subscriptions.ts';
@@ -21,8 +23,26 @@ export function createGraphQL(options: { config: Config; services: Services; ope
     landingPage: false,
     graphiql: config.graphiql && graphiqlOptions,
     renderGraphiQL,
-    plugins: [operations.plugin, new SharedSubscriptions(operations.maskError).plugin],
+    parserAndValidationCache: { documentCache: documentCache(), errorCache: documentCache() },
+    plugins: [refuseBadParameters, operations.plugin, new SharedSubscriptions(operations.maskError).plugin],
     maskedErrors: { maskError: operations.maskError },
     logging: false,
   });
 }
+
+/** Yoga reads the parameters of a URL or a form as JSON, and takes its own failure at that for a fault of the server. */
+const refuseBadParameters: Plugin = {
+  onRequestParse: ({ requestParser, setRequestParser }) => {
+    if (requestParser === undefined) return;
+    setRequestParser(async (request) => {
+      try {
+        return await requestParser(request);
+      } catch (error) {
+        if (!(error instanceof SyntaxError)) throw error;
+        throw new GraphQLError('variables and extensions must be JSON.', {
+          extensions: { code: 'BAD_REQUEST', http: { status: 400 } },
+        });
+      }
+    });
+  },
+};

@@ -1,22 +1,24 @@
 /**
- * What happens around every GraphQL operation, whichever way it came (HTTP, SSE, WebSocket): it is counted, so that a
- * shutdown can wait for it, and logged, and its faults are masked.
+ * What happens around every GraphQL operation, whichever way it came (HTTP, SSE, WebSocket): its size is checked, it is
+ * counted, so that a shutdown can wait for it, and logged, and its faults are masked.
  */
 import { randomUUID } from 'node:crypto';
-import { PothosValidationError } from '@pothos/core';
 import { type ExecutionArgs, execute, GraphQLError } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import { asRefusal } from '../db/sqlstate.ts';
 import { JobtreeError } from '../errors.ts';
+import { readDocument } from './documents.ts';
 
 export class Operations {
   readonly #logger: Logger;
+  readonly #maxTokens: number;
   #active = 0;
   #onIdle: (() => void) | undefined;
 
-  constructor(logger: Logger) {
-    this.#logger = logger;
+  constructor(options: { logger: Logger; maxTokens: number }) {
+    this.#logger = options.logger;
+    this.#maxTokens = options.maxTokens;
   }
 
   /** Resolves once no query or mutation is under way. */
@@ -28,6 +30,7 @@ export class Operations {
   }
 
   readonly plugin: Plugin = {
+    onParse: ({ setParseFn }) => setParseFn((source) => readDocument(source, this.#maxTokens)),
     onExecute: ({ args, setExecuteFn }) => {
       // The reference implementation: its executor costs half of what the one of Yoga does, for each field.
       setExecuteFn(execute);
@@ -60,10 +63,6 @@ export class Operations {
     if (cause instanceof JobtreeError) {
       const extensions = { code: cause.code, field: cause.field };
       return new GraphQLError(cause.message, { ...place, extensions });
-    }
-    // What Pothos checks for us: the arguments of pages.
-    if (cause instanceof PothosValidationError) {
-      return new GraphQLError(cause.message, { ...place, extensions: { code: 'INVALID_INPUT' } });
     }
     // What GraphQL itself has to say of a request: a syntax error, an unknown field, a variable of the wrong type.
     if (error instanceof GraphQLError && (cause === undefined || cause instanceof GraphQLError)) return error;

@@ -6,6 +6,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import { type ExecutionArgs, GraphQLError } from 'graphql';
 import { useServer } from 'graphql-ws/use/ws';
+import type { Logger } from 'pino';
 import { WebSocketServer } from 'ws';
 import type { Yoga } from './graphql.ts';
 import { SocketReader } from './socket-reader.ts';
@@ -22,10 +23,12 @@ export function serveWebSocket(options: {
   maxMessageBytes: number;
   isAllowed: (request: IncomingMessage) => boolean;
   isClosing: () => boolean;
+  logger: Logger;
 }): { close: () => Promise<void> } {
-  const { server, yoga, maxMessageBytes, isAllowed, isClosing } = options;
+  const { server, yoga, maxMessageBytes, isAllowed, isClosing, logger } = options;
+  // Without the server, whose errors, such as a port that is taken, it would take for its own.
   const sockets = new WebSocketServer({
-    server,
+    noServer: true,
     path: yoga.graphqlEndpoint,
     maxPayload: maxMessageBytes,
     perMessageDeflate: false,
@@ -62,6 +65,16 @@ export function serveWebSocket(options: {
     },
     sockets,
     keepAliveMs,
+  );
+  // In place of what graphql-ws does, which writes to the console. `ws` itself closes a socket that breaks its protocol or
+  // sends too much, and a server that can't listen is for its maker to handle.
+  const logError = (error: Error) => logger.info({ err: error }, 'a WebSocket broke');
+  sockets.removeAllListeners('error').on('error', logError);
+  sockets.on('connection', (socket) => socket.removeAllListeners('error').on('error', logError));
+  server.on('upgrade', (request, socket, head) =>
+    sockets.handleUpgrade(request, socket, head, (webSocket) =>
+      sockets.emit('connection', webSocket, request),
+    ),
   );
   return {
     close: async () => {

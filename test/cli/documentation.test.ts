@@ -15,7 +15,17 @@ test('every command and every option is documented, and has help', async () => {
   const { stdout } = await run(['--help']);
   const commands = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name ?? '');
   expect(commands).toEqual(
-    expect.arrayContaining(['start', 'migrate', 'demo', 'import', 'watch', 'work', 'jobs']),
+    expect.arrayContaining([
+      'start',
+      'migrate',
+      'demo',
+      'import',
+      'watch',
+      'work',
+      'jobs',
+      'cancel',
+      'delete',
+    ]),
   );
   await Promise.all(
     commands

@@ -103,7 +103,7 @@ test('a port that is taken and a database that is not there are said in a line',
   });
   expect(taken).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining(`127.0.0.1:${port}. Choose another port with JOBTREE_PORT.`),
+    stderr: `jobtree: listen EADDRINUSE: address already in use 127.0.0.1:${port}. Choose another port with JOBTREE_PORT.\n`,
   });
   await new Promise((resolve) => other.close(resolve));
   const gone = await run(['start'], { env: { DATABASE_URL: `postgres://127.0.0.1:${port}/x`, ...free } });

@@ -33,6 +33,24 @@ describe('producing', () => {
     expect(await client.createJob(job)).toEqual({ id: first.id, created: false });
   });
 
+  test('of many items only those that were not added are answered one by one, if that is wanted', async () => {
+    const { id } = await client.createJob({ type: 'terse' });
+    const items: ItemSpec[] = Array.from({ length: 1_100 }, (_, i) => ({ payload: i, dedupeKey: `k${i}` }));
+    items[1_001] = { dedupeKey: 'k7' };
+    items[1_002] = { payload: 'bad', priority: 99_999 };
+    const result = await client.addItems(id, items, { entries: 'notAdded' });
+    expect(result).toMatchObject({ added: 1_098, duplicates: 1, invalid: 1 });
+    expect(result.entries).toEqual([
+      { index: 1_001, status: 'DUPLICATE', itemId: expect.stringMatching(/^JobItem:/), error: null },
+      {
+        index: 1_002,
+        status: 'INVALID',
+        itemId: null,
+        error: expect.stringMatching(/^items\[1002\]\.priority/),
+      },
+    ]);
+  });
+
   test('any number of items, in order, answered one by one and sealed at the end', async () => {
     const { id } = await client.createJob({ type: 'many' });
     const items: ItemSpec[] = Array.from({ length: 2_500 }, (_, i) => ({ payload: i, dedupeKey: `k${i}` }));
@@ -42,6 +60,7 @@ describe('producing', () => {
     expect(result).toMatchObject({ added: 2_498, duplicates: 1, invalid: 1 });
     expect(result.entries).toHaveLength(2_500);
     expect(result.entries[1_500]).toEqual({
+      index: 1_500,
       status: 'DUPLICATE',
       itemId: result.entries[7]?.itemId,
       error: null,

@@ -128,6 +128,52 @@ describe('handlers', () => {
     expect(await failuresOf(id)).toEqual([[{ code, message: expect.stringMatching(message) }], []]);
   });
 
+  test('a result that makes a larger request than the server takes fails its item for good, and no other', async () => {
+    const small = await startServer(database.url, { JOBTREE_MAX_REQUEST_BYTES: '20000' });
+    const type = newType();
+    const items = [10, 50_000, 20, 60_000, 30].map((payload) => ({ payload }));
+    // The server closes the connection over it, and a claim on it is lost until its heartbeats run out.
+    const policies = { heartbeatIntervalMs: 1_000, backoffMs: [] };
+    const { id } = await client.createJob({ type, items, sealed: true, ...policies });
+    const worker = new Worker({
+      url: small.url,
+      types: { [type]: { concurrency: 5, handler: (length) => 'x'.repeat(length as number) } },
+    });
+    worker.on('disconnected', () => {});
+    try {
+      await worker.start();
+      expect(await completed(id)).toMatchObject({ succeeded: 3, failed: 2 });
+      const last = (await failuresOf(id)).map((failures) => failures.at(-1));
+      const failure = { code: 'INVALID_RESULT', message: expect.stringMatching(/larger/) };
+      expect([last[1], last[3]]).toEqual([failure, failure]);
+    } finally {
+      await worker.stop();
+      await small.close();
+    }
+  });
+
+  test('a thenable that settles twice frees one slot', async () => {
+    const type = newType();
+    const { id } = await client.createJob({ type, items: Array(20).fill({}), sealed: true });
+    let running = 0;
+    let most = 0;
+    // biome-ignore lint/suspicious/noThenProperty: that is what it is about
+    const twice = { then: (resolve: (value: null) => void) => [resolve(null), resolve(null)] };
+    const handler = async () => {
+      most = Math.max(most, ++running);
+      await null;
+      running--;
+      return null;
+    };
+    const worker = makeWorker({
+      types: { [type]: { concurrency: 1, handler: (_, { key }) => (key === first ? twice : handler()) } },
+    });
+    const first = (await client.items(id)).nodes[0]?.id;
+    await worker.start();
+    expect(await completed(id)).toMatchObject({ succeeded: 20 });
+    expect(most).toBe(1);
+  });
+
   test("a result that the server refuses fails the item with the server's words", async () => {
     const type = newType();
     const { id } = await client.createJob({

@@ -81,7 +81,7 @@ async function bring(state: State, { id }: Assignment, jobId: string): Promise<v
       break;
     case 'LOST':
       await expire(id);
-      await sweep(t.engine, null);
+      await sweep(t.engine);
   }
 }
 
@@ -127,7 +127,7 @@ const operations: Record<string, (subject: Subject) => Promise<unknown>> = {
       (error: Error) => error.name,
     ),
   sweep: async () => {
-    await sweep(t.engine, null);
+    await sweep(t.engine);
   },
   cancel: async ({ jobId }) => (await cancelJob(t.engine, jobId)).cancelledItems,
 };

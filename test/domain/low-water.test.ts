@@ -61,6 +61,20 @@ describe('LowWater', () => {
     expect(marks.lanes(['t'], 4_201)).toEqual([]);
   });
 
+  it('forgets the type that was claimed from the longest ago, where there are very many', () => {
+    const marks = new LowWater();
+    const take = (type: string) =>
+      marks.learn({ ...claim([{ type, priority: 0, position: 1 }]), types: [type] });
+    take('first');
+    take('second');
+    for (let i = 0; i < 998; i++) take(`type ${i}`);
+    take('first');
+    expect(marks.lanes(['first', 'second'], 2)).toHaveLength(2);
+    take('one more');
+    expect(marks.lanes(['first'], 2)).toHaveLength(1);
+    expect(marks.lanes(['second'], 2)).toEqual([]);
+  });
+
   it('gives up on a type of very many priorities', () => {
     const marks = new LowWater();
     marks.learn(claim(Array.from({ length: 17 }, (_, i) => ({ type: 't', priority: i, position: 1 }))));

@@ -3,6 +3,7 @@
  * inside the functions is taken from its log of plans (auto_explain), so that the test sees what really runs.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
+import { newClaimId } from '../../src/client/claim-id.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
 const t = useEngine();
@@ -94,11 +95,36 @@ describe.each(['empty', 'full'])('on %s tables', (state) => {
   });
 
   it('a claim reads its lane by the index of ready entries, and items by their keys', async () => {
-    const args = [['w'], [subject.type], [100], [subject.type], [0], [0]];
-    const plans = await plansOf('select * from jobtree.claim_items($1, $2, $3, $4, $5, $6)', args);
+    const args = [['w'], [subject.type], [100], [subject.type], [0], [0], [newClaimId()], [0]];
+    const plans = await plansOf('select * from jobtree.claim_items($1, $2, $3, $4, $5, $6, $7, $8)', args);
     expectNarrow(plans);
+    // Whether the claim is a repeated one is a look at a range of the primary key.
+    const looked = plans.find(({ query }) => query.includes('claimed_ids'));
+    expect(looked?.nodes).toMatch(/"Index Name":"assignment_pkey","Index Cond":"\(\(id >= .* AND \(id <= /);
     expect(plans.some(({ nodes }) => nodes.includes('"Index Name":"queue_entry_ready"'))).toBe(true);
     expect(plans.some(({ nodes }) => nodes.includes('"Index Name":"job_item_pkey"'))).toBe(true);
+  });
+
+  it('a claim that is cut for its size looks at the entries where they are', async () => {
+    const type = newType();
+    await t.create({ type, items: [{ payload: 1 }, { payload: 2 }] });
+    await t.db.query('update jobtree.queue_entry set payload_bytes = 20000000 where type = $1', [type]);
+    const plans = await plansOf('select * from jobtree.claim_items($1, $2, $3)', [['w'], [type], [2]]);
+    expectNarrow(plans);
+    const cut = plans.find(({ query }) => query.includes('over (order by p.n)'));
+    expect(cut?.nodes).toContain('"Node Type":"Tid Scan"');
+  });
+
+  it('a repeated claim finds what it got by the primary key', async () => {
+    const type = newType();
+    await t.create({ type, items: [{}, {}] });
+    const args = [['w'], [type], [1], [newClaimId()], [0]];
+    const claim = `select * from jobtree.claim_items($1, $2, $3, p_claim_ids => $4, p_before => $5)`;
+    await t.db.query(claim, args);
+    const plans = await plansOf(claim, args);
+    expectNarrow(plans);
+    expect(plans.some(({ query }) => query.includes('with kept'))).toBe(true);
+    for (const { nodes } of plans) expect(nodes).not.toMatch(/assignment_(held|deadline)/);
   });
 
   it('a report finds assignments by their primary key alone', async () => {

@@ -160,8 +160,7 @@ it('counters equal rows, a tree completes once, and nothing is lost, whatever ha
         }
       };
       const keepSweeping = async () => {
-        while (!(await isComplete()))
-          await sweep((servers[turn++ % 2] as (typeof servers)[number]).engine, null);
+        while (!(await isComplete())) await sweep((servers[turn++ % 2] as (typeof servers)[number]).engine);
       };
 
       await Promise.all([

@@ -48,12 +48,12 @@ describe('add against seal', () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type });
     await otherCalls('seal_job', job);
-    const added = expect(addItems(t.engine, job, [{ payload: 1 }], { seal: false })).rejects.toThrow(
+    const refused = expect(addItems(t.engine, job, [{ payload: 1 }], { seal: false })).rejects.toThrow(
       JobSealedError,
     );
     await lockWaiters(t.db, 1);
     await other.query('commit');
-    await added;
+    await refused;
     expect((await t.fold(job))[type]).toMatchObject({ itemCount: 0, completedAt: expect.any(Number) });
   });
 
@@ -61,12 +61,12 @@ describe('add against seal', () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type });
     await otherCalls('add_items', job, '[{"payload": 1}]', true);
-    const second = expect(addItems(t.engine, job, [{ payload: 2 }], { seal: true })).rejects.toThrow(
+    const refused = expect(addItems(t.engine, job, [{ payload: 2 }], { seal: true })).rejects.toThrow(
       JobSealedError,
     );
     await lockWaiters(t.db, 1);
     await other.query('commit');
-    await second;
+    await refused;
   });
 });
 
@@ -119,9 +119,9 @@ describe('report against sweep, on one assignment', () => {
     const { id } = await t.claimOne(type);
     await expire(id);
     await otherCalls('report_outcomes', JSON.stringify([{ assignmentId: id, result: 1 }]));
-    await sweep(t.engine, null);
+    await sweep(t.engine);
     await other.query('commit');
-    await sweep(t.engine, null);
+    await sweep(t.engine);
     expect((await t.fold(job))[type]).toMatchObject({ succeeded: 1, failed: 0 });
   });
 
@@ -204,6 +204,19 @@ describe('fold', () => {
     // Above the mark there is nothing, so this fold can't see the late delta; a fold from the start does.
     await foldProgress(t.engine, job, last);
     expect((await t.fold(job))[type]).toMatchObject({ succeeded: 2, completedAt: expect.any(Number) });
+  });
+
+  it('items that were added below the mark, by a transaction that took long, keep the job from being complete', async () => {
+    const type = newType();
+    const { [type]: job = '' } = await t.create({ type });
+    await otherCalls('add_items', job, '[{"payload": "late"}]');
+    await addItems(t.engine, job, [{ payload: 'early' }], { seal: false });
+    const fold = await foldProgress(t.engine, job, 0);
+    await reportOutcomes(t.engine, [{ assignmentId: (await t.claimOne(type)).id, result: 1 }]);
+    await other.query('commit');
+    await sealJob(t.engine, job);
+    await foldProgress(t.engine, job, (fold?.lastDelta ?? 0) + 1);
+    expect((await t.fold(job))[type]).toMatchObject({ itemCount: 2, succeeded: 1, completedAt: null });
   });
 
   it('a child that somebody is adding to when its parent completes is sealed by a later fold', async () => {

@@ -81,6 +81,52 @@ describe('feeding', () => {
     expect(again?.status).toBe('ACCEPTED');
   });
 
+  it('takes a report that would make too many items, or too large ones, as INVALID, and its neighbours as ever', async () => {
+    const [parent, many, large] = [newType('parent'), newType('many'), newType('large')];
+    const jobs = await t.create({
+      type: parent,
+      items: [{ payload: 'x'.repeat(100_000) }, {}, {}, {}, {}, {}],
+      children: [
+        { type: many, feed: { forEach: 'result.list' } },
+        { type: large, feed: { forEach: 'result.large', payload: { text: 'payload', n: 'element' } } },
+        { type: `${many} named`, feed: { source: 'REPORTS' } },
+      ],
+    });
+    const list = (length: number) => Array.from({ length }, (_, i) => i);
+    const held = await claimItems(t.engine, 'w', [{ type: parent, limit: 6 }]);
+    const named = list(2).map((payload) => ({ type: `${many} named`, payload }));
+    const result = [
+      { list: [], large: list(300) },
+      { list: list(1_001), large: [] },
+      { list: list(500), large: list(501) },
+      { list: list(999), large: [] },
+      { list: list(1_000), large: [] },
+      { list: [], large: list(1_000) },
+    ];
+    const reports = held.map(({ id }, i) => ({
+      assignmentId: id,
+      result: result[i],
+      newItems: i === 3 ? named : [],
+    }));
+    const answers = await reportOutcomes(t.engine, reports);
+    expect(answers.map(({ status, error }) => [status, error?.field, error?.message])).toEqual([
+      ['INVALID', 'result', expect.stringMatching(/about 31 MB of new items; the limit is 20 MB/)],
+      ['INVALID', 'result', expect.stringMatching(/1001 new items; the limit is 1000/)],
+      ['INVALID', 'result', expect.stringMatching(/1001 new items; the limit is 1000/)],
+      ['INVALID', 'result', expect.stringMatching(/1001 new items; the limit is 1000/)],
+      ['ACCEPTED', undefined, undefined],
+      ['ACCEPTED', undefined, undefined],
+    ]);
+    const progress = await t.fold(jobs[parent] ?? '');
+    expect([progress[parent]?.succeeded, progress[many]?.itemCount, progress[large]?.itemCount]).toEqual([
+      2, 1000, 1000,
+    ]);
+    const [corrected] = await reportOutcomes(t.engine, [
+      { assignmentId: held[0]?.id ?? '', result: { list: [], large: [1] } },
+    ]);
+    expect(corrected?.status).toBe('ACCEPTED');
+  });
+
   it('makes the new items that a report names, once, however often it is sent', async () => {
     const [parent, child] = [newType('parent'), newType('child')];
     const jobs = await t.create({
@@ -135,9 +181,9 @@ describe('feeding', () => {
     });
     const { id } = await t.claimOne(parent);
     await reportOutcomes(t.engine, [
-      { assignmentId: id, result: Array.from({ length: 20_000 }, (_, i) => i) },
+      { assignmentId: id, result: Array.from({ length: 1_000 }, (_, i) => ({ i, text: 'x'.repeat(900) })) },
     ]);
-    expect((await t.fold(jobs[parent] ?? ''))[child]?.itemCount).toBe(20_000);
+    expect((await t.fold(jobs[parent] ?? ''))[child]?.itemCount).toBe(1_000);
   });
 
   it('refuses new items for a type that is no fed child, and keeps the other reports', async () => {
@@ -253,6 +299,7 @@ describe('retries', () => {
         worker: `worker ${attempt}`,
         at: expect.any(String),
         assignmentId: expect.any(String),
+        retryAt: attempt === 3 ? null : expect.any(String),
       })),
     );
   });

@@ -100,6 +100,26 @@ describe.skipIf(!inject('redisProgram'))('Redis', () => {
     expect(await route(b)).toContain('redis');
   });
 
+  it.each([
+    ['subscribers', 'pubsub'],
+    ['bridges', 'normal'],
+  ])('that cuts off %s has lost messages, and everybody hears of that', async (_, kind) => {
+    const tests = [
+      createFeed(db.url, { REDIS_URL: redis.url }),
+      createFeed(db.url, { REDIS_URL: redis.url }),
+    ];
+    await Promise.all(tests.map(({ feed }) => feed.start()));
+    try {
+      await until('on Redis', () => tests.every(({ feed }) => feed.route === 'redis'));
+      const before = tests.map((test) => test.epochs());
+      await redis.command('client', 'kill', 'type', kind);
+      await until('told', () => tests.every((test, i) => test.epochs() > (before[i] ?? 0)));
+      expect(tests.map(({ feed }) => feed.route)).toEqual(['redis', 'redis']);
+    } finally {
+      await Promise.all(tests.map(({ feed }) => feed.close()));
+    }
+  });
+
   it('away at the start: the start does not wait for it', async () => {
     await redis.kill();
     const [a, b] = [await start(), await start()];

@@ -130,11 +130,18 @@ describe('reads', () => {
     const node = async (nodeId: string) =>
       (await request(app.url, `query ($id: ID!) { node(id: $id) { id } }`, { id: nodeId })).errors?.[0]
         ?.extensions;
-    for (const type of ['Job', 'JobItem'])
+    for (const type of ['Job', 'JobItem', 'Assignment'])
       expect(await node(`${type}:${unknown}`)).toMatchObject({ code: 'NOT_FOUND', field: 'id' });
-    for (const bad of ['Job:7', 'Nothing:1', 'x', ''])
+    for (const bad of [
+      'Job:7',
+      'Nothing:1',
+      'x',
+      '',
+      `toString:${unknown}`,
+      `constructor:${unknown}`,
+      `__proto__:${unknown}`,
+    ])
       expect(await node(bad)).toMatchObject({ code: 'INVALID_INPUT', field: 'id' });
-    expect((await request(app.url, `{ node(id: "Assignment:${unknown}") { id } }`)).data.node).toBeNull();
   });
 
   it('null is a result, and a pending item has none', async () => {
@@ -220,6 +227,19 @@ describe('the SQL behind a query', () => {
       expect.stringContaining('jobtree.claim_items'),
       expect.stringContaining('jobtree.report_outcomes'),
     ]);
+  });
+
+  it('reads no more items than a page shows, also within a list of jobs', async () => {
+    for (let i = 0; i < 3; i++) await createJob(app.url, { type: 'bounded', items: [{}, {}, {}, {}, {}] });
+    const statements = await statementsOf(() =>
+      data(
+        app.url,
+        '{ jobs(filter: { type: "bounded" }) { nodes { items(first: 2) { nodes { payload } } } } }',
+      ),
+    );
+    const reads = statements.filter((text) => /FROM "jobtree"."job_item"/.test(text));
+    expect(reads.length).toBeGreaterThan(0);
+    for (const read of reads) expect(read).toContain('LIMIT');
   });
 
   it('reads a page by the index over job and position', async () => {
@@ -378,6 +398,118 @@ describe('refusals', () => {
     expect(again.data.claimItem).toEqual({ reason: 'HELD', code: 'ITEM_NOT_CLAIMABLE', field: 'itemId' });
   });
 
+  it('text that can not be stored is refused wherever it stands', async () => {
+    for (const text of ['a\u0000', '\ud800']) {
+      const jobs = await request(
+        app.url,
+        'query ($t: String) { jobs(filter: { type: $t }) { nodes { id } } }',
+        { t: text },
+      );
+      expect(jobs.errors?.[0]?.extensions).toEqual({ code: 'INVALID_INPUT', field: 'filter.type' });
+      const created = await request(
+        app.url,
+        'mutation ($t: String!) { createJob(input: { type: $t }) { ... on Error { code field } } }',
+        { t: text },
+      );
+      expect(created.data.createJob).toEqual({ code: 'INVALID_INPUT', field: 'type' });
+      expect(await refusal('claimItems', { worker: text, wants: [{ type: 'x', limit: 1 }] })).toMatchObject({
+        field: 'worker',
+      });
+      expect(await refusal('claimItems', { worker: 'w', wants: [{ type: text, limit: 1 }] })).toMatchObject({
+        field: 'wants[0].type',
+      });
+      expect(await refusal('claimItem', { itemId: `JobItem:${unknown}`, worker: text })).toMatchObject({
+        field: 'worker',
+      });
+      expect(await refusal('sealJob', { jobId: `Job:${text}` })).toMatchObject({ field: 'jobId' });
+    }
+  });
+
+  it('a number beyond what JavaScript can hold is refused, and null is not', async () => {
+    const id = await createJob(app.url, { type: 'numbers' });
+    const add = async (payload: string) => {
+      const response = await fetch(app.url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: `{"query": "mutation($id: ID!, $p: JSON) { addItems(input: {jobId: $id, items: [{payload: $p}]}) { ... on AddItemsPayload { entries { status error { field } } } } }", "variables": {"id": "${id}", "p": ${payload}}}`,
+      });
+      return ((await response.json()) as any).data.addItems.entries[0];
+    };
+    expect(await add('1e400')).toEqual({ status: 'INVALID', error: { field: 'items[0].payload' } });
+    expect(await add('{"a": [null, "null", {"b": -1e999}]}')).toMatchObject({
+      error: { field: 'items[0].payload.a[2].b' },
+    });
+    expect(await add('{"a": [null, "null", 1e308]}')).toMatchObject({ status: 'ADDED' });
+    const inline = await data(
+      app.url,
+      `mutation { addItems(input: { jobId: "${id}", items: [{ payload: 1e400 }] }) { ... on AddItemsPayload { entries { error { field } } } } }`,
+    );
+    expect(inline.addItems.entries).toEqual([{ error: { field: 'items[0].payload' } }]);
+  });
+
+  it('a day that no calendar has is refused', async () => {
+    const id = await createJob(app.url, { type: 'days' });
+    const days = ['2026-02-31', '2026-02-29', '2026-04-31', '2026-13-01', '2026-00-10', '2026-01-00'];
+    const items = [...days, '2028-02-29'].map((day) => ({ runAt: `${day}T09:00:00+05:00` }));
+    const { addItems } = await data(
+      app.url,
+      `mutation ($id: ID!, $items: [ItemInput!]!) { addItems(input: { jobId: $id, items: $items }) { ... on AddItemsPayload { entries { status error { field } } } } }`,
+      { id, items },
+    );
+    expect(addItems.entries).toEqual([
+      ...days.map((_, i) => ({ status: 'INVALID', error: { field: `items[${i}].runAt` } })),
+      { status: 'ADDED', error: null },
+    ]);
+  });
+
+  it('a failure that is reported again answers when the item is due, as the first time', async () => {
+    await createJob(app.url, {
+      type: 'again',
+      items: [{}, {}],
+      backoffMs: [5, 60_000],
+      maxFailuresPerItem: 2,
+    });
+    const claim = async () =>
+      (
+        await data(
+          app.url,
+          'mutation { claimItems(input: { worker: "w", wants: [{ type: "again", limit: 2 }] }) { ... on ClaimItemsPayload { assignments { id } } } }',
+        )
+      ).claimItems.assignments.map(({ id }: { id: string }) => id);
+    const report = async (reports: unknown[]) =>
+      (
+        await data(
+          app.url,
+          'mutation ($reports: [ReportInput!]!) { reportOutcomes(input: { reports: $reports }) { ... on ReportOutcomesPayload { entries { status retryAt } } } }',
+          { reports },
+        )
+      ).reportOutcomes.entries;
+    const failure = { code: 'E', message: 'no' };
+    const held = await claim();
+    const reports = [
+      { assignmentId: held[0], failure },
+      { assignmentId: held[1], failure: { ...failure, permanent: true } },
+    ];
+    const first = await report([reports[0], reports[0], reports[1]]);
+    expect(first).toEqual([
+      { status: 'ACCEPTED', retryAt: expect.any(String) },
+      { status: 'DUPLICATE', retryAt: first[0].retryAt },
+      { status: 'ACCEPTED', retryAt: null },
+    ]);
+    const again = [
+      { status: 'DUPLICATE', retryAt: first[0].retryAt },
+      { status: 'DUPLICATE', retryAt: null },
+    ];
+    expect(await report(reports)).toEqual(again);
+    // Also when the item has long been claimed again, and has failed a second time.
+    let second: string[] = [];
+    while (second.length === 0) second = await claim();
+    expect(await report(reports)).toEqual(again);
+    const [later] = await report([{ assignmentId: second[0], failure }]);
+    expect(later.retryAt > first[0].retryAt).toBe(true);
+    expect(await report(reports)).toEqual(again);
+  });
+
   it('one bad entry does not fail its batch', async () => {
     const id = await createJob(app.url, { type: 'batch' });
     const items = [
@@ -395,7 +527,7 @@ describe('refusals', () => {
       app.url,
       `mutation ($id: ID!, $items: [ItemInput!]!) {
         addItems(input: { jobId: $id, items: $items }) {
-          ... on AddItemsPayload { added duplicates invalid job { progress { itemCount } } entries { status itemId error { code field message } } }
+          ... on AddItemsPayload { added duplicates invalid job { progress { itemCount } } entries { status itemId error { code field message } } notAdded: entries(all: false) { index } }
         }
       }`,
       { id, items },
@@ -418,6 +550,7 @@ describe('refusals', () => {
       'ADDED',
     ]);
     expect(addItems.entries[2].itemId).toBe(addItems.entries[0].itemId);
+    expect(addItems.notAdded.map((entry: any) => entry.index)).toEqual([1, 2, 3, 4, 5, 6, 7]);
   });
 
   it('one bad report does not fail its batch', async () => {
@@ -439,7 +572,7 @@ describe('refusals', () => {
     const { reportOutcomes } = await data(
       app.url,
       `mutation ($reports: [ReportInput!]!) {
-        reportOutcomes(input: { reports: $reports }) { ... on ReportOutcomesPayload { entries { assignmentId status error { field } } } }
+        reportOutcomes(input: { reports: $reports }) { ... on ReportOutcomesPayload { entries { assignmentId status error { field } } rest: entries(all: false) { index } } }
       }`,
       { reports },
     );
@@ -452,6 +585,7 @@ describe('refusals', () => {
       ['STALE', null],
       ['ACCEPTED', null],
     ]);
+    expect(reportOutcomes.rest.map((entry: any) => entry.index)).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
   it('JSON nested beyond all measure is refused, alone', async () => {
@@ -478,6 +612,20 @@ describe('refusals', () => {
       status: 400,
       body: { errors: [{ message: expect.stringMatching(/JSON/i) }] },
     });
+    for (const parameter of ['variables', 'extensions']) {
+      const get = await fetch(`${app.url}?query={__typename}&${parameter}=x`);
+      const form = await fetch(app.url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: `query={__typename}&${parameter}=%00`,
+      });
+      for (const response of [get, form]) {
+        expect(response.status).toBe(400);
+        expect(await response.json()).toMatchObject({
+          errors: [{ message: expect.stringMatching(/JSON/), extensions: { code: 'BAD_REQUEST' } }],
+        });
+      }
+    }
     expect((await request(app.url, '{ nothing }')).errors?.[0]?.message).toContain(
       'Cannot query field "nothing"',
     );

@@ -43,6 +43,7 @@ export async function createDatabase(): Promise<TestDatabase> {
       new Database({
         url: url.href,
         poolSize,
+        timeoutMs: 60_000,
         onIdleError: (error) => {
           throw error;
         },

@@ -1,4 +1,4 @@
-/** For race tests: knowing that somebody waits, instead of hoping that it does. */
+/** For race tests: knowing that somebody waits, or has done, instead of hoping that it does. */
 import type { TestDatabase } from './database.ts';
 
 /** Resolves once so many sessions of the database wait for a lock. */
@@ -11,4 +11,9 @@ export async function lockWaiters(db: TestDatabase, count: number): Promise<void
     if ((row?.waiting ?? 0) >= count) return;
     await new Promise((resolve) => setImmediate(resolve));
   }
+}
+
+/** Resolves once the query has a row. */
+export async function anyRow(db: TestDatabase, text: string, values: unknown[]): Promise<void> {
+  while ((await db.query(text, values)).length === 0) await new Promise((resolve) => setImmediate(resolve));
 }

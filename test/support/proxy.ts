@@ -7,20 +7,32 @@ export interface TcpProxy {
   readonly url: string;
   /** Breaks every connection and refuses new ones. */
   cut(): void;
-  /** Takes connections again, and passes everything on. */
-  mend(): void;
+  /** Takes connections again, and passes everything on; if the server has a new address, to that one. */
+  mend(newUrl?: string): void;
   /** Passes on what clients say, and swallows what the server says from now on. */
   swallowAnswers(): void;
+  /** Breaks every connection, as `cut` does, in place of passing on the next answer that has this text; resolves then. */
+  cutAt(text: string): Promise<void>;
   /** Passes nothing on any more, not even the end of a connection: a cable that was pulled. `mend` takes new connections. */
   freeze(): void;
   close(): Promise<void>;
 }
 
 export async function startProxy(serverUrl: string): Promise<TcpProxy> {
-  const target = new URL(serverUrl);
+  let target = new URL(serverUrl);
   const sockets = new Set<Socket>();
   let isCut = false;
   let swallows = false;
+  let last: { text: string; wasCut: () => void } | undefined;
+  const destroyAll = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  const cut = () => {
+    isCut = true;
+    last?.wasCut();
+    last = undefined;
+    destroyAll();
+  };
   let frozen = false;
   const server = createServer((client) => {
     if (isCut) {
@@ -45,7 +57,9 @@ export async function startProxy(serverUrl: string): Promise<TcpProxy> {
         if (!frozen) other.destroy();
       });
       socket.on('data', (chunk) => {
-        if (!frozen && (socket === client || !swallows)) other.write(chunk);
+        if (frozen) return;
+        if (socket === upstream && last !== undefined && chunk.includes(last.text)) cut();
+        else if (socket === client || !swallows) other.write(chunk);
       });
     }
   });
@@ -53,16 +67,15 @@ export async function startProxy(serverUrl: string): Promise<TcpProxy> {
   await once(server, 'listening');
   const url = new URL(serverUrl);
   url.port = String((server.address() as AddressInfo).port);
-  const destroyAll = () => {
-    for (const socket of sockets) socket.destroy();
-  };
   return {
     url: url.href,
-    cut: () => {
-      isCut = true;
-      destroyAll();
-    },
-    mend: () => {
+    cut,
+    cutAt: (text) =>
+      new Promise((wasCut) => {
+        last = { text, wasCut };
+      }),
+    mend: (newUrl) => {
+      if (newUrl !== undefined) target = new URL(newUrl);
       isCut = false;
       swallows = false;
       frozen = false;

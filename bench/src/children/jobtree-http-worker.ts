@@ -6,7 +6,7 @@ import type { WorkerTask } from '../task.ts';
 
 interface Answer {
   readonly data: {
-    readonly reportOutcomes?: { readonly entries: readonly { readonly status: string }[] };
+    readonly reportOutcomes?: { readonly entries: readonly unknown[] };
     readonly claimItems: {
       readonly assignments: readonly { readonly id: string; readonly payload: Payload }[];
     };
@@ -35,7 +35,8 @@ async function loop(worker: string): Promise<void> {
       body: JSON.stringify({ query, variables }),
     });
     const { data } = (await response.json()) as Answer;
-    done += (data.reportOutcomes?.entries ?? []).filter(({ status }) => status === 'ACCEPTED').length;
+    // What was accepted is not answered one by one.
+    done += reports.length - (data.reportOutcomes?.entries.length ?? 0);
     reports = data.claimItems.assignments.map(({ id, payload }) => ({
       assignmentId: id,
       result: result(payload),

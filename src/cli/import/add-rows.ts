@@ -51,12 +51,15 @@ export async function addBatches(options: {
     const badItem = (index: number, message: string) =>
       badFile(fileName, `line ${batch[index]?.line}`, message.replace(/^items\[\d+\]\./, ''));
     try {
-      const { added, duplicates, entries } = await client.addItems(jobId, items, { signal });
+      const { added, duplicates, entries } = await client.addItems(jobId, items, {
+        entries: 'notAdded',
+        signal,
+      });
       counts.added += added;
       counts.duplicates += duplicates;
       onAdded({ ...counts });
-      const invalid = entries.findIndex((entry) => entry.status === 'INVALID');
-      if (invalid !== -1) throw badItem(invalid, entries[invalid]?.error ?? 'the server refused it.');
+      const invalid = entries.find((entry) => entry.status === 'INVALID');
+      if (invalid) throw badItem(invalid.index, invalid.error ?? 'the server refused it.');
     } catch (error) {
       const index = error instanceof JobtreeError && /^items\[(\d+)\]/.exec(error.field ?? '')?.[1];
       throw index ? badItem(Number(index), error.message) : error;

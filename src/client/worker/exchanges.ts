@@ -4,10 +4,13 @@
  * Two exchanges at most are under way, so the server works on one while handlers produce the next; what finishes meanwhile
  * waits, and that is what makes the batches. A second one only goes when it is worth a request. After a failure one at a
  * time tries again, with growing pauses, and carries fewer reports, so that one that the server can't digest ends up alone.
+ * A claim without an answer may have been carried out, so it is sent again as it was, and keeps its room until then.
  */
 import type { ExchangeMutation, ReportInput } from '../../generated/graphql/graphql.ts';
 import { backoffMs } from '../backoff.ts';
+import { newClaimId } from '../claim-id.ts';
 import { JobtreeError, payloadOf } from '../errors.ts';
+import { maxEntries, maxUnits } from '../limits.ts';
 import { exchange } from '../operations.ts';
 import type { Socket } from '../socket.ts';
 import type { Assignment } from '../types.ts';
@@ -28,6 +31,9 @@ export interface ReportEntry {
   readonly error?: { readonly message: string } | null;
 }
 
+/** What the server leaves unsaid. */
+const accepted: ReportEntry = { status: 'ACCEPTED' };
+
 export interface ExchangeParts {
   readonly socket: Socket;
   readonly worker: string;
@@ -41,15 +47,19 @@ export interface ExchangeParts {
 }
 
 const atOnce = 2;
-const maxEntries = 1_000;
-/** Units of JSON text: well below the largest request that a server takes by default, 25 MB. */
-const maxUnits = 4_000_000;
 const timeoutMs = 60_000;
+
+interface Claim {
+  readonly id: string;
+  readonly wants: readonly Want[];
+  /** Whether it was sent before. */
+  readonly isRepeat: boolean;
+}
 
 interface Load {
   readonly reports: readonly PendingReport[];
   readonly releases: readonly Hold[];
-  readonly wants: readonly Want[];
+  readonly claim: Claim | undefined;
 }
 
 export class Exchanges {
@@ -57,6 +67,7 @@ export class Exchanges {
   readonly #batch: number;
   readonly #reports: PendingReport[] = [];
   readonly #releases: Hold[] = [];
+  readonly #unanswered: Claim[] = [];
   #inFlight = 0;
   #failures = 0;
   #mostReports = maxEntries;
@@ -82,14 +93,16 @@ export class Exchanges {
     this.wake();
   }
 
-  /** From now on only reports and releases go out. */
+  /** From now on only reports and releases go out, and claims without an answer once more. */
   stopClaiming(): void {
     this.#claiming = false;
+    if (this.#unanswered.length > 0) this.wakeNow();
   }
 
   /** Whether nothing waits to be sent or answered. */
   get isIdle(): boolean {
-    return this.#reports.length === 0 && this.#releases.length === 0 && this.#inFlight === 0;
+    const waiting = this.#reports.length + this.#releases.length + this.#unanswered.length;
+    return waiting === 0 && this.#inFlight === 0;
   }
 
   /** There may be something to send: looks when all that happens at once has happened. */
@@ -109,15 +122,17 @@ export class Exchanges {
     this.wake();
   }
 
+  /** Nothing goes out any more, and what still comes back is not listened to. */
   close(): void {
     this.#closed = true;
-    this.#claiming = false;
     clearTimeout(this.#pause);
     this.#reports.length = 0;
     this.#releases.length = 0;
+    this.#unanswered.length = 0;
   }
 
   #pump(): void {
+    if (this.#closed) return;
     while (this.#inFlight < (this.#failures === 0 ? atOnce : 1)) {
       const load = this.#next();
       if (load === undefined) return;
@@ -126,12 +141,21 @@ export class Exchanges {
   }
 
   #next(): Load | undefined {
-    const wants = this.#claiming ? chooseWants(this.#parts.slots, this.#batch, this.#turn++) : [];
-    const wanted = wants.reduce((sum, want) => sum + want.limit, 0);
-    const waiting = Math.max(this.#reports.length, this.#releases.length, wanted);
-    if (waiting === 0) return undefined;
-    if (this.#inFlight > 0 && waiting < this.#batch / 2) return undefined;
-    return { reports: this.#takeReports(), releases: this.#releases.splice(0, maxEntries), wants };
+    const again = this.#unanswered.shift();
+    const wants =
+      again === undefined && this.#claiming ? chooseWants(this.#parts.slots, this.#batch, this.#turn++) : [];
+    if (again === undefined) {
+      const wanted = wants.reduce((sum, want) => sum + want.limit, 0);
+      const waiting = Math.max(this.#reports.length, this.#releases.length, wanted);
+      if (waiting === 0) return undefined;
+      if (this.#inFlight > 0 && waiting < this.#batch / 2) return undefined;
+    }
+    for (const { slots, limit } of wants) slots.asked += limit;
+    return {
+      reports: this.#takeReports(),
+      releases: this.#releases.splice(0, maxEntries),
+      claim: wants.length > 0 ? { id: newClaimId(), wants, isRepeat: false } : again,
+    };
   }
 
   #takeReports(): PendingReport[] {
@@ -149,10 +173,10 @@ export class Exchanges {
   }
 
   async #send(load: Load): Promise<void> {
-    const { reports, releases, wants } = load;
-    const hints = wants.map(({ slots }) => slots.hints);
-    for (const { slots, limit } of wants) slots.asked += limit;
+    const { reports, releases, claim } = load;
+    const hints = claim?.wants.map(({ slots }) => slots.hints) ?? [];
     this.#inFlight++;
+    const isAlone = this.#failures > 0 && this.#inFlight === 1 && reports.length === 1;
     const sentAt = performance.now();
     const problems: unknown[] = [];
     const settle = (work: () => void, undo: () => void) => {
@@ -165,6 +189,7 @@ export class Exchanges {
     };
     try {
       const data = await this.#request(load);
+      if (this.#closed) return;
       settle(
         () => this.#settleReports(reports, data.reportOutcomes),
         () => this.#putBack(reports),
@@ -174,31 +199,38 @@ export class Exchanges {
         () => this.#releases.push(...releases),
       );
       settle(
-        () => this.#settleClaims(wants, hints, data.claimItems, sentAt),
+        () => this.#settleClaim(claim, hints, data.claimItems, sentAt),
         () => {},
       );
+      this.#freeRoom(claim);
     } catch (error) {
+      if (this.#closed) return;
       problems.push(error);
-      this.#putBack(reports);
+      if (isAlone && isTooLarge(error)) this.#refuse(reports);
+      else this.#putBack(reports);
       this.#releases.push(...releases);
+      this.#keep(claim);
     }
-    for (const { slots, limit } of wants) slots.asked -= limit;
     this.#inFlight--;
     this.#conclude(problems);
   }
 
-  #request({ reports, releases, wants }: Load): Promise<ExchangeMutation> {
+  #request({ reports, releases, claim }: Load): Promise<ExchangeMutation> {
     const { socket, worker } = this.#parts;
     const variables = {
       withReports: reports.length > 0,
       withReleases: releases.length > 0,
-      withClaims: wants.length > 0,
+      withClaims: claim !== undefined,
       ...(reports.length > 0 && { reports: { reports: reports.map(({ report }) => report) } }),
       ...(releases.length > 0 && {
         releases: { assignmentIds: releases.map(({ assignmentId }) => assignmentId) },
       }),
-      ...(wants.length > 0 && {
-        claims: { worker, wants: wants.map(({ slots, limit }) => ({ type: slots.type, limit })) },
+      ...(claim !== undefined && {
+        claims: {
+          worker,
+          claimId: claim.id,
+          wants: claim.wants.map(({ slots, limit }) => ({ type: slots.type, limit })),
+        },
       }),
     };
     return socket.request(exchange, variables, timeoutMs);
@@ -207,9 +239,9 @@ export class Exchanges {
   #settleReports(reports: readonly PendingReport[], answer: ExchangeMutation['reportOutcomes']): void {
     if (reports.length === 0) return;
     const { entries } = payloadOf(answer);
-    if (entries.length !== reports.length) throw incomplete();
     this.#mostReports = Math.min(maxEntries, this.#mostReports * 2);
-    for (const [i, pending] of reports.entries()) this.#parts.onReported(pending, entries[i] as ReportEntry);
+    const answers = new Map(entries.map((entry) => [entry.index, entry]));
+    for (const [i, pending] of reports.entries()) this.#parts.onReported(pending, answers.get(i) ?? accepted);
   }
 
   #settleReleases(releases: readonly Hold[], answer: ExchangeMutation['releaseAssignments']): void {
@@ -218,20 +250,32 @@ export class Exchanges {
     for (const hold of releases) this.#parts.onReleased(hold);
   }
 
-  #settleClaims(
-    wants: readonly Want[],
+  #settleClaim(
+    claim: Claim | undefined,
     hints: readonly number[],
     answer: ExchangeMutation['claimItems'],
     sentAt: number,
   ): void {
-    if (wants.length === 0) return;
+    if (claim === undefined) return;
     const { assignments } = payloadOf(answer);
     const got = new Map<string, number>();
     for (const { type } of assignments) got.set(type, (got.get(type) ?? 0) + 1);
-    for (const [i, { slots, limit }] of wants.entries()) {
+    for (const [i, { slots, limit }] of claim.wants.entries()) {
       if ((got.get(slots.type) ?? 0) < limit && slots.hints === hints[i]) slots.dry = true;
     }
     for (const assignment of assignments) this.#parts.onClaimed(assignment as Assignment, sentAt);
+  }
+
+  /** A claim without an answer: to be sent again, but only once more while the worker stops. */
+  #keep(claim: Claim | undefined): void {
+    if (claim === undefined) return;
+    if (!this.#closed && (this.#claiming || !claim.isRepeat))
+      this.#unanswered.push({ ...claim, isRepeat: true });
+    else this.#freeRoom(claim);
+  }
+
+  #freeRoom(claim: Claim | undefined): void {
+    for (const { slots, limit } of claim?.wants ?? []) slots.asked -= limit;
   }
 
   #putBack(reports: readonly PendingReport[]): void {
@@ -240,10 +284,16 @@ export class Exchanges {
     this.#mostReports = Math.max(1, Math.floor(reports.length / 2));
   }
 
+  /** It would never get through. */
+  #refuse(reports: readonly PendingReport[]): void {
+    const error = { message: 'The report is larger than the requests that the server takes.' };
+    for (const pending of reports) this.#parts.onReported(pending, { status: 'INVALID', error });
+  }
+
   #conclude(problems: readonly unknown[]): void {
     this.#failures = problems.length === 0 ? 0 : this.#failures + 1;
     for (const problem of problems) this.#parts.onError(problem);
-    if (problems.length > 0 && !this.#closed) {
+    if (problems.length > 0) {
       clearTimeout(this.#pause);
       this.#pause = setTimeout(() => this.wakeNow(), backoffMs(this.#failures));
     }
@@ -252,6 +302,8 @@ export class Exchanges {
   }
 }
 
-function incomplete(): JobtreeError {
-  return new JobtreeError('BAD_RESPONSE', 'The server did not answer every report.');
+/** The server closed the WebSocket over the size of a message. */
+function isTooLarge(error: unknown): boolean {
+  const closed = error instanceof JobtreeError ? (error.cause as { code?: unknown } | undefined) : undefined;
+  return closed?.code === 1009;
 }

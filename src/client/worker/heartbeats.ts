@@ -4,6 +4,7 @@
  * may take it back (three intervals).
  */
 import type { HoldStatus } from '../../generated/graphql/graphql.ts';
+import { maxEntries } from '../limits.ts';
 import type { Hold } from './holds.ts';
 
 export interface HeartbeatParts {
@@ -14,8 +15,6 @@ export interface HeartbeatParts {
   readonly onSilence: (hold: Hold) => void;
   readonly onError: (error: unknown) => void;
 }
-
-const maxEntries = 1_000;
 
 export class Heartbeats {
   readonly #parts: HeartbeatParts;

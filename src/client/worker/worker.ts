@@ -42,6 +42,8 @@ export class Worker extends Emitter<WorkerEvents> {
   readonly #waiting = new Set<() => void>();
   #running = 0;
   #started = false;
+  /** Nothing is told any more but `stopped`. */
+  #over = false;
   #connected: boolean | undefined;
   #stopped: Promise<void> | undefined;
 
@@ -126,6 +128,7 @@ export class Worker extends Emitter<WorkerEvents> {
         new Error(`The worker stopped before the server knew what became of ${this.#holds.size} items.`),
       );
     }
+    this.#over = true;
     this.#heartbeats.stop();
     this.#exchanges.close();
     if (this.#settings.ownsClient) await this.#settings.client.close();
@@ -149,7 +152,7 @@ export class Worker extends Emitter<WorkerEvents> {
     try {
       const result: unknown = slots.handler(assignment.payload, hold);
       if (isPromiseLike(result)) {
-        result.then(
+        Promise.resolve(result).then(
           (value) => this.#succeed(hold, value),
           (error) => this.#fail(hold, error),
         );
@@ -162,20 +165,23 @@ export class Worker extends Emitter<WorkerEvents> {
   }
 
   #succeed(hold: Hold, result: unknown): void {
+    if (hold.state === 'running') {
+      const { maxResultBytes } = this.#settings;
+      this.#report(hold, succeeded(hold.assignmentId, result, hold.newItems, maxResultBytes));
+    }
     this.#freeSlot(hold);
-    if (hold.state !== 'running') return;
-    const { maxResultBytes } = this.#settings;
-    this.#report(hold, succeeded(hold.assignmentId, result, hold.newItems, maxResultBytes));
   }
 
   #fail(hold: Hold, error: unknown): void {
+    if (hold.state === 'running') {
+      // It gave up because we told it to, which is no failure of the item.
+      if (hold.abortedFor === 'HEARTBEATS_FAILED') this.#release(hold);
+      else this.#report(hold, failed(hold.assignmentId, error));
+    }
     this.#freeSlot(hold);
-    if (hold.state !== 'running') return;
-    // It gave up because we told it to, which is no failure of the item.
-    if (hold.abortedFor === 'HEARTBEATS_FAILED') this.#release(hold);
-    else this.#report(hold, failed(hold.assignmentId, error));
   }
 
+  /** The outcome is on its way by now: `stop()` takes a worker without handlers and outcomes for done. */
   #freeSlot(hold: Hold): void {
     hold.slots.running--;
     this.#running--;
@@ -227,13 +233,14 @@ export class Worker extends Emitter<WorkerEvents> {
   }
 
   #reached(): void {
-    if (this.#connected === true) return;
+    if (this.#connected === true || this.#over) return;
     this.#connected = true;
     this.emit('connected');
     this.#exchanges.wakeNow();
   }
 
   #problem(error: unknown): void {
+    if (this.#over) return;
     if (!(error instanceof JobtreeError) || error.code !== 'UNREACHABLE') {
       this.#announce(error);
     } else if (this.#connected !== false) {

@@ -16,7 +16,7 @@ export type Scalars = {
   Float: { input: number; output: number; }
   /** An instant in ISO 8601 with its offset: `2026-03-01T09:30:00Z`. From 1970 to the end of the year 9999, to the millisecond. */
   DateTime: { input: string; output: string; }
-  /** Any JSON value, null included. Stored as Postgres `jsonb`: keys come back in another order, of repeated keys the last one counts, and a number beyond what JavaScript can hold loses digits. Text with `\u0000` or half a surrogate pair is refused. */
+  /** Any JSON value, null included. Stored as Postgres `jsonb`: keys come back in another order, of repeated keys the last one counts, and a number with more digits than JavaScript can hold loses them. Refused are text with `\u0000` or half a surrogate pair, and numbers beyond 1.8e308. */
   JSON: { input: unknown; output: unknown; }
 };
 
@@ -55,6 +55,8 @@ export type ClaimItemInput = {
 
 /** Who wants which work. */
 export type ClaimItemsInput = {
+  /** A UUID of version 7, new for each claim. A claim whose answer was lost can then be sent again: it gives the holds that it got the first time, as far as they are not finished, or claims if it never arrived. No other worker can use it. Without it the items of a lost answer wait until their heartbeats run out. */
+  claimId?: InputMaybe<Scalars['String']['input']>;
   /** The types that the worker can do, and its room for each. */
   wants: Array<WantInput>;
   /** A name for the worker, 1 to 200 characters; it stands in failures and helps to find who holds what. */
@@ -92,9 +94,9 @@ export type FailureInput = {
 
 /** How successes of the parent become items, in the transaction that takes the report. A path is `payload`, `result` or (with `forEach`) `element`, then keys or list positions behind dots: `result.lines.0.amount`. A path to nothing gives null. */
 export type FeedInput = {
-  /** The path to a list: each element makes an item, none for an empty list. A report in which it leads to no list is INVALID. Default: one item for each success. */
+  /** The path to a list: each element makes an item, none for an empty list. A report in which it leads to no list, or that would make more than 1,000 items, is INVALID. Default: one item for each success. */
   forEach?: InputMaybe<Scalars['String']['input']>;
-  /** The payload of the new item: a path, or an object whose values are paths. Default: the element with `forEach`, else the whole result. */
+  /** The payload of the new item: a path, or an object whose values are paths. A report that would make more than about 20 MB of payloads is INVALID. Default: the element with `forEach`, else the whole result. */
   payload?: InputMaybe<Scalars['JSON']['input']>;
   /** Default: SUCCESSES. */
   source?: InputMaybe<FeedSource>;
@@ -153,7 +155,7 @@ export type JobFilter = {
   rootsOnly?: InputMaybe<Scalars['Boolean']['input']>;
   /** Only jobs of this status. */
   status?: InputMaybe<JobStatus>;
-  /** Only jobs of this type. */
+  /** Only jobs of this type: 1 to 200 characters. */
   type?: InputMaybe<Scalars['String']['input']>;
 };
 
@@ -249,7 +251,7 @@ export type ReportInput = {
   assignmentId: Scalars['ID']['input'];
   /** What went wrong. */
   failure?: InputMaybe<FailureInput>;
-  /** With a result: new items for fed child jobs, made in the same transaction. Up to 1,000. */
+  /** With a result: new items for fed child jobs, made in the same transaction. Up to 1,000, with those of mappings. */
   newItems?: InputMaybe<Array<NewItemInput>>;
   /** What came out: any JSON, null included, up to 1 MB of text (a setting of the server). */
   result?: InputMaybe<Scalars['JSON']['input']>;
@@ -298,11 +300,12 @@ export type CreateJobMutation = { createJob:
 
 export type AddItemsMutationVariables = Exact<{
   input: AddItemsInput;
+  all: Scalars['Boolean']['input'];
 }>;
 
 
 export type AddItemsMutation = { addItems:
-    | { added: number, duplicates: number, invalid: number, entries: Array<{ status: AddStatus, itemId?: string | null, error?: { message: string, field?: string | null } | null }> }
+    | { added: number, duplicates: number, invalid: number, entries: Array<{ index?: number, status: AddStatus, itemId?: string | null, error?: { message: string } | null }> }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
@@ -409,7 +412,7 @@ export type ExchangeMutationVariables = Exact<{
 
 export type ExchangeMutation = { reportOutcomes?:
     | { code: ErrorCode, message: string, field?: string | null }
-    | { entries: Array<{ status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }
+    | { entries: Array<{ index: number, status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }
   , releaseAssignments?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { entries: Array<{ status: ReleaseStatus }> }
@@ -573,18 +576,18 @@ export const CreateJobDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<CreateJobMutation, CreateJobMutationVariables>;
 export const AddItemsDocument = new TypedDocumentString(`
-    mutation AddItems($input: AddItemsInput!) {
+    mutation AddItems($input: AddItemsInput!, $all: Boolean!) {
   addItems(input: $input) {
     ... on AddItemsPayload {
       added
       duplicates
       invalid
-      entries {
+      entries(all: $all) {
+        index @skip(if: $all)
         status
         itemId
         error {
           message
-          field
         }
       }
     }
@@ -852,7 +855,8 @@ export const ExchangeDocument = new TypedDocumentString(`
     mutation Exchange($reports: ReportOutcomesInput = {reports: []}, $withReports: Boolean!, $releases: ReleaseAssignmentsInput = {assignmentIds: []}, $withReleases: Boolean!, $claims: ClaimItemsInput = {worker: "", wants: []}, $withClaims: Boolean!) {
   reportOutcomes(input: $reports) @include(if: $withReports) {
     ... on ReportOutcomesPayload {
-      entries {
+      entries(all: false) {
+        index
         status
         retryAt
         error {

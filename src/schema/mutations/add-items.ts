@@ -15,21 +15,26 @@ const AddStatus = builder.enumType('AddStatus', {
   } as const,
 });
 
-const Entry = builder.objectRef<AddEntry>('AddEntry').implement({
+const Entry = builder.objectRef<{ index: number; entry: AddEntry }>('AddEntry').implement({
   description: 'The answer to one entry.',
   fields: (t) => ({
-    status: t.field({ type: AddStatus, description: 'What became of it.', resolve: ({ status }) => status }),
+    index: t.exposeInt('index', { description: 'Which entry of the input, from 0.' }),
+    status: t.field({
+      type: AddStatus,
+      description: 'What became of it.',
+      resolve: ({ entry }) => entry.status,
+    }),
     itemId: t.id({
       nullable: true,
       description:
         'The item: the new one, or for a duplicate the one that has its key. Null for an invalid entry.',
-      resolve: (entry) => (entry.status === 'INVALID' ? null : encodeGlobalId('JobItem', entry.itemId)),
+      resolve: ({ entry }) => (entry.status === 'INVALID' ? null : encodeGlobalId('JobItem', entry.itemId)),
     }),
     error: t.field({
       type: EntryError,
       nullable: true,
       description: 'What is wrong with an invalid entry.',
-      resolve: (entry) => (entry.status === 'INVALID' ? toEntryError(entry.error) : null),
+      resolve: ({ entry }) => (entry.status === 'INVALID' ? toEntryError(entry.error) : null),
     }),
   }),
 });
@@ -38,7 +43,20 @@ const Payload = builder.objectRef<{ jobId: string; entries: AddEntry[] }>('AddIt
   description: 'What became of the entries.',
   fields: (t) => ({
     job: jobField(t),
-    entries: t.expose('entries', { type: [Entry], description: 'An answer for each entry, in their order.' }),
+    entries: t.field({
+      type: [Entry],
+      description: 'An answer for each entry, in their order.',
+      args: {
+        all: t.arg.boolean({
+          defaultValue: true,
+          description: 'Default: true. With false only those that are not ADDED: less work for both sides.',
+        }),
+      },
+      resolve: ({ entries }, { all }) => {
+        const answers = entries.map((entry, index) => ({ index, entry }));
+        return all === false ? answers.filter(({ entry }) => entry.status !== 'ADDED') : answers;
+      },
+    }),
     ...Object.fromEntries(
       (['ADDED', 'DUPLICATE', 'INVALID'] as const).map((status) => [
         { ADDED: 'added', DUPLICATE: 'duplicates', INVALID: 'invalid' }[status],

@@ -1,5 +1,6 @@
 import type { Assignment as AssignmentState } from '../../domain/assignment.ts';
 import { claimItems } from '../../domain/claim-items.ts';
+import { maxBatch } from '../../domain/limits.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { Assignment } from '../assignment.ts';
 import { builder } from '../builder.ts';
@@ -31,6 +32,10 @@ const Input = builder.inputType('ClaimItemsInput', {
       description:
         'A name for the worker, 1 to 200 characters; it stands in failures and helps to find who holds what.',
     }),
+    claimId: t.string({
+      description:
+        'A UUID of version 7, new for each claim. A claim whose answer was lost can then be sent again: it gives the holds that it got the first time, as far as they are not finished, or claims if it never arrived. No other worker can use it. Without it the items of a lost answer wait until their heartbeats run out.',
+    }),
     wants: t.field({
       type: [Want],
       required: true,
@@ -42,12 +47,18 @@ const Input = builder.inputType('ClaimItemsInput', {
 builder.mutationField('claimItems', (t) =>
   t.field({
     type: Payload,
+    complexity: ({ input }) => ({
+      multiplier: Math.min(
+        input.wants.reduce((sum, { limit }) => sum + Math.max(limit, 0), 0),
+        maxBatch,
+      ),
+    }),
     description:
-      'Gives ready items to a worker, each to one worker only: higher priority first, then in the order in which they became due. Returns at once; an idle worker waits for `workAvailable` and polls slowly behind it.',
+      'Gives ready items to a worker, each to one worker only: higher priority first, then in the order in which they became due. It gives fewer than asked for if their payloads have more than 32 MB together. Returns at once; an idle worker waits for `workAvailable` and polls slowly behind it.',
     args: { input: t.arg({ type: Input, required: true, description: 'Who wants which work.' }) },
     errors: { types: [InvalidInputError] },
     resolve: async (_, { input }, { engine }) => ({
-      assignments: await claimItems(engine, input.worker, input.wants),
+      assignments: await claimItems(engine, input.worker, input.wants, input.claimId),
     }),
   }),
 );

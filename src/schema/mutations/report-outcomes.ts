@@ -19,23 +19,33 @@ const ReportStatus = builder.enumType('ReportStatus', {
   } as const,
 });
 
-type Entry = ReportAnswer & { assignmentId: string };
+interface Entry {
+  readonly index: number;
+  readonly assignmentId: string;
+  readonly answer: ReportAnswer;
+}
 const Entry = builder.objectRef<Entry>('ReportEntry').implement({
   description: 'The answer to one report.',
   fields: (t) => ({
+    index: t.exposeInt('index', { description: 'Which report of the input, from 0.' }),
     assignmentId: t.exposeID('assignmentId', { description: 'The assignment, as the report named it.' }),
-    status: t.expose('status', { type: ReportStatus, description: 'What became of it.' }),
+    status: t.field({
+      type: ReportStatus,
+      description: 'What became of it.',
+      resolve: ({ answer }) => answer.status,
+    }),
     retryAt: t.field({
       type: 'DateTime',
       nullable: true,
-      description: 'After an accepted failure: when the item is due again, null if it failed for good.',
-      resolve: ({ retryAt }) => retryAt ?? null,
+      description:
+        'After an accepted failure, and after a duplicate of one: when the item is due again; null if it failed for good.',
+      resolve: ({ answer }) => answer.retryAt ?? null,
     }),
     error: t.field({
       type: EntryError,
       nullable: true,
       description: 'What is wrong with an invalid report.',
-      resolve: ({ error }) => error && toEntryError(error),
+      resolve: ({ answer }) => answer.error && toEntryError(answer.error),
     }),
   }),
 });
@@ -43,9 +53,20 @@ const Entry = builder.objectRef<Entry>('ReportEntry').implement({
 const Payload = builder.objectRef<{ entries: Entry[] }>('ReportOutcomesPayload').implement({
   description: 'What became of the reports.',
   fields: (t) => ({
-    entries: t.expose('entries', {
+    entries: t.field({
       type: [Entry],
       description: 'An answer for each report, in their order.',
+      args: {
+        all: t.arg.boolean({
+          defaultValue: true,
+          description:
+            'Default: true. With false only those that say more than that the report was ACCEPTED, and no retry follows: less work for both sides.',
+        }),
+      },
+      resolve: ({ entries }, { all }) =>
+        all === false
+          ? entries.filter(({ answer }) => answer.status !== 'ACCEPTED' || answer.retryAt !== undefined)
+          : entries,
     }),
   }),
 });
@@ -90,7 +111,8 @@ const Report = builder.inputType('ReportInput', {
     failure: t.field({ type: Failure, description: 'What went wrong.' }),
     newItems: t.field({
       type: [NewItem],
-      description: 'With a result: new items for fed child jobs, made in the same transaction. Up to 1,000.',
+      description:
+        'With a result: new items for fed child jobs, made in the same transaction. Up to 1,000, with those of mappings.',
     }),
   }),
 });
@@ -118,9 +140,10 @@ builder.mutationField('reportOutcomes', (t) =>
         })),
       );
       return {
-        entries: answers.map((answer, i) => ({
-          ...answer,
-          assignmentId: input.reports[i]?.assignmentId ?? '',
+        entries: answers.map((answer, index) => ({
+          index,
+          assignmentId: input.reports[index]?.assignmentId ?? '',
+          answer,
         })),
       };
     },

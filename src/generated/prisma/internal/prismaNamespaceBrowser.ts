@@ -93,7 +93,8 @@ export const JobScalarFieldEnum = {
   feedsChildren: 'feedsChildren',
   createdAt: 'createdAt',
   sealedAt: 'sealedAt',
-  cancelledAt: 'cancelledAt'
+  cancelledAt: 'cancelledAt',
+  cancelling: 'cancelling'
 } as const
 
 export type JobScalarFieldEnum = (typeof JobScalarFieldEnum)[keyof typeof JobScalarFieldEnum]
@@ -134,6 +135,7 @@ export const JobItemScalarFieldEnum = {
   jobId: 'jobId',
   position: 'position',
   payload: 'payload',
+  payloadBytes: 'payloadBytes',
   dedupeKey: 'dedupeKey',
   priority: 'priority',
   runAt: 'runAt',
@@ -154,7 +156,8 @@ export const QueueEntryScalarFieldEnum = {
   priority: 'priority',
   position: 'position',
   runAt: 'runAt',
-  attempt: 'attempt'
+  attempt: 'attempt',
+  payloadBytes: 'payloadBytes'
 } as const
 
 export type QueueEntryScalarFieldEnum = (typeof QueueEntryScalarFieldEnum)[keyof typeof QueueEntryScalarFieldEnum]

@@ -61,6 +61,7 @@ export type JobMinAggregateOutputType = {
   createdAt: Date | null
   sealedAt: Date | null
   cancelledAt: Date | null
+  cancelling: boolean | null
 }
 
 export type JobMaxAggregateOutputType = {
@@ -80,6 +81,7 @@ export type JobMaxAggregateOutputType = {
   createdAt: Date | null
   sealedAt: Date | null
   cancelledAt: Date | null
+  cancelling: boolean | null
 }
 
 export type JobCountAggregateOutputType = {
@@ -101,6 +103,7 @@ export type JobCountAggregateOutputType = {
   createdAt: number
   sealedAt: number
   cancelledAt: number
+  cancelling: number
   _all: number
 }
 
@@ -140,6 +143,7 @@ export type JobMinAggregateInputType = {
   createdAt?: true
   sealedAt?: true
   cancelledAt?: true
+  cancelling?: true
 }
 
 export type JobMaxAggregateInputType = {
@@ -159,6 +163,7 @@ export type JobMaxAggregateInputType = {
   createdAt?: true
   sealedAt?: true
   cancelledAt?: true
+  cancelling?: true
 }
 
 export type JobCountAggregateInputType = {
@@ -180,6 +185,7 @@ export type JobCountAggregateInputType = {
   createdAt?: true
   sealedAt?: true
   cancelledAt?: true
+  cancelling?: true
   _all?: true
 }
 
@@ -288,6 +294,7 @@ export type JobGroupByOutputType = {
   createdAt: Date
   sealedAt: Date | null
   cancelledAt: Date | null
+  cancelling: boolean
   _count: JobCountAggregateOutputType | null
   _avg: JobAvgAggregateOutputType | null
   _sum: JobSumAggregateOutputType | null
@@ -332,6 +339,7 @@ export type JobWhereInput = {
   createdAt?: Prisma.DateTimeFilter<"Job"> | Date | string
   sealedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   cancelledAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
+  cancelling?: Prisma.BoolFilter<"Job"> | boolean
   root?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
   parent?: Prisma.XOR<Prisma.JobNullableScalarRelationFilter, Prisma.JobWhereInput> | null
   tree?: Prisma.JobListRelationFilter
@@ -360,6 +368,7 @@ export type JobOrderByWithRelationInput = {
   createdAt?: Prisma.SortOrder
   sealedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   cancelledAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  cancelling?: Prisma.SortOrder
   root?: Prisma.JobOrderByWithRelationInput
   parent?: Prisma.JobOrderByWithRelationInput
   tree?: Prisma.JobOrderByRelationAggregateInput
@@ -392,6 +401,7 @@ export type JobWhereUniqueInput = Prisma.AtLeast<{
   createdAt?: Prisma.DateTimeFilter<"Job"> | Date | string
   sealedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   cancelledAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
+  cancelling?: Prisma.BoolFilter<"Job"> | boolean
   root?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
   parent?: Prisma.XOR<Prisma.JobNullableScalarRelationFilter, Prisma.JobWhereInput> | null
   tree?: Prisma.JobListRelationFilter
@@ -420,6 +430,7 @@ export type JobOrderByWithAggregationInput = {
   createdAt?: Prisma.SortOrder
   sealedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   cancelledAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  cancelling?: Prisma.SortOrder
   _count?: Prisma.JobCountOrderByAggregateInput
   _avg?: Prisma.JobAvgOrderByAggregateInput
   _max?: Prisma.JobMaxOrderByAggregateInput
@@ -449,6 +460,7 @@ export type JobScalarWhereWithAggregatesInput = {
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Job"> | Date | string
   sealedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Job"> | Date | string | null
   cancelledAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Job"> | Date | string | null
+  cancelling?: Prisma.BoolWithAggregatesFilter<"Job"> | boolean
 }
 
 export type JobCreateInput = {
@@ -468,6 +480,7 @@ export type JobCreateInput = {
   createdAt: Date | string
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
+  cancelling?: boolean
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
@@ -496,6 +509,7 @@ export type JobUncheckedCreateInput = {
   createdAt: Date | string
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
+  cancelling?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedOneWithoutJobInput
@@ -520,6 +534,7 @@ export type JobUpdateInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
@@ -548,6 +563,7 @@ export type JobUncheckedUpdateInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateOneWithoutJobNestedInput
@@ -574,6 +590,7 @@ export type JobCreateManyInput = {
   createdAt: Date | string
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
+  cancelling?: boolean
 }
 
 export type JobUpdateManyMutationInput = {
@@ -593,6 +610,7 @@ export type JobUpdateManyMutationInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type JobUncheckedUpdateManyInput = {
@@ -614,6 +632,7 @@ export type JobUncheckedUpdateManyInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type IntNullableListFilter<$PrismaModel = never> = {
@@ -668,6 +687,7 @@ export type JobCountOrderByAggregateInput = {
   createdAt?: Prisma.SortOrder
   sealedAt?: Prisma.SortOrder
   cancelledAt?: Prisma.SortOrder
+  cancelling?: Prisma.SortOrder
 }
 
 export type JobAvgOrderByAggregateInput = {
@@ -696,6 +716,7 @@ export type JobMaxOrderByAggregateInput = {
   createdAt?: Prisma.SortOrder
   sealedAt?: Prisma.SortOrder
   cancelledAt?: Prisma.SortOrder
+  cancelling?: Prisma.SortOrder
 }
 
 export type JobMinOrderByAggregateInput = {
@@ -715,6 +736,7 @@ export type JobMinOrderByAggregateInput = {
   createdAt?: Prisma.SortOrder
   sealedAt?: Prisma.SortOrder
   cancelledAt?: Prisma.SortOrder
+  cancelling?: Prisma.SortOrder
 }
 
 export type JobSumOrderByAggregateInput = {
@@ -944,6 +966,7 @@ export type JobCreateWithoutTreeInput = {
   createdAt: Date | string
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
+  cancelling?: boolean
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
@@ -971,6 +994,7 @@ export type JobUncheckedCreateWithoutTreeInput = {
   createdAt: Date | string
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
+  cancelling?: boolean
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedOneWithoutJobInput
   items?: Prisma.JobItemUncheckedCreateNestedManyWithoutJobInput
@@ -999,6 +1023,7 @@ export type JobCreateWithoutChildrenInput = {
   createdAt: Date | string
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
+  cancelling?: boolean
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
@@ -1026,6 +1051,7 @@ export type JobUncheckedCreateWithoutChildrenInput = {
   createdAt: Date | string
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
+  cancelling?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   progress?: Prisma.JobProgressUncheckedCreateNestedOneWithoutJobInput
   items?: Prisma.JobItemUncheckedCreateNestedManyWithoutJobInput
@@ -1054,6 +1080,7 @@ export type JobCreateWithoutRootInput = {
   createdAt: Date | string
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
+  cancelling?: boolean
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
@@ -1080,6 +1107,7 @@ export type JobUncheckedCreateWithoutRootInput = {
   createdAt: Date | string
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
+  cancelling?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedOneWithoutJobInput
@@ -1114,6 +1142,7 @@ export type JobCreateWithoutParentInput = {
   createdAt: Date | string
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
+  cancelling?: boolean
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
@@ -1140,6 +1169,7 @@ export type JobUncheckedCreateWithoutParentInput = {
   createdAt: Date | string
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
+  cancelling?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedOneWithoutJobInput
@@ -1185,6 +1215,7 @@ export type JobUpdateWithoutTreeInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
@@ -1212,6 +1243,7 @@ export type JobUncheckedUpdateWithoutTreeInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateOneWithoutJobNestedInput
   items?: Prisma.JobItemUncheckedUpdateManyWithoutJobNestedInput
@@ -1246,6 +1278,7 @@ export type JobUpdateWithoutChildrenInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
@@ -1273,6 +1306,7 @@ export type JobUncheckedUpdateWithoutChildrenInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateOneWithoutJobNestedInput
   items?: Prisma.JobItemUncheckedUpdateManyWithoutJobNestedInput
@@ -1317,6 +1351,7 @@ export type JobScalarWhereInput = {
   createdAt?: Prisma.DateTimeFilter<"Job"> | Date | string
   sealedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   cancelledAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
+  cancelling?: Prisma.BoolFilter<"Job"> | boolean
 }
 
 export type JobUpsertWithWhereUniqueWithoutParentInput = {
@@ -1352,6 +1387,7 @@ export type JobCreateWithoutProgressInput = {
   createdAt: Date | string
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
+  cancelling?: boolean
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
@@ -1379,6 +1415,7 @@ export type JobUncheckedCreateWithoutProgressInput = {
   createdAt: Date | string
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
+  cancelling?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   items?: Prisma.JobItemUncheckedCreateNestedManyWithoutJobInput
@@ -1418,6 +1455,7 @@ export type JobUpdateWithoutProgressInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
@@ -1445,6 +1483,7 @@ export type JobUncheckedUpdateWithoutProgressInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   items?: Prisma.JobItemUncheckedUpdateManyWithoutJobNestedInput
@@ -1468,6 +1507,7 @@ export type JobCreateWithoutItemsInput = {
   createdAt: Date | string
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
+  cancelling?: boolean
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
@@ -1495,6 +1535,7 @@ export type JobUncheckedCreateWithoutItemsInput = {
   createdAt: Date | string
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
+  cancelling?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedOneWithoutJobInput
@@ -1534,6 +1575,7 @@ export type JobUpdateWithoutItemsInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
@@ -1561,6 +1603,7 @@ export type JobUncheckedUpdateWithoutItemsInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateOneWithoutJobNestedInput
@@ -1584,6 +1627,7 @@ export type JobCreateWithoutAssignmentsInput = {
   createdAt: Date | string
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
+  cancelling?: boolean
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
@@ -1611,6 +1655,7 @@ export type JobUncheckedCreateWithoutAssignmentsInput = {
   createdAt: Date | string
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
+  cancelling?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedOneWithoutJobInput
@@ -1650,6 +1695,7 @@ export type JobUpdateWithoutAssignmentsInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
@@ -1677,6 +1723,7 @@ export type JobUncheckedUpdateWithoutAssignmentsInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateOneWithoutJobNestedInput
@@ -1701,6 +1748,7 @@ export type JobCreateManyRootInput = {
   createdAt: Date | string
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
+  cancelling?: boolean
 }
 
 export type JobCreateManyParentInput = {
@@ -1721,6 +1769,7 @@ export type JobCreateManyParentInput = {
   createdAt: Date | string
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
+  cancelling?: boolean
 }
 
 export type JobUpdateWithoutRootInput = {
@@ -1740,6 +1789,7 @@ export type JobUpdateWithoutRootInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
@@ -1766,6 +1816,7 @@ export type JobUncheckedUpdateWithoutRootInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateOneWithoutJobNestedInput
@@ -1791,6 +1842,7 @@ export type JobUncheckedUpdateManyWithoutRootInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type JobUpdateWithoutParentInput = {
@@ -1810,6 +1862,7 @@ export type JobUpdateWithoutParentInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
@@ -1836,6 +1889,7 @@ export type JobUncheckedUpdateWithoutParentInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateOneWithoutJobNestedInput
@@ -1861,6 +1915,7 @@ export type JobUncheckedUpdateManyWithoutParentInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 
@@ -1940,6 +1995,7 @@ export type JobSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = ru
   createdAt?: boolean
   sealedAt?: boolean
   cancelledAt?: boolean
+  cancelling?: boolean
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
   tree?: boolean | Prisma.Job$treeArgs<ExtArgs>
@@ -1969,6 +2025,7 @@ export type JobSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extension
   createdAt?: boolean
   sealedAt?: boolean
   cancelledAt?: boolean
+  cancelling?: boolean
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
 }, ExtArgs["result"]["job"]>
@@ -1992,6 +2049,7 @@ export type JobSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extension
   createdAt?: boolean
   sealedAt?: boolean
   cancelledAt?: boolean
+  cancelling?: boolean
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
 }, ExtArgs["result"]["job"]>
@@ -2015,9 +2073,10 @@ export type JobSelectScalar = {
   createdAt?: boolean
   sealedAt?: boolean
   cancelledAt?: boolean
+  cancelling?: boolean
 }
 
-export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "rootId" | "parentId" | "depth" | "type" | "dedupeKey" | "priority" | "runAt" | "maxFailuresPerItem" | "backoffMs" | "backoffJitter" | "heartbeatIntervalMs" | "finalStage" | "feed" | "feedsChildren" | "createdAt" | "sealedAt" | "cancelledAt", ExtArgs["result"]["job"]>
+export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "rootId" | "parentId" | "depth" | "type" | "dedupeKey" | "priority" | "runAt" | "maxFailuresPerItem" | "backoffMs" | "backoffJitter" | "heartbeatIntervalMs" | "finalStage" | "feed" | "feedsChildren" | "createdAt" | "sealedAt" | "cancelledAt" | "cancelling", ExtArgs["result"]["job"]>
 export type JobInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
@@ -2073,6 +2132,10 @@ export type $JobPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
     createdAt: Date
     sealedAt: Date | null
     cancelledAt: Date | null
+    /**
+     * Cancelled, and not known to be complete: the sweep sees to it, should the server die that cancels the items.
+     */
+    cancelling: boolean
   }, ExtArgs["result"]["job"]>
   composites: {}
 }
@@ -2521,6 +2584,7 @@ export interface JobFieldRefs {
   readonly createdAt: Prisma.FieldRef<"Job", 'DateTime'>
   readonly sealedAt: Prisma.FieldRef<"Job", 'DateTime'>
   readonly cancelledAt: Prisma.FieldRef<"Job", 'DateTime'>
+  readonly cancelling: Prisma.FieldRef<"Job", 'Boolean'>
 }
     
 

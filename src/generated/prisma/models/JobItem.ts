@@ -28,11 +28,13 @@ export type AggregateJobItem = {
 
 export type JobItemAvgAggregateOutputType = {
   position: number | null
+  payloadBytes: number | null
   priority: number | null
 }
 
 export type JobItemSumAggregateOutputType = {
   position: bigint | null
+  payloadBytes: number | null
   priority: number | null
 }
 
@@ -41,6 +43,7 @@ export type JobItemMinAggregateOutputType = {
   rootId: string | null
   jobId: string | null
   position: bigint | null
+  payloadBytes: number | null
   dedupeKey: string | null
   priority: number | null
   runAt: Date | null
@@ -54,6 +57,7 @@ export type JobItemMaxAggregateOutputType = {
   rootId: string | null
   jobId: string | null
   position: bigint | null
+  payloadBytes: number | null
   dedupeKey: string | null
   priority: number | null
   runAt: Date | null
@@ -68,6 +72,7 @@ export type JobItemCountAggregateOutputType = {
   jobId: number
   position: number
   payload: number
+  payloadBytes: number
   dedupeKey: number
   priority: number
   runAt: number
@@ -81,11 +86,13 @@ export type JobItemCountAggregateOutputType = {
 
 export type JobItemAvgAggregateInputType = {
   position?: true
+  payloadBytes?: true
   priority?: true
 }
 
 export type JobItemSumAggregateInputType = {
   position?: true
+  payloadBytes?: true
   priority?: true
 }
 
@@ -94,6 +101,7 @@ export type JobItemMinAggregateInputType = {
   rootId?: true
   jobId?: true
   position?: true
+  payloadBytes?: true
   dedupeKey?: true
   priority?: true
   runAt?: true
@@ -107,6 +115,7 @@ export type JobItemMaxAggregateInputType = {
   rootId?: true
   jobId?: true
   position?: true
+  payloadBytes?: true
   dedupeKey?: true
   priority?: true
   runAt?: true
@@ -121,6 +130,7 @@ export type JobItemCountAggregateInputType = {
   jobId?: true
   position?: true
   payload?: true
+  payloadBytes?: true
   dedupeKey?: true
   priority?: true
   runAt?: true
@@ -223,6 +233,7 @@ export type JobItemGroupByOutputType = {
   jobId: string
   position: bigint
   payload: runtime.JsonValue | null
+  payloadBytes: number
   dedupeKey: string | null
   priority: number
   runAt: Date | null
@@ -261,6 +272,7 @@ export type JobItemWhereInput = {
   jobId?: Prisma.UuidFilter<"JobItem"> | string
   position?: Prisma.BigIntFilter<"JobItem"> | bigint | number
   payload?: Prisma.JsonNullableFilter<"JobItem">
+  payloadBytes?: Prisma.IntFilter<"JobItem"> | number
   dedupeKey?: Prisma.StringNullableFilter<"JobItem"> | string | null
   priority?: Prisma.IntFilter<"JobItem"> | number
   runAt?: Prisma.DateTimeNullableFilter<"JobItem"> | Date | string | null
@@ -279,6 +291,7 @@ export type JobItemOrderByWithRelationInput = {
   jobId?: Prisma.SortOrder
   position?: Prisma.SortOrder
   payload?: Prisma.SortOrderInput | Prisma.SortOrder
+  payloadBytes?: Prisma.SortOrder
   dedupeKey?: Prisma.SortOrderInput | Prisma.SortOrder
   priority?: Prisma.SortOrder
   runAt?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -301,6 +314,7 @@ export type JobItemWhereUniqueInput = Prisma.AtLeast<{
   jobId?: Prisma.UuidFilter<"JobItem"> | string
   position?: Prisma.BigIntFilter<"JobItem"> | bigint | number
   payload?: Prisma.JsonNullableFilter<"JobItem">
+  payloadBytes?: Prisma.IntFilter<"JobItem"> | number
   dedupeKey?: Prisma.StringNullableFilter<"JobItem"> | string | null
   priority?: Prisma.IntFilter<"JobItem"> | number
   runAt?: Prisma.DateTimeNullableFilter<"JobItem"> | Date | string | null
@@ -319,6 +333,7 @@ export type JobItemOrderByWithAggregationInput = {
   jobId?: Prisma.SortOrder
   position?: Prisma.SortOrder
   payload?: Prisma.SortOrderInput | Prisma.SortOrder
+  payloadBytes?: Prisma.SortOrder
   dedupeKey?: Prisma.SortOrderInput | Prisma.SortOrder
   priority?: Prisma.SortOrder
   runAt?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -342,6 +357,7 @@ export type JobItemScalarWhereWithAggregatesInput = {
   jobId?: Prisma.UuidWithAggregatesFilter<"JobItem"> | string
   position?: Prisma.BigIntWithAggregatesFilter<"JobItem"> | bigint | number
   payload?: Prisma.JsonNullableWithAggregatesFilter<"JobItem">
+  payloadBytes?: Prisma.IntWithAggregatesFilter<"JobItem"> | number
   dedupeKey?: Prisma.StringNullableWithAggregatesFilter<"JobItem"> | string | null
   priority?: Prisma.IntWithAggregatesFilter<"JobItem"> | number
   runAt?: Prisma.DateTimeNullableWithAggregatesFilter<"JobItem"> | Date | string | null
@@ -356,6 +372,7 @@ export type JobItemCreateInput = {
   rootId: string
   position: bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  payloadBytes: number
   dedupeKey?: string | null
   priority: number
   runAt?: Date | string | null
@@ -374,6 +391,7 @@ export type JobItemUncheckedCreateInput = {
   jobId: string
   position: bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  payloadBytes: number
   dedupeKey?: string | null
   priority: number
   runAt?: Date | string | null
@@ -390,6 +408,7 @@ export type JobItemUpdateInput = {
   rootId?: Prisma.StringFieldUpdateOperationsInput | string
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
   dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   priority?: Prisma.IntFieldUpdateOperationsInput | number
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -408,6 +427,7 @@ export type JobItemUncheckedUpdateInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
   dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   priority?: Prisma.IntFieldUpdateOperationsInput | number
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -425,6 +445,7 @@ export type JobItemCreateManyInput = {
   jobId: string
   position: bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  payloadBytes: number
   dedupeKey?: string | null
   priority: number
   runAt?: Date | string | null
@@ -439,6 +460,7 @@ export type JobItemUpdateManyMutationInput = {
   rootId?: Prisma.StringFieldUpdateOperationsInput | string
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
   dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   priority?: Prisma.IntFieldUpdateOperationsInput | number
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -454,6 +476,7 @@ export type JobItemUncheckedUpdateManyInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
   dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   priority?: Prisma.IntFieldUpdateOperationsInput | number
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -484,6 +507,7 @@ export type JobItemCountOrderByAggregateInput = {
   jobId?: Prisma.SortOrder
   position?: Prisma.SortOrder
   payload?: Prisma.SortOrder
+  payloadBytes?: Prisma.SortOrder
   dedupeKey?: Prisma.SortOrder
   priority?: Prisma.SortOrder
   runAt?: Prisma.SortOrder
@@ -495,6 +519,7 @@ export type JobItemCountOrderByAggregateInput = {
 
 export type JobItemAvgOrderByAggregateInput = {
   position?: Prisma.SortOrder
+  payloadBytes?: Prisma.SortOrder
   priority?: Prisma.SortOrder
 }
 
@@ -503,6 +528,7 @@ export type JobItemMaxOrderByAggregateInput = {
   rootId?: Prisma.SortOrder
   jobId?: Prisma.SortOrder
   position?: Prisma.SortOrder
+  payloadBytes?: Prisma.SortOrder
   dedupeKey?: Prisma.SortOrder
   priority?: Prisma.SortOrder
   runAt?: Prisma.SortOrder
@@ -516,6 +542,7 @@ export type JobItemMinOrderByAggregateInput = {
   rootId?: Prisma.SortOrder
   jobId?: Prisma.SortOrder
   position?: Prisma.SortOrder
+  payloadBytes?: Prisma.SortOrder
   dedupeKey?: Prisma.SortOrder
   priority?: Prisma.SortOrder
   runAt?: Prisma.SortOrder
@@ -526,6 +553,7 @@ export type JobItemMinOrderByAggregateInput = {
 
 export type JobItemSumOrderByAggregateInput = {
   position?: Prisma.SortOrder
+  payloadBytes?: Prisma.SortOrder
   priority?: Prisma.SortOrder
 }
 
@@ -616,6 +644,7 @@ export type JobItemCreateWithoutJobInput = {
   rootId: string
   position: bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  payloadBytes: number
   dedupeKey?: string | null
   priority: number
   runAt?: Date | string | null
@@ -632,6 +661,7 @@ export type JobItemUncheckedCreateWithoutJobInput = {
   rootId: string
   position: bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  payloadBytes: number
   dedupeKey?: string | null
   priority: number
   runAt?: Date | string | null
@@ -678,6 +708,7 @@ export type JobItemScalarWhereInput = {
   jobId?: Prisma.UuidFilter<"JobItem"> | string
   position?: Prisma.BigIntFilter<"JobItem"> | bigint | number
   payload?: Prisma.JsonNullableFilter<"JobItem">
+  payloadBytes?: Prisma.IntFilter<"JobItem"> | number
   dedupeKey?: Prisma.StringNullableFilter<"JobItem"> | string | null
   priority?: Prisma.IntFilter<"JobItem"> | number
   runAt?: Prisma.DateTimeNullableFilter<"JobItem"> | Date | string | null
@@ -692,6 +723,7 @@ export type JobItemCreateWithoutQueueEntryInput = {
   rootId: string
   position: bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  payloadBytes: number
   dedupeKey?: string | null
   priority: number
   runAt?: Date | string | null
@@ -709,6 +741,7 @@ export type JobItemUncheckedCreateWithoutQueueEntryInput = {
   jobId: string
   position: bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  payloadBytes: number
   dedupeKey?: string | null
   priority: number
   runAt?: Date | string | null
@@ -740,6 +773,7 @@ export type JobItemUpdateWithoutQueueEntryInput = {
   rootId?: Prisma.StringFieldUpdateOperationsInput | string
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
   dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   priority?: Prisma.IntFieldUpdateOperationsInput | number
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -757,6 +791,7 @@ export type JobItemUncheckedUpdateWithoutQueueEntryInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
   dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   priority?: Prisma.IntFieldUpdateOperationsInput | number
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -772,6 +807,7 @@ export type JobItemCreateWithoutAssignmentInput = {
   rootId: string
   position: bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  payloadBytes: number
   dedupeKey?: string | null
   priority: number
   runAt?: Date | string | null
@@ -789,6 +825,7 @@ export type JobItemUncheckedCreateWithoutAssignmentInput = {
   jobId: string
   position: bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  payloadBytes: number
   dedupeKey?: string | null
   priority: number
   runAt?: Date | string | null
@@ -820,6 +857,7 @@ export type JobItemUpdateWithoutAssignmentInput = {
   rootId?: Prisma.StringFieldUpdateOperationsInput | string
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
   dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   priority?: Prisma.IntFieldUpdateOperationsInput | number
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -837,6 +875,7 @@ export type JobItemUncheckedUpdateWithoutAssignmentInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
   dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   priority?: Prisma.IntFieldUpdateOperationsInput | number
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -852,6 +891,7 @@ export type JobItemCreateManyJobInput = {
   rootId: string
   position: bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  payloadBytes: number
   dedupeKey?: string | null
   priority: number
   runAt?: Date | string | null
@@ -866,6 +906,7 @@ export type JobItemUpdateWithoutJobInput = {
   rootId?: Prisma.StringFieldUpdateOperationsInput | string
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
   dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   priority?: Prisma.IntFieldUpdateOperationsInput | number
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -882,6 +923,7 @@ export type JobItemUncheckedUpdateWithoutJobInput = {
   rootId?: Prisma.StringFieldUpdateOperationsInput | string
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
   dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   priority?: Prisma.IntFieldUpdateOperationsInput | number
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -898,6 +940,7 @@ export type JobItemUncheckedUpdateManyWithoutJobInput = {
   rootId?: Prisma.StringFieldUpdateOperationsInput | string
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
   dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   priority?: Prisma.IntFieldUpdateOperationsInput | number
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -915,6 +958,7 @@ export type JobItemSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   jobId?: boolean
   position?: boolean
   payload?: boolean
+  payloadBytes?: boolean
   dedupeKey?: boolean
   priority?: boolean
   runAt?: boolean
@@ -933,6 +977,7 @@ export type JobItemSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   jobId?: boolean
   position?: boolean
   payload?: boolean
+  payloadBytes?: boolean
   dedupeKey?: boolean
   priority?: boolean
   runAt?: boolean
@@ -949,6 +994,7 @@ export type JobItemSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   jobId?: boolean
   position?: boolean
   payload?: boolean
+  payloadBytes?: boolean
   dedupeKey?: boolean
   priority?: boolean
   runAt?: boolean
@@ -965,6 +1011,7 @@ export type JobItemSelectScalar = {
   jobId?: boolean
   position?: boolean
   payload?: boolean
+  payloadBytes?: boolean
   dedupeKey?: boolean
   priority?: boolean
   runAt?: boolean
@@ -974,7 +1021,7 @@ export type JobItemSelectScalar = {
   cancelledAt?: boolean
 }
 
-export type JobItemOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "rootId" | "jobId" | "position" | "payload" | "dedupeKey" | "priority" | "runAt" | "createdAt" | "failures" | "failedAt" | "cancelledAt", ExtArgs["result"]["jobItem"]>
+export type JobItemOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "rootId" | "jobId" | "position" | "payload" | "payloadBytes" | "dedupeKey" | "priority" | "runAt" | "createdAt" | "failures" | "failedAt" | "cancelledAt", ExtArgs["result"]["jobItem"]>
 export type JobItemInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   queueEntry?: boolean | Prisma.JobItem$queueEntryArgs<ExtArgs>
@@ -1003,12 +1050,16 @@ export type $JobItemPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
      */
     position: bigint
     payload: runtime.JsonValue | null
+    /**
+     * The length of the payload as text, measured once.
+     */
+    payloadBytes: number
     dedupeKey: string | null
     priority: number
     runAt: Date | null
     createdAt: Date
     /**
-     * One object a failed attempt: attempt, code, message, worker, at.
+     * One object a failed attempt: attempt, code, message, worker, at, assignmentId, retryAt.
      */
     failures: runtime.JsonValue
     failedAt: Date | null
@@ -1444,6 +1495,7 @@ export interface JobItemFieldRefs {
   readonly jobId: Prisma.FieldRef<"JobItem", 'String'>
   readonly position: Prisma.FieldRef<"JobItem", 'BigInt'>
   readonly payload: Prisma.FieldRef<"JobItem", 'Json'>
+  readonly payloadBytes: Prisma.FieldRef<"JobItem", 'Int'>
   readonly dedupeKey: Prisma.FieldRef<"JobItem", 'String'>
   readonly priority: Prisma.FieldRef<"JobItem", 'Int'>
   readonly runAt: Prisma.FieldRef<"JobItem", 'DateTime'>

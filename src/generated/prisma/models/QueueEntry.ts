@@ -30,12 +30,14 @@ export type QueueEntryAvgAggregateOutputType = {
   priority: number | null
   position: number | null
   attempt: number | null
+  payloadBytes: number | null
 }
 
 export type QueueEntrySumAggregateOutputType = {
   priority: number | null
   position: bigint | null
   attempt: number | null
+  payloadBytes: number | null
 }
 
 export type QueueEntryMinAggregateOutputType = {
@@ -47,6 +49,7 @@ export type QueueEntryMinAggregateOutputType = {
   position: bigint | null
   runAt: Date | null
   attempt: number | null
+  payloadBytes: number | null
 }
 
 export type QueueEntryMaxAggregateOutputType = {
@@ -58,6 +61,7 @@ export type QueueEntryMaxAggregateOutputType = {
   position: bigint | null
   runAt: Date | null
   attempt: number | null
+  payloadBytes: number | null
 }
 
 export type QueueEntryCountAggregateOutputType = {
@@ -69,6 +73,7 @@ export type QueueEntryCountAggregateOutputType = {
   position: number
   runAt: number
   attempt: number
+  payloadBytes: number
   _all: number
 }
 
@@ -77,12 +82,14 @@ export type QueueEntryAvgAggregateInputType = {
   priority?: true
   position?: true
   attempt?: true
+  payloadBytes?: true
 }
 
 export type QueueEntrySumAggregateInputType = {
   priority?: true
   position?: true
   attempt?: true
+  payloadBytes?: true
 }
 
 export type QueueEntryMinAggregateInputType = {
@@ -94,6 +101,7 @@ export type QueueEntryMinAggregateInputType = {
   position?: true
   runAt?: true
   attempt?: true
+  payloadBytes?: true
 }
 
 export type QueueEntryMaxAggregateInputType = {
@@ -105,6 +113,7 @@ export type QueueEntryMaxAggregateInputType = {
   position?: true
   runAt?: true
   attempt?: true
+  payloadBytes?: true
 }
 
 export type QueueEntryCountAggregateInputType = {
@@ -116,6 +125,7 @@ export type QueueEntryCountAggregateInputType = {
   position?: true
   runAt?: true
   attempt?: true
+  payloadBytes?: true
   _all?: true
 }
 
@@ -214,6 +224,7 @@ export type QueueEntryGroupByOutputType = {
   position: bigint
   runAt: Date | null
   attempt: number
+  payloadBytes: number
   _count: QueueEntryCountAggregateOutputType | null
   _avg: QueueEntryAvgAggregateOutputType | null
   _sum: QueueEntrySumAggregateOutputType | null
@@ -248,6 +259,7 @@ export type QueueEntryWhereInput = {
   position?: Prisma.BigIntFilter<"QueueEntry"> | bigint | number
   runAt?: Prisma.DateTimeNullableFilter<"QueueEntry"> | Date | string | null
   attempt?: Prisma.IntFilter<"QueueEntry"> | number
+  payloadBytes?: Prisma.IntFilter<"QueueEntry"> | number
   item?: Prisma.XOR<Prisma.JobItemScalarRelationFilter, Prisma.JobItemWhereInput>
 }
 
@@ -260,6 +272,7 @@ export type QueueEntryOrderByWithRelationInput = {
   position?: Prisma.SortOrder
   runAt?: Prisma.SortOrderInput | Prisma.SortOrder
   attempt?: Prisma.SortOrder
+  payloadBytes?: Prisma.SortOrder
   item?: Prisma.JobItemOrderByWithRelationInput
 }
 
@@ -275,6 +288,7 @@ export type QueueEntryWhereUniqueInput = Prisma.AtLeast<{
   position?: Prisma.BigIntFilter<"QueueEntry"> | bigint | number
   runAt?: Prisma.DateTimeNullableFilter<"QueueEntry"> | Date | string | null
   attempt?: Prisma.IntFilter<"QueueEntry"> | number
+  payloadBytes?: Prisma.IntFilter<"QueueEntry"> | number
   item?: Prisma.XOR<Prisma.JobItemScalarRelationFilter, Prisma.JobItemWhereInput>
 }, "itemId">
 
@@ -287,6 +301,7 @@ export type QueueEntryOrderByWithAggregationInput = {
   position?: Prisma.SortOrder
   runAt?: Prisma.SortOrderInput | Prisma.SortOrder
   attempt?: Prisma.SortOrder
+  payloadBytes?: Prisma.SortOrder
   _count?: Prisma.QueueEntryCountOrderByAggregateInput
   _avg?: Prisma.QueueEntryAvgOrderByAggregateInput
   _max?: Prisma.QueueEntryMaxOrderByAggregateInput
@@ -306,6 +321,7 @@ export type QueueEntryScalarWhereWithAggregatesInput = {
   position?: Prisma.BigIntWithAggregatesFilter<"QueueEntry"> | bigint | number
   runAt?: Prisma.DateTimeNullableWithAggregatesFilter<"QueueEntry"> | Date | string | null
   attempt?: Prisma.IntWithAggregatesFilter<"QueueEntry"> | number
+  payloadBytes?: Prisma.IntWithAggregatesFilter<"QueueEntry"> | number
 }
 
 export type QueueEntryCreateInput = {
@@ -316,6 +332,7 @@ export type QueueEntryCreateInput = {
   position: bigint | number
   runAt?: Date | string | null
   attempt: number
+  payloadBytes: number
   item: Prisma.JobItemCreateNestedOneWithoutQueueEntryInput
 }
 
@@ -328,6 +345,7 @@ export type QueueEntryUncheckedCreateInput = {
   position: bigint | number
   runAt?: Date | string | null
   attempt: number
+  payloadBytes: number
 }
 
 export type QueueEntryUpdateInput = {
@@ -338,6 +356,7 @@ export type QueueEntryUpdateInput = {
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
+  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
   item?: Prisma.JobItemUpdateOneRequiredWithoutQueueEntryNestedInput
 }
 
@@ -350,6 +369,7 @@ export type QueueEntryUncheckedUpdateInput = {
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
+  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type QueueEntryCreateManyInput = {
@@ -361,6 +381,7 @@ export type QueueEntryCreateManyInput = {
   position: bigint | number
   runAt?: Date | string | null
   attempt: number
+  payloadBytes: number
 }
 
 export type QueueEntryUpdateManyMutationInput = {
@@ -371,6 +392,7 @@ export type QueueEntryUpdateManyMutationInput = {
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
+  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type QueueEntryUncheckedUpdateManyInput = {
@@ -382,6 +404,7 @@ export type QueueEntryUncheckedUpdateManyInput = {
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
+  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type QueueEntryNullableScalarRelationFilter = {
@@ -398,12 +421,14 @@ export type QueueEntryCountOrderByAggregateInput = {
   position?: Prisma.SortOrder
   runAt?: Prisma.SortOrder
   attempt?: Prisma.SortOrder
+  payloadBytes?: Prisma.SortOrder
 }
 
 export type QueueEntryAvgOrderByAggregateInput = {
   priority?: Prisma.SortOrder
   position?: Prisma.SortOrder
   attempt?: Prisma.SortOrder
+  payloadBytes?: Prisma.SortOrder
 }
 
 export type QueueEntryMaxOrderByAggregateInput = {
@@ -415,6 +440,7 @@ export type QueueEntryMaxOrderByAggregateInput = {
   position?: Prisma.SortOrder
   runAt?: Prisma.SortOrder
   attempt?: Prisma.SortOrder
+  payloadBytes?: Prisma.SortOrder
 }
 
 export type QueueEntryMinOrderByAggregateInput = {
@@ -426,12 +452,14 @@ export type QueueEntryMinOrderByAggregateInput = {
   position?: Prisma.SortOrder
   runAt?: Prisma.SortOrder
   attempt?: Prisma.SortOrder
+  payloadBytes?: Prisma.SortOrder
 }
 
 export type QueueEntrySumOrderByAggregateInput = {
   priority?: Prisma.SortOrder
   position?: Prisma.SortOrder
   attempt?: Prisma.SortOrder
+  payloadBytes?: Prisma.SortOrder
 }
 
 export type QueueEntryCreateNestedOneWithoutItemInput = {
@@ -474,6 +502,7 @@ export type QueueEntryCreateWithoutItemInput = {
   position: bigint | number
   runAt?: Date | string | null
   attempt: number
+  payloadBytes: number
 }
 
 export type QueueEntryUncheckedCreateWithoutItemInput = {
@@ -484,6 +513,7 @@ export type QueueEntryUncheckedCreateWithoutItemInput = {
   position: bigint | number
   runAt?: Date | string | null
   attempt: number
+  payloadBytes: number
 }
 
 export type QueueEntryCreateOrConnectWithoutItemInput = {
@@ -510,6 +540,7 @@ export type QueueEntryUpdateWithoutItemInput = {
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
+  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type QueueEntryUncheckedUpdateWithoutItemInput = {
@@ -520,6 +551,7 @@ export type QueueEntryUncheckedUpdateWithoutItemInput = {
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
+  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 
@@ -533,6 +565,7 @@ export type QueueEntrySelect<ExtArgs extends runtime.Types.Extensions.InternalAr
   position?: boolean
   runAt?: boolean
   attempt?: boolean
+  payloadBytes?: boolean
   item?: boolean | Prisma.JobItemDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["queueEntry"]>
 
@@ -545,6 +578,7 @@ export type QueueEntrySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ex
   position?: boolean
   runAt?: boolean
   attempt?: boolean
+  payloadBytes?: boolean
   item?: boolean | Prisma.JobItemDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["queueEntry"]>
 
@@ -557,6 +591,7 @@ export type QueueEntrySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ex
   position?: boolean
   runAt?: boolean
   attempt?: boolean
+  payloadBytes?: boolean
   item?: boolean | Prisma.JobItemDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["queueEntry"]>
 
@@ -569,9 +604,10 @@ export type QueueEntrySelectScalar = {
   position?: boolean
   runAt?: boolean
   attempt?: boolean
+  payloadBytes?: boolean
 }
 
-export type QueueEntryOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"itemId" | "rootId" | "jobId" | "type" | "priority" | "position" | "runAt" | "attempt", ExtArgs["result"]["queueEntry"]>
+export type QueueEntryOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"itemId" | "rootId" | "jobId" | "type" | "priority" | "position" | "runAt" | "attempt" | "payloadBytes", ExtArgs["result"]["queueEntry"]>
 export type QueueEntryInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   item?: boolean | Prisma.JobItemDefaultArgs<ExtArgs>
 }
@@ -605,6 +641,10 @@ export type $QueueEntryPayload<ExtArgs extends runtime.Types.Extensions.Internal
      * The number that the next attempt gets.
      */
     attempt: number
+    /**
+     * As the item has it: what a claim of the entry adds to its answer.
+     */
+    payloadBytes: number
   }, ExtArgs["result"]["queueEntry"]>
   composites: {}
 }
@@ -1037,6 +1077,7 @@ export interface QueueEntryFieldRefs {
   readonly position: Prisma.FieldRef<"QueueEntry", 'BigInt'>
   readonly runAt: Prisma.FieldRef<"QueueEntry", 'DateTime'>
   readonly attempt: Prisma.FieldRef<"QueueEntry", 'Int'>
+  readonly payloadBytes: Prisma.FieldRef<"QueueEntry", 'Int'>
 }
     
 

@@ -1,0 +1,38 @@
+-- Refuses a job of a tree that is not what create_job takes; its children are checked on their own.
+--
+-- p_job      as create_job has it
+-- p_path     where it stands: the place of each ancestor and of itself among its siblings, from 1
+-- errors     JT002, with the field in the error's column
+create or replace function jobtree.check_job(p_job jsonb, p_path integer[])
+returns void
+language plpgsql stable
+as $$
+declare
+  v_at constant text := (select coalesce(string_agg(format('children[%s].', n - 1), '' order by o), '') from unnest(p_path) with ordinality p(n, o));
+  v_field text;
+  v_message text;
+begin
+  select p.field, p.message into v_field, v_message
+  from jobtree.input_problem(p_job, array[
+    'type', 'dedupeKey', 'priority', 'runAt', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs',
+    'finalStage', 'sealed', 'feed', 'items', 'children'
+  ]) p;
+  if v_field is null and p_job ->> 'type' is null then
+    v_field := 'type';
+    v_message := 'is missing';
+  elsif v_field is null and p_job ->> 'feed' is not null and cardinality(p_path) = 0 then
+    v_field := 'feed';
+    v_message := 'can''t be set: the root has no parent to feed it';
+  elsif v_field is null and p_job ->> 'feed' is not null and (p_job ->> 'sealed')::boolean then
+    v_field := 'sealed';
+    v_message := 'can''t be set: the job is fed by its parent, whose completion seals it';
+  end if;
+  if v_field is not null then
+    v_field := rtrim(v_at || v_field, '.');
+    raise exception '% %.', coalesce(nullif(v_field, ''), 'The tree'), v_message using errcode = 'JT002', column = v_field;
+  end if;
+  if p_job ->> 'items' is not null then
+    perform jobtree.check_items(p_job -> 'items', v_at || 'items');
+  end if;
+end
+$$;

@@ -1,0 +1,55 @@
+-- What is wrong with an object that a caller sent: a key that is not known, or a value that is not what its key wants. A key
+-- with null counts as one that is not there.
+--
+-- p_input    the object: a job, an item, a report, a failure
+-- p_keys     the keys that it may have
+-- returns    the first problem: the key, and what is to be said of it ("must be …"); no row if there is none
+create or replace function jobtree.input_problem(p_input jsonb, p_keys text[])
+returns table (field text, message text)
+language plpgsql stable
+as $$
+begin
+  if jsonb_typeof(p_input) is distinct from 'object' then
+    return query select ''::text, 'must be an object';
+    return;
+  end if;
+
+  return query
+  select e.key, r.message
+  from jsonb_each(p_input) e
+  cross join lateral (
+    select case jsonb_typeof(e.value) when 'string' then length(e.value #>> '{}') else -1 end as length
+  ) t
+  cross join lateral (
+    select case
+      when e.key <> all (p_keys) then 'is not known'
+      when e.key in ('type', 'code') and t.length not between 1 and 200 then 'must be a text of 1 to 200 characters'
+      when e.key = 'dedupeKey' and t.length not between 1 and 500 then 'must be a text of 1 to 500 characters'
+      when e.key = 'message' and t.length not between 0 and 10000 then 'must be a text of at most 10000 characters'
+      when e.key = 'runAt' and (t.length < 0 or not jobtree.is_instant(e.value #>> '{}'))
+        then 'must be an instant from 1970 to the end of the year 9999'
+      when e.key in ('sealed', 'finalStage', 'permanent') and jsonb_typeof(e.value) <> 'boolean' then 'must be true or false'
+      when e.key in ('items', 'children', 'newItems') and jsonb_typeof(e.value) <> 'array' then 'must be a list'
+      when e.key = 'priority'
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= -32768 && @ <= 32767)'
+        then 'must be a whole number from -32768 to 32767'
+      when e.key = 'maxFailuresPerItem'
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 1000)'
+        then 'must be a whole number from 0 to 1000'
+      when e.key = 'heartbeatIntervalMs'
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1000 && @ <= 86400000)'
+        then 'must be a whole number from 1000 to 86400000'
+      when e.key = 'backoffJitter' and not e.value @? 'strict $ ? (@.type() == "number" && @ >= 0 && @ <= 1)'
+        then 'must be a number from 0 to 1'
+      when e.key = 'backoffMs' and (
+        not e.value @? 'strict $ ? (@.type() == "array" && @.size() <= 100)'
+        or e.value @? 'strict $[*] ? (!(@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 2147483647))'
+      ) then 'must be a list of at most 100 whole numbers from 0 to 2147483647'
+      when e.key = 'feed' and not jobtree.is_feed(e.value)
+        then 'must be {source?: SUCCESSES | REPORTS, forEach?, payload?} of paths; with REPORTS it has no paths'
+    end as message
+  ) r
+  where e.value <> 'null' and r.message is not null
+  limit 1;
+end
+$$;

@@ -1,0 +1,63 @@
+/**
+ * How a request gets to the server and its answer back. Under Node by node:http, which takes half the CPU time of its fetch, and
+ * spares a short command the 0.3 s and 40 MB of loading it; elsewhere, or with a fetch that the caller gave, by that.
+ */
+import type * as NodeHttp from 'node:http';
+import type * as NodeHttps from 'node:https';
+
+export interface PostRequest {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly signal: AbortSignal;
+}
+
+export interface PostAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+export type Post = (url: string, request: PostRequest) => Promise<PostAnswer>;
+
+export function createPost(fetch: typeof globalThis.fetch | undefined): Post {
+  // Not imported, so that bundles for browsers need to know nothing of it.
+  const load = globalThis.process?.getBuiltinModule;
+  return fetch !== undefined || load === undefined
+    ? byFetch(fetch ?? globalThis.fetch)
+    : byNode(load('node:http'), load('node:https'));
+}
+
+function byFetch(fetch: typeof globalThis.fetch): Post {
+  return async (url, request) => {
+    const response = await fetch(url, { method: 'POST', ...request });
+    return { status: response.status, text: await response.text() };
+  };
+}
+
+/** Servers close connections that idle: Node's after five seconds. Whoever closes them first sends nothing on a dead one. */
+const idleMs = 4_000;
+
+function byNode(http: typeof NodeHttp, https: typeof NodeHttps): Post {
+  const agentOptions = { keepAlive: true, timeout: idleMs };
+  const agent = new http.Agent(agentOptions);
+  const secureAgent = new https.Agent(agentOptions);
+  return (url, { headers, body, signal }) =>
+    new Promise((resolve, reject) => {
+      const fail = (error: Error) => reject(signal.aborted ? signal.reason : error);
+      const options = { method: 'POST', headers, signal };
+      const request = url.startsWith('https:')
+        ? https.request(url, { ...options, agent: secureAgent })
+        : http.request(url, { ...options, agent });
+      request.on('error', fail);
+      request.on('response', (response) => {
+        let text = '';
+        response.setEncoding('utf8');
+        response.on('data', (part: string) => {
+          text += part;
+        });
+        response.on('error', fail); // also when it ends too early
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+      });
+      // In one piece with its length.
+      request.end(body);
+    });
+}

@@ -1,0 +1,12 @@
+import { GraphQLError } from 'graphql';
+
+/** The refusal of an operation that asks for too much at once. `found` says how much: "There are 500 aliases". */
+export function limitExceeded(
+  limit: 'tokens' | 'depth' | 'fields' | 'aliases' | 'cost',
+  found: string,
+  maximum: number,
+): GraphQLError {
+  return new GraphQLError(`${found}; the limit is ${maximum.toLocaleString('en')} for one operation.`, {
+    extensions: { code: 'LIMIT_EXCEEDED', limit, maximum },
+  });
+}

@@ -1,0 +1,117 @@
+/**
+ * Reads the text of an operation, and refuses what would cost more to validate and execute than any real operation does.
+ * What an operation costs by the rows that it reads is for the schema to say, which knows its variables.
+ */
+import {
+  type ConstValueNode,
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  Kind,
+  parse,
+  type SelectionSetNode,
+  type Source,
+  type ValueNode,
+} from 'graphql';
+import { LRUCache } from 'lru-cache';
+import { limitExceeded } from '../schema/limit-exceeded.ts';
+
+/** Fragments count wherever they are spread. GraphiQL's introspection is 14 levels deep. */
+const maxDepth = 20;
+const maxFields = 1_000;
+const maxAliases = 100;
+/** Of the values of arguments. */
+const maxValueDepth = 100;
+
+export function readDocument(source: string | Source, maxTokens: number): DocumentNode {
+  try {
+    const document = parse(source, { maxTokens });
+    check(document);
+    return document;
+  } catch (error) {
+    // The stack of the parser ended.
+    if (error instanceof RangeError) throw limitExceeded('depth', 'This is nested too deeply', maxValueDepth);
+    if (error instanceof GraphQLError && error.message.includes('tokens. Parsing aborted')) {
+      throw limitExceeded('tokens', 'There are too many tokens; send values in variables', maxTokens);
+    }
+    throw error;
+  }
+}
+
+/**
+ * A parsed document takes about a hundred times the memory of its text: programs send the same few small ones, and what is
+ * large is most likely different every time.
+ */
+export function documentCache<Value extends object>(): LRUCache<string, Value> {
+  return new LRUCache<string, Value>({
+    maxSize: 200_000,
+    maxEntrySize: 4_000,
+    sizeCalculation: (_, text) => text.length + 1,
+  });
+}
+
+function check(document: DocumentNode): void {
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
+  }
+  const measure = new Measure(fragments);
+  for (const definition of document.definitions) {
+    if (definition.kind !== Kind.OPERATION_DEFINITION && definition.kind !== Kind.FRAGMENT_DEFINITION)
+      continue;
+    for (const { defaultValue } of definition.variableDefinitions ?? []) checkValue(defaultValue, 1);
+    const { fields, aliases, depth } = measure.of(definition.selectionSet);
+    if (depth > maxDepth) throw limitExceeded('depth', `Fields are nested ${depth} deep`, maxDepth);
+    if (aliases > maxAliases) throw limitExceeded('aliases', `There are ${aliases} aliases`, maxAliases);
+    if (fields > maxFields) throw limitExceeded('fields', `There are ${fields} fields`, maxFields);
+  }
+}
+
+interface Size {
+  fields: number;
+  aliases: number;
+  depth: number;
+}
+
+class Measure {
+  readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  readonly #known = new Map<string, Size>();
+
+  constructor(fragments: ReadonlyMap<string, FragmentDefinitionNode>) {
+    this.#fragments = fragments;
+  }
+
+  of({ selections }: SelectionSetNode): Size {
+    const size = { fields: 0, aliases: 0, depth: 0 };
+    for (const selection of selections) {
+      const isField = selection.kind === Kind.FIELD;
+      if (isField) for (const argument of selection.arguments ?? []) checkValue(argument.value, 1);
+      const below =
+        selection.kind === Kind.FRAGMENT_SPREAD
+          ? this.#ofFragment(selection.name.value)
+          : selection.selectionSet && this.of(selection.selectionSet);
+      size.fields += 1 + (below?.fields ?? 0);
+      size.aliases += (isField && selection.alias !== undefined ? 1 : 0) + (below?.aliases ?? 0);
+      size.depth = Math.max(size.depth, (isField ? 1 : 0) + (below?.depth ?? 0));
+    }
+    return size;
+  }
+
+  #ofFragment(name: string): Size | undefined {
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    // Validation has its own words for a fragment that spreads itself, and for one that is not there.
+    this.#known.set(name, { fields: 0, aliases: 0, depth: 0 });
+    const fragment = this.#fragments.get(name);
+    if (fragment === undefined) return undefined;
+    const size = this.of(fragment.selectionSet);
+    this.#known.set(name, size);
+    return size;
+  }
+}
+
+function checkValue(value: ConstValueNode | ValueNode | undefined, depth: number): void {
+  if (depth > maxValueDepth) throw limitExceeded('depth', 'A value is nested too deeply', maxValueDepth);
+  if (value?.kind === Kind.LIST) for (const element of value.values) checkValue(element, depth + 1);
+  if (value?.kind === Kind.OBJECT) for (const field of value.fields) checkValue(field.value, depth + 1);
+}

@@ -1,0 +1,136 @@
+/**
+ * The short way for what nearly every program sends: a POST of JSON that is to be answered with JSON. The operation runs
+ * through the plugins of Yoga; only its HTTP layer, which costs more than the operation itself, is left out. Whatever is out
+ * of the ordinary is Yoga's: other methods and headers, web pages, requests that are too large, broken or invalid, and
+ * subscriptions. It then gets the body that was read.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { type ExecutionResult, getOperationAST } from 'graphql';
+import { processRegularResult } from 'graphql-yoga';
+import type { Yoga } from './graphql.ts';
+import type { Operations } from './operations.ts';
+
+interface Params {
+  readonly query: string;
+  readonly variables: Record<string, unknown> | null | undefined;
+  readonly operationName: string | null | undefined;
+}
+
+const json = 'application/json';
+const graphqlJson = 'application/graphql-response+json';
+/** What is answered to which `accept`. Of a list Yoga takes the first that it can. */
+const answerTypes = new Map<string | undefined, string>([
+  [undefined, json],
+  ['*/*', json],
+  [json, json],
+  [graphqlJson, graphqlJson],
+  [`${graphqlJson}, ${json}`, graphqlJson],
+]);
+const bodyTypes = new Set(['application/json', 'application/json; charset=utf-8']);
+
+/** Answers the request if it is one of its own, and says whether it was. */
+export type JsonPost = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+export function createJsonPost(options: { yoga: Yoga; operations: Operations; maxBytes: number }): JsonPost {
+  const { yoga, operations, maxBytes } = options;
+
+  const answer = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: Buffer,
+    type: string,
+  ): Promise<void> => {
+    const result = await run(yoga, request, body).catch((error: unknown) => ({
+      errors: [operations.maskError(error)],
+    }));
+    if (result === undefined) {
+      void yoga(Object.assign(request, { body: Readable.from([body]) }), response);
+      return;
+    }
+    const { status, text } = await toText(yoga, result, type);
+    // To a client that has gone this writes nothing.
+    response
+      .writeHead(status, {
+        'content-type': `${type}; charset=utf-8`,
+        'content-length': Buffer.byteLength(text),
+      })
+      .end(text);
+  };
+
+  return (request, response) => {
+    const { headers, method, url } = request;
+    const type = answerTypes.get(headers.accept);
+    if (
+      method !== 'POST' ||
+      url !== yoga.graphqlEndpoint ||
+      type === undefined ||
+      !bodyTypes.has(headers['content-type'] ?? '') ||
+      headers['content-encoding'] !== undefined ||
+      headers.origin !== undefined ||
+      // Without a length it comes in chunks of which only the reading tells how many there are.
+      !(Number(headers['content-length']) <= maxBytes)
+    ) {
+      return false;
+    }
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => void answer(request, response, Buffer.concat(chunks), type));
+    return true;
+  };
+}
+
+/** What came of the operation; nothing if the request is for Yoga, and then nothing was executed. */
+async function run(yoga: Yoga, request: IncomingMessage, body: Buffer): Promise<ExecutionResult | undefined> {
+  const params = parseParams(body);
+  if (params === undefined) return undefined;
+  const { schema, parse, validate, contextFactory, execute } = yoga.getEnveloped({ request, params });
+  const { variables: variableValues, operationName } = params;
+  let document: ReturnType<typeof parse>;
+  try {
+    document = parse(params.query);
+  } catch {
+    return undefined;
+  }
+  if (validate(schema, document).length > 0) return undefined;
+  if (getOperationAST(document, operationName)?.operation === 'subscription') return undefined;
+  const contextValue = await contextFactory();
+  return (await execute({
+    schema,
+    document,
+    variableValues,
+    operationName,
+    contextValue,
+  })) as ExecutionResult;
+}
+
+function parseParams(body: Buffer): Params | undefined {
+  let params: unknown;
+  try {
+    params = JSON.parse(body.toString());
+  } catch {
+    return undefined;
+  }
+  if (!isRecord(params)) return undefined;
+  const { query, variables, operationName, ...others } = params;
+  const fits =
+    typeof query === 'string' &&
+    (variables == null || isRecord(variables)) &&
+    (operationName == null || typeof operationName === 'string') &&
+    Object.keys(others).length === 0;
+  return fits ? { query, variables, operationName } : undefined;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+async function toText(
+  yoga: Yoga,
+  result: ExecutionResult,
+  type: string,
+): Promise<{ status: number; text: string }> {
+  if (result.errors === undefined) return { status: 200, text: JSON.stringify(result) };
+  const response = processRegularResult(result, yoga.fetchAPI, type);
+  return { status: response.status, text: await response.text() };
+}

@@ -1,0 +1,83 @@
+/** The end of a worker, when the server does not answer just then. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { type Client, createClient, Worker } from '../../src/client/index.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startProxy, type TcpProxy } from '../support/proxy.ts';
+import { startServer } from '../support/server.ts';
+import { signal } from './signals.ts';
+
+let database: TestDatabase;
+let server: App;
+let proxy: TcpProxy;
+/** Goes to the server directly, while workers go through the proxy. */
+let client: Client;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  server = await startServer(database.url);
+  client = createClient({ url: server.url });
+});
+beforeEach(async () => {
+  proxy = await startProxy(server.url);
+  onTestFinished(() => proxy.close());
+});
+afterAll(async () => {
+  await client?.close();
+  await server?.close();
+  await database?.drop();
+});
+
+test('a worker that stops while a request has no answer lets its process end', async () => {
+  const { id } = await client.createJob({ type: 'unanswered', items: [{}], sealed: true });
+  const program = fileURLToPath(new URL('../support/stopping-worker.ts', import.meta.url));
+  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', program, proxy.url, 'unanswered'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const ended = once(child, 'exit');
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })[Symbol.asyncIterator]();
+  expect((await lines.next()).value).toBe('claimed');
+
+  proxy.swallowAnswers();
+  child.stdin?.end();
+  const said: string[] = [];
+  for await (const line of { [Symbol.asyncIterator]: () => lines }) said.push(line);
+  expect(await ended).toEqual([0, null]);
+  // What it could not know it says once, and nothing after the end.
+  expect(said).toEqual([
+    'error: The worker stopped before the server knew what became of 1 items.',
+    'stopped',
+  ]);
+  expect((await client.job(id)).progress).toMatchObject({ succeeded: 1 });
+});
+
+test('the last outcome has all of stopTimeoutMs to be delivered', async () => {
+  const { id } = await client.createJob({ type: 'away', items: [{}], sealed: true });
+  const finish = signal();
+  const worker = new Worker({
+    url: proxy.url,
+    types: { away: { concurrency: 1, handler: () => finish.promise.then(() => 'delivered') } },
+    stopTimeoutMs: 25_000,
+  });
+  const errors: unknown[] = [];
+  worker.on('disconnected', () => {});
+  worker.on('error', (error) => errors.push(error));
+  const claimed = worker.once('claimed');
+  await worker.start();
+  await claimed;
+  proxy.cut();
+  const stopped = worker.stop();
+  finish.fire();
+  // An outage that is longer than what stop() allows itself beyond its time.
+  await Promise.race([stopped, delay(5_500)]);
+  proxy.mend();
+  await stopped;
+  expect(errors).toEqual([]);
+  expect((await client.items(id)).nodes).toMatchObject([{ status: 'SUCCEEDED', result: 'delivered' }]);
+});

@@ -1,0 +1,62 @@
+/** A connection to Postgres that dies without a word, as behind a firewall that forgets it: nothing comes back any more. */
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { Database } from '../../src/db/database.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startProxy, type TcpProxy } from '../support/proxy.ts';
+import { startServer } from '../support/server.ts';
+
+let db: TestDatabase;
+let proxy: TcpProxy;
+beforeAll(async () => {
+  db = await createDatabase();
+});
+beforeEach(async () => {
+  proxy = await startProxy(db.url);
+  onTestFinished(() => proxy.close());
+});
+afterAll(() => db.drop());
+
+function open(): Database {
+  const database = new Database({ url: proxy.url, poolSize: 1, timeoutMs: 500, onIdleError: () => {} });
+  onTestFinished(() => database.close());
+  return database;
+}
+
+test('a call without an answer fails, and its connection is not used again', async () => {
+  const database = open();
+  const pid = async () =>
+    (await database.pool.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid;
+  const tree = JSON.stringify({ type: 'silence', dedupeKey: 'once', items: [{ payload: 1 }] });
+  const before = await pid();
+
+  proxy.swallowAnswers();
+  await expect(database.call('create_job', tree)).rejects.toThrow('Query read timeout');
+  expect(database.pool.totalCount).toBe(0);
+  proxy.mend();
+
+  expect(await pid()).not.toBe(before);
+  // It may have been carried out all the same, as here; then a second time changes nothing.
+  expect(await database.call('create_job', tree)).toMatchObject([{ created: false }]);
+  expect(await db.query('select count(*)::int as jobs from jobtree.job')).toEqual([{ jobs: 1 }]);
+});
+
+test('a read without an answer fails, and the next one gets its own answer', async () => {
+  const database = open();
+  const count = () => database.prisma.job.count();
+  const before = await count();
+  proxy.swallowAnswers();
+  await expect(count()).rejects.toThrow();
+  proxy.mend();
+  expect(await count()).toBe(before);
+});
+
+test('a server whose connections died says that it is not ready, and recovers', async () => {
+  const app = await startServer(proxy.url, { JOBTREE_DATABASE_TIMEOUT_MS: '1000' });
+  onTestFinished(() => app.close());
+  const ready = async () => (await fetch(new URL('/readyz', app.url))).status;
+  expect(await ready()).toBe(200);
+  proxy.swallowAnswers();
+  expect(await ready()).toBe(503);
+  proxy.mend();
+  await expect.poll(ready, { timeout: 20_000 }).toBe(200);
+});

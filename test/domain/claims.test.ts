@@ -1,0 +1,264 @@
+/** What a claim may weigh, and what a claim gets that is sent again because its answer was lost. */
+import type pg from 'pg';
+import { describe, expect, it } from 'vitest';
+import type { Assignment } from '../../src/domain/assignment.ts';
+import { cancelJob } from '../../src/domain/cancel-job.ts';
+import { claimItem } from '../../src/domain/claim-item.ts';
+import { claimForWants, claimItems } from '../../src/domain/claim-items.ts';
+import { heartbeat } from '../../src/domain/heartbeat.ts';
+import { releaseAssignments } from '../../src/domain/release-assignments.ts';
+import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
+import { sweep } from '../../src/domain/sweep.ts';
+import { InvalidInputError } from '../../src/errors.ts';
+import { newType, useEngine } from '../support/engine.ts';
+import { lockWaiters } from '../support/locks.ts';
+
+const t = useEngine();
+
+const payloads = (assignments: readonly Assignment[]) => assignments.map(({ payload }) => payload);
+const ids = (assignments: readonly Assignment[]) => assignments.map(({ id }) => id);
+
+describe('the size of a claim', () => {
+  /** A job whose items have payloads of so many bytes each; the text begins with the item's number. */
+  async function createLarge(bytes: readonly number[]): Promise<string> {
+    const type = newType('large');
+    const { [type]: job } = await t.create({ type });
+    await t.db.query(
+      `select jobtree.add_items($1, (
+         select jsonb_agg(jsonb_build_object('payload', rpad(n || ' ', b - 2, 'x')) order by n)
+         from unnest($2::integer[]) with ordinality u(b, n)
+       ))`,
+      [job, bytes],
+    );
+    return type;
+  }
+  const numbers = (assignments: readonly Assignment[]) =>
+    assignments.map(({ payload }) => Number.parseInt(payload as string, 10));
+  const count = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
+
+  it('is 32 MB of payloads; the rest is claimed next, and workers hear of it', async () => {
+    const type = await createLarge(Array.from({ length: 40 }, () => 1_000_000));
+    t.ready.length = 0;
+    const first = await claimItems(t.engine, 'w', [{ type, limit: 100 }]);
+    expect(numbers(first)).toEqual(count(1, 32));
+    expect(t.ready).toEqual([type]);
+    t.ready.length = 0;
+    expect(numbers(await claimItems(t.engine, 'w', [{ type, limit: 100 }]))).toEqual(count(33, 40));
+    expect(t.ready).toEqual([]);
+  });
+
+  it('counts over all that go to the database as one', async () => {
+    const types = [
+      await createLarge([20_000_000, 10]),
+      await createLarge([20_000_000]),
+      await createLarge([10]),
+    ];
+    t.ready.length = 0;
+    const wants = types.map((type, i) => ({ worker: `w${i}`, type, limit: 2 }));
+    const answers = await claimForWants(t.engine, wants);
+    expect(answers.map((held) => numbers(held))).toEqual([[1, 2], [], []]);
+    expect(answers[0]?.[0]?.worker).toBe('w0');
+    expect(t.ready).toEqual(types.slice(1));
+    // A second look: in the lanes of what was taken, from the start for the others.
+    const rest = await claimForWants(t.engine, wants);
+    expect(rest.map((held) => numbers(held))).toEqual([[], [1], [1]]);
+  });
+
+  it('is one item, however large', async () => {
+    const type = await createLarge([33_000_000, 10, 33_000_000]);
+    for (const number of [1, 2, 3]) {
+      expect(numbers(await claimItems(t.engine, 'w', [{ type, limit: 3 }]))).toEqual([number]);
+    }
+  });
+
+  it('is known of items that come back as well', async () => {
+    const type = newType();
+    await t.create({ type, backoffMs: [0], items: [{ payload: 'released' }, { payload: 'failed' }] });
+    const [released, failed] = await claimItems(t.engine, 'w', [{ type, limit: 2 }]);
+    await releaseAssignments(t.engine, [released?.id ?? '']);
+    const failure = { code: 'E', message: 'no' };
+    await reportOutcomes(t.engine, [{ assignmentId: failed?.id ?? '', failure }]);
+    const entries = await t.db.query(
+      `select i.payload, q.payload_bytes from jobtree.queue_entry q join jobtree.job_item i on i.id = q.item_id
+       where q.type = $1 order by q.attempt`,
+      [type],
+    );
+    expect(entries).toEqual([
+      { payload: 'released', payload_bytes: '"released"'.length },
+      { payload: 'failed', payload_bytes: '"failed"'.length },
+    ]);
+  });
+});
+
+let last = 0;
+/** All of one millisecond, with the same first random bits. */
+const newClaimId = () => `019a0000-0000-7000-8000-${(++last).toString().padStart(12, '0')}`;
+
+describe('a claim that is repeated', () => {
+  it('gives the same holds in the same order, and nothing new', async () => {
+    const [a, b] = [newType('a'), newType('b')];
+    await t.create({ type: a, items: count10(), children: [{ type: b, items: count10() }] });
+    const id = newClaimId();
+    const wants = [
+      { type: b, limit: 2 },
+      { type: a, limit: 3 },
+      { type: b, limit: 4 },
+    ];
+    const first = await claimItems(t.engine, 'w', wants, id);
+    expect(first.map(({ type, payload }) => [type, payload])).toEqual(
+      [b, b, a, a, a, b, b, b, b].map((type, i) => [type, [0, 1, 0, 1, 2, 2, 3, 4, 5][i]]),
+    );
+    const again = await claimItems(t.engine, 'w', [{ type: a, limit: 1 }], id);
+    expect(again).toEqual(
+      first
+        .toSorted((one, other) => (one.id < other.id ? -1 : 1))
+        .map((hold) => ({ ...hold, heartbeatAt: expect.any(Date), deadlineAt: expect.any(Date) })),
+    );
+    expect(payloads(await claimItems(t.engine, 'w', [{ type: a, limit: 1 }], newClaimId()))).toEqual([3]);
+  });
+
+  it('claims, if the first one never arrived or found nothing', async () => {
+    const type = newType();
+    const id = newClaimId();
+    expect(await claimItems(t.engine, 'w', [{ type, limit: 1 }], id)).toEqual([]);
+    await t.create({ type, items: count10() });
+    expect(payloads(await claimItems(t.engine, 'w', [{ type, limit: 1 }], id))).toEqual([0]);
+  });
+
+  it('counts as a heartbeat', async () => {
+    const type = newType();
+    await t.create({ type, items: [{}] });
+    const id = newClaimId();
+    const [held] = await claimItems(t.engine, 'w', [{ type, limit: 1 }], id);
+    await t.db.query(
+      'update jobtree.assignment set deadline_at = now(), heartbeat_at = now() where id = $1',
+      [held?.id],
+    );
+    const [again] = await claimItems(t.engine, 'w', [{ type, limit: 1 }], id);
+    const [row] = await t.db.query('select heartbeat_at, deadline_at from jobtree.assignment where id = $1', [
+      held?.id,
+    ]);
+    expect(row).toEqual({ heartbeat_at: again?.heartbeatAt, deadline_at: again?.deadlineAt });
+    expect(again?.deadlineAt.getTime()).toBeGreaterThan(Date.now());
+    await sweep(t.engine);
+    expect(await heartbeat(t.engine, [held?.id ?? ''])).toEqual(['HELD']);
+  });
+
+  it('gives only what is not finished: not reported, lost, released or cancelled', async () => {
+    const type = newType();
+    const { [type]: job = '' } = await t.create({ type, items: count10(), backoffMs: [0] });
+    const id = newClaimId();
+    const wants = [{ type, limit: 5 }];
+    const held = ids(await claimItems(t.engine, 'w', wants, id));
+    await reportOutcomes(t.engine, [{ assignmentId: held[0] ?? '', result: 1 }]);
+    await releaseAssignments(t.engine, [held[1] ?? '']);
+    await t.db.query(`update jobtree.assignment set deadline_at = now() - interval '1 s' where id = $1`, [
+      held[2],
+    ]);
+    await sweep(t.engine);
+    expect(ids(await claimItems(t.engine, 'w', wants, id))).toEqual(held.slice(3));
+    await cancelJob(t.engine, job);
+    expect(await claimItems(t.engine, 'w', wants, id)).toEqual([]);
+  });
+
+  it('is refused to another worker, which learns and changes nothing', async () => {
+    const type = newType();
+    await t.create({ type, items: count10() });
+    const id = newClaimId();
+    const held = ids(await claimItems(t.engine, 'w', [{ type, limit: 2 }], id));
+    const stolen = claimItems(t.engine, 'thief', [{ type, limit: 2 }], id);
+    await expect(stolen).rejects.toMatchObject({ code: 'INVALID_INPUT', field: 'claimId' });
+    expect(ids(await claimItems(t.engine, 'w', [{ type, limit: 2 }], id))).toEqual(held);
+    expect(payloads(await claimItems(t.engine, 'thief', [{ type, limit: 1 }]))).toEqual([2]);
+  });
+
+  it('is not mistaken for one of the same millisecond', async () => {
+    const type = newType();
+    await t.create({ type, items: count10() });
+    const [one, other] = [newClaimId(), newClaimId()];
+    const held = ids(await claimItems(t.engine, 'w', [{ type, limit: 2 }], one));
+    expect(payloads(await claimItems(t.engine, 'v', [{ type, limit: 2 }], other))).toEqual([2, 3]);
+    expect(ids(await claimItems(t.engine, 'w', [{ type, limit: 2 }], one))).toEqual(held);
+  });
+
+  it('goes apart from the claims that it arrives with', async () => {
+    const type = newType();
+    await t.create({ type, items: count10() });
+    const [known, fresh, foreign] = [newClaimId(), newClaimId(), newClaimId()];
+    const claim = (worker: string, id?: string) => claimItems(t.engine, worker, [{ type, limit: 1 }], id);
+    const held = [await claim('a', known), await claim('b', foreign)];
+    // The first two go at once, the others together.
+    const answers = await Promise.allSettled([
+      claim('x'),
+      claim('x'),
+      claim('c', fresh),
+      claim('a', known),
+      claim('d'),
+      claim('thief', foreign),
+    ]);
+    const got = answers.map((answer) => (answer.status === 'fulfilled' ? payloads(answer.value) : 'refused'));
+    expect([got[3], got[5]]).toEqual([[0], 'refused']);
+    expect([got[0], got[1], got[2], got[4]].flat().toSorted()).toEqual([2, 3, 4, 5]);
+    expect(answers[3]).toMatchObject({ value: [{ id: held[0]?.[0]?.id, worker: 'a' }] });
+  });
+
+  it('waits for the first one, if that is under way in this server', async () => {
+    const type = newType();
+    await t.create({ type, items: count10() });
+    const id = newClaimId();
+    const claim = () => claimItems(t.engine, 'w', [{ type, limit: 4 }], id);
+    const [first, second, third] = await Promise.all([claim(), claim(), claim()]);
+    expect([payloads(first), ids(second), ids(third)]).toEqual([[0, 1, 2, 3], ids(first), ids(first)]);
+    expect(t.engine.claimsUnderWay.size).toBe(0);
+  });
+
+  it('waits for the first one in another server, and then gives what that got', async () => {
+    const type = newType();
+    await t.create({ type, items: count10() });
+    const id = newClaimId();
+    const other: pg.Client = await t.db.connect();
+    await other.query('begin');
+    const { rows } = await other.query(
+      'select json_array_elements_text(items -> $4) as id from jobtree.claim_items($1, $2, $3, p_claim_ids => $5, p_before => $6)',
+      [['w'], [type], [2], 'id', [id], [0]],
+    );
+    const again = claimItems(t.engine, 'w', [{ type, limit: 2 }], id);
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    await other.end();
+    expect(ids(await again)).toEqual(rows.map((row) => row.id));
+    t.engine.lowWater.returned(type);
+    expect(payloads(await claimItems(t.engine, 'w', [{ type, limit: 1 }]))).toEqual([2]);
+  });
+
+  it.each(['', 'claim', '5f0c2ad2-7a4c-4f0e-9b64-2a3f5f0b1a11', '019a0000-0000-7000-c000-000000000000'])(
+    'needs a UUID of version 7: %j is refused',
+    async (id) => {
+      const claimed = claimItems(t.engine, 'w', [{ type: 'none', limit: 1 }], id);
+      await expect(claimed).rejects.toThrow(InvalidInputError);
+      await expect(claimed).rejects.toMatchObject({ field: 'claimId' });
+    },
+  );
+
+  it('may have its id in capitals', async () => {
+    const type = newType();
+    await t.create({ type, items: count10() });
+    const id = '019AAAAA-BBBB-7CCC-8DDD-EEEEEEEEEEEE';
+    const held = ids(await claimItems(t.engine, 'w', [{ type, limit: 1 }], id));
+    expect(ids(await claimItems(t.engine, 'w', [{ type, limit: 1 }], id.toLowerCase()))).toEqual(held);
+  });
+});
+
+it('a named item that has just become due is claimed, though no sweep has promoted it', async () => {
+  const type = newType();
+  const { [type]: job } = await t.create({ type, items: [{ runAt: new Date(Date.now() + 3_600_000) }] });
+  const [item] = await t.db.query<{ item_id: string }>(
+    'update jobtree.queue_entry set run_at = now() where job_id = $1 returning item_id',
+    [job],
+  );
+  expect(await claimItem(t.engine, item?.item_id ?? '', 'w')).toMatchObject({ attempt: 1, worker: 'w' });
+});
+
+function count10(): { payload: number }[] {
+  return Array.from({ length: 10 }, (_, payload) => ({ payload }));
+}

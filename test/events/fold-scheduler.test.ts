@@ -1,0 +1,111 @@
+import pino from 'pino';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { Database } from '../../src/db/database.ts';
+import { FoldScheduler } from '../../src/events/fold-scheduler.ts';
+import { signal } from '../client/signals.ts';
+import { newType, useEngine } from '../support/engine.ts';
+import { startProxy } from '../support/proxy.ts';
+
+const ours = useEngine();
+afterEach(() => void vi.useRealTimers());
+
+function makeScheduler(database: Database = ours.engine.database, onWarning = () => {}): FoldScheduler {
+  const logger = pino({ level: 'warn' }, { write: onWarning });
+  const scheduler = new FoldScheduler({ database, intervalMs: 5, logger });
+  onTestFinished(() => scheduler.close());
+  return scheduler;
+}
+
+async function makeJob(): Promise<string> {
+  const type = newType();
+  return (await ours.create({ type, items: [{ payload: 1 }] }))[type] as string;
+}
+
+const addItem = (jobId: string) =>
+  ours.db.query(`select * from jobtree.add_items($1, '[{"payload": 1}]', false)`, [jobId]);
+
+async function counted(jobId: string): Promise<number | undefined> {
+  const text = 'select item_count::int from jobtree.job_progress where job_id = $1';
+  return (await ours.db.query<{ item_count: number }>(text, [jobId]))[0]?.item_count;
+}
+
+test('who waits reads its own writes', async () => {
+  const scheduler = makeScheduler();
+  const job = await makeJob();
+  for (let items = 2; items < 6; items++) {
+    await addItem(job);
+    await scheduler.settled(job);
+    expect(await counted(job)).toBe(items);
+  }
+});
+
+test('a tree that another server is folding is tried again, and holds up no other', async () => {
+  const scheduler = makeScheduler();
+  const [held, free] = [await makeJob(), await makeJob()];
+  const other = await ours.db.connect();
+  onTestFinished(() => other.end());
+  await other.query('begin');
+  await other.query('select 1 from jobtree.job_progress where job_id = $1 for update', [held]);
+  let isSettled = false;
+  const settled = scheduler.settled(held).then(() => {
+    isSettled = true;
+  });
+  await scheduler.settled(free);
+  await scheduler.settled(free);
+  expect(isSettled).toBe(false);
+  expect(await counted(held)).toBe(0);
+  await other.query('commit');
+  await settled;
+  expect(await counted(held)).toBe(1);
+});
+
+test('a fold that fails is tried again, and who waits goes on waiting', async () => {
+  const proxy = await startProxy(ours.db.url);
+  onTestFinished(() => proxy.close());
+  const database = new Database({ url: proxy.url, poolSize: 2, timeoutMs: 60_000, onIdleError: () => {} });
+  onTestFinished(() => database.close());
+  const failed = signal();
+  const scheduler = makeScheduler(database, failed.fire);
+  const job = await makeJob();
+  proxy.cut();
+  const settled = scheduler.settled(job);
+  await failed.promise;
+  proxy.mend();
+  await settled;
+  expect(await counted(job)).toBe(1);
+});
+
+test('what commits behind the mark is counted by a fold from the start', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  const scheduler = makeScheduler();
+  const job = await makeJob();
+  const late = await ours.db.connect();
+  onTestFinished(() => late.end());
+  await late.query('begin');
+  await late.query(`select * from jobtree.add_items($1, '[{"payload": 1}]', false)`, [job]);
+  // The mark follows the newest delta at the second fold that finds it old.
+  for (let fold = 0; fold < 4; fold++) {
+    await addItem(job);
+    vi.setSystemTime(Date.now() + 1_500);
+    await scheduler.settled(job);
+  }
+  await late.query('commit');
+  await scheduler.settled(job);
+  expect(await counted(job)).toBe(5);
+  scheduler.touch(job, true);
+  await scheduler.settled(job);
+  expect(await counted(job)).toBe(6);
+});
+
+test('closing folds what is left, and lets go of who waits', async () => {
+  const scheduler = makeScheduler();
+  const job = await makeJob();
+  const settled = scheduler.settled(job);
+  await scheduler.close();
+  await settled;
+  expect(await counted(job)).toBe(1);
+  // Nobody folds any more, so nobody waits for it.
+  await addItem(job);
+  await scheduler.settled(job);
+  expect(await counted(job)).toBe(1);
+});

@@ -1,0 +1,237 @@
+/** What one operation may cost, alike over HTTP, server-sent events and WebSocket, and what the server remembers of operations. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { getIntrospectionQuery } from 'graphql';
+import { createClient } from 'graphql-ws';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import * as operations from '../../src/client/operations.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { graphiqlOptions } from '../../src/server/graphiql.ts';
+import { type Answer, collectSse, createJob, data, request } from '../support/api.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startServer } from '../support/server.ts';
+
+let db: TestDatabase;
+let app: App;
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url);
+});
+afterAll(async () => {
+  await app.close();
+  await db.drop();
+});
+
+/** One socket for many operations: what closed it fails the operations that follow. */
+const open = () =>
+  createClient({
+    url: app.url.replace('http', 'ws'),
+    webSocketImpl: WebSocket,
+    retryAttempts: 0,
+    lazy: false,
+  });
+
+type Socket = ReturnType<typeof open>;
+async function overSocket(
+  socket: Socket,
+  query: string,
+  variables?: Record<string, unknown>,
+): Promise<Answer> {
+  try {
+    for await (const answer of socket.iterate({ query, variables: variables ?? null }))
+      return answer as Answer;
+    throw new Error('There was no answer.');
+  } catch (error) {
+    if (Array.isArray(error)) return { errors: error };
+    throw error;
+  }
+}
+
+const transports = (socket: Socket) => [
+  (query: string, variables?: Record<string, unknown>) => request(app.url, query, variables),
+  async (query: string, variables?: Record<string, unknown>): Promise<Answer> =>
+    (await collectSse(app.url, query, variables))[0],
+  (query: string, variables?: Record<string, unknown>) => overSocket(socket, query, variables),
+];
+
+const repeat = (count: number, text: (i: number) => string) =>
+  Array.from({ length: count }, (_, i) => text(i)).join(' ');
+const nested = (depth: number, field: string) => `${`${field} { `.repeat(depth)}id${' }'.repeat(depth)}`;
+
+describe('an operation beyond a limit is refused, and names it:', () => {
+  it.each<[string, string, string, Record<string, unknown>?]>([
+    [
+      'many tokens',
+      'tokens',
+      `{ jobs(filter: { type: "x" }) { nodes { id } } } # ${''}`.replace(
+        '"x"',
+        `"x", ${repeat(20_000, (i) => `a${i}: 1`)}`,
+      ),
+    ],
+    [
+      'aliases of a claim',
+      'aliases',
+      `mutation { ${repeat(500, (i) => `a${i}: claimItems(input: { worker: "w", wants: [{ type: "x", limit: 1 }] }) { __typename }`)} }`,
+    ],
+    ['aliases of a list', 'aliases', `{ ${repeat(500, (i) => `a${i}: jobs(first: 1) { nodes { id } }`)} }`],
+    [
+      'aliases by fragments',
+      'aliases',
+      `{ ${repeat(20, (i) => `a${i}: jobs { ...J }`)} } fragment J on JobConnection { ${repeat(20, (i) => `b${i}: nodes { id }`)} }`,
+    ],
+    [
+      'aliases of the introspection',
+      'aliases',
+      `{ ${repeat(200, (i) => `a${i}: __schema { types { name } }`)} }`,
+    ],
+    ['one field many times', 'fields', `{ ${repeat(5_000, () => '__typename')} }`],
+    ['a deep selection', 'depth', `{ jobs { nodes { ${nested(30, 'parent')} } } }`],
+    [
+      'a selection that is deep by fragments',
+      'depth',
+      `{ jobs { nodes { ...F0 } } } ${repeat(30, (i) => `fragment F${i} on Job { parent { id ${i < 29 ? `...F${i + 1}` : ''} } }`)}`,
+    ],
+    ['trees of trees', 'cost', '{ jobs { nodes { tree { tree { tree { id } } } } } }'],
+    [
+      'children and parents in turn',
+      'cost',
+      '{ jobs { nodes { children { parent { children { parent { children { id } } } } } } } }',
+    ],
+    [
+      'large pages within large pages',
+      'cost',
+      'query ($n: Int) { jobs(first: $n) { nodes { items(first: $n) { nodes { id } } } } }',
+      { n: 1000 },
+    ],
+    [
+      'large pages from the end',
+      'cost',
+      '{ jobs(last: 1000) { edges { node { results(last: 1000) { edges { node { id } } } } } } }',
+    ],
+    [
+      'trees of a claim',
+      'cost',
+      'mutation { claimItems(input: { worker: "w", wants: [{ type: "x", limit: 1000 }] }) { ... on ClaimItemsPayload { assignments { item { job { tree { id } } } } } } }',
+    ],
+    ['a deep list', 'depth', `{ node(id: ${'['.repeat(9_000)}${']'.repeat(9_000)}) { id } }`],
+    ['a deep selection beyond the stack', 'depth', `{ ${nested(9_000, 'a')} }`],
+  ])('%s', async (_, limit, query, variables) => {
+    const socket = open();
+    for (const send of transports(socket)) {
+      const { errors } = await send(query, variables);
+      expect(errors?.[0]).toMatchObject({
+        message: expect.stringMatching(/the limit is [\d,]+/),
+        extensions: { code: 'LIMIT_EXCEEDED', limit },
+      });
+    }
+    expect((await overSocket(socket, '{ __typename }')).data).toEqual({ __typename: 'Query' });
+    await socket.dispose();
+  });
+
+  it('a claim that is refused claims nothing', async () => {
+    await createJob(app.url, { type: 'kept', items: [{}] });
+    await request(
+      app.url,
+      'mutation { claimItems(input: { worker: "w", wants: [{ type: "kept", limit: 999 }] }) { ... on ClaimItemsPayload { assignments { item { job { tree { id } } } } } } }',
+    );
+    expect(await db.query(`select from jobtree.queue_entry where type = 'kept'`)).toHaveLength(1);
+  });
+
+  it('limits are settings', async () => {
+    const strict = await startServer(db.url, {
+      JOBTREE_MAX_QUERY_COST: '1000',
+      JOBTREE_MAX_QUERY_TOKENS: '1000',
+    });
+    const limitOf = async (query: string) =>
+      (await request(strict.url, query)).errors?.[0]?.extensions?.limit;
+    expect(await limitOf('{ jobs { nodes { tree { id } } } }')).toBe('cost');
+    expect(await limitOf(`{ ${'__typename '.repeat(1_000)} }`)).toBe('tokens');
+    expect(await limitOf('{ jobs { nodes { id } } }')).toBeUndefined();
+    await strict.close();
+  });
+});
+
+describe('what is allowed:', () => {
+  it('introspection, the examples of GraphiQL, and every operation of the client with the largest pages', async () => {
+    const refused = async (query: string, variables?: Record<string, unknown>, operationName?: string) => {
+      const response = await fetch(app.url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ query, variables, operationName }),
+      });
+      const { errors } = (await response.json()) as Answer;
+      return errors?.filter(({ extensions }) => extensions?.code === 'LIMIT_EXCEEDED') ?? [];
+    };
+    expect(
+      (
+        await request(
+          app.url,
+          getIntrospectionQuery({
+            descriptions: true,
+            inputValueDeprecation: true,
+            oneOf: true,
+            specifiedByUrl: true,
+          }),
+        )
+      ).errors,
+    ).toBeUndefined();
+    for (const { query } of graphiqlOptions.defaultTabs) {
+      for (const [, name] of query.matchAll(/(?:query|mutation|subscription) (\w+)/g))
+        expect(await refused(query, { jobId: 'x', assignmentId: 'x' }, name)).toEqual([]);
+    }
+    const id = await createJob(app.url, { type: 'client', items: [{}] });
+    const variables = {
+      id,
+      jobId: id,
+      rootId: id,
+      first: 1000,
+      types: ['x'],
+      claims: { worker: 'w', wants: [{ type: 'nothing', limit: 1000 }] },
+      withClaims: true,
+      withReports: false,
+      withReleases: false,
+    };
+    for (const operation of Object.values(operations)) {
+      const query = String(operation);
+      if (/^\s*(query|mutation)/.test(query)) expect(await refused(query, variables)).toEqual([]);
+    }
+  });
+
+  it('a thousand items in the text of the operation', async () => {
+    const id = await createJob(app.url, { type: 'inline' });
+    const { addItems } = await data(
+      app.url,
+      `mutation { addItems(input: { jobId: "${id}", items: [${repeat(1_000, (i) => `{ payload: { n: ${i}, name: "x" } }`)}] }) { ... on AddItemsPayload { added } } }`,
+    );
+    expect(addItems.added).toBe(1000);
+  });
+});
+
+describe('what the server remembers of operations', () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const heap = () => {
+    collectGarbage();
+    return process.memoryUsage().heapUsed;
+  };
+  const unknown = 'Job:00000000-0000-7000-8000-000000000000';
+  const large = (n: string, items: number) =>
+    `mutation { addItems(input: { jobId: "${unknown}", items: [${repeat(items, (i) => `{ payload: { n: "${n}", i: ${i}, name: "x" } }`)}] }) { __typename } }`;
+
+  it.each(['HTTP', 'WebSocket'])('is little, over %s', async (transport) => {
+    const socket = open();
+    const send = (query: string) =>
+      transport === 'HTTP' ? request(app.url, query) : overSocket(socket, query);
+    await send(large(transport, 900));
+    const before = heap();
+    for (let n = 1; n <= 20; n++) {
+      expect((await send(large(`${transport} ${n}`, 900))).data.addItems.__typename).toBe('NotFoundError');
+      // What can't be parsed is remembered too.
+      expect((await send(`${large(`${transport} ${n}`, 900)} }`)).errors).toBeDefined();
+    }
+    for (let n = 1; n <= 200; n++) await send(large(`${transport} ${n}`, 60));
+    expect((heap() - before) / 1e6).toBeLessThan(60);
+    await socket.dispose();
+  });
+});
