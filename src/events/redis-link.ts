@@ -164,7 +164,6 @@ function redisOptions(config: RedisConfig, attempt: number): Omit<RedisOptions, 
       host: string;
       port: number;
     };
-    // TLS sends the name of the host along, except where it is an address.
     return { ...common, host, port, enableReadyCheck: false };
   }
   return {

@@ -4,6 +4,7 @@ export class Throttle {
   readonly #call: () => void;
   #timer: NodeJS.Timeout | undefined;
   #again = false;
+  #closed = false;
 
   constructor(intervalMs: number, call: () => void) {
     this.#intervalMs = intervalMs;
@@ -12,14 +13,12 @@ export class Throttle {
 
   trigger(): void {
     this.#again = true;
-    if (this.#timer === undefined) this.#run();
+    if (this.#timer === undefined && !this.#closed) this.#run();
   }
 
   close(): void {
+    this.#closed = true;
     clearTimeout(this.#timer);
-    // Never to be undefined again: a closed throttle calls nobody.
-    this.#timer = setTimeout(() => undefined, 0).unref();
-    this.#again = false;
   }
 
   #run(): void {
