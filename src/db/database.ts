@@ -36,8 +36,18 @@ const types: pg.CustomTypesConfig = {
     pg.types.getTypeParser(oid, format as 'text')) as pg.CustomTypesConfig['getTypeParser'],
 };
 
+/** The pool's own timeout is for waiting in its queue, too; a connection that is not there by then never will be. */
+const connectMs = 3_000;
+const answerAfterRenewalMs = 1_000;
+
+class PooledClient extends pg.Client {
+  constructor(config?: pg.ClientConfig) {
+    super({ ...config, connectionTimeoutMillis: connectMs });
+  }
+}
+
 /** For poolers that give each transaction another session, where a statement of that name may be unknown, or another. */
-class UnnamedStatementsClient extends pg.Client {
+class UnnamedStatementsClient extends PooledClient {
   // pg's own overloads say nothing that matters here: a query comes as text, or as an object that may have a name.
   // biome-ignore lint/suspicious/noExplicitAny: as above
   override query(query: any, ...rest: any[]): any {
@@ -48,6 +58,9 @@ class UnnamedStatementsClient extends pg.Client {
 
 export class Database {
   readonly pool: pg.Pool;
+  readonly #reads: pg.Pool;
+  /** Every connection of the pools. */
+  readonly #connections = new Map<pg.PoolClient, { readonly madeAt: number; calls: number; idle: boolean }>();
   readonly prisma: PrismaClient;
   readonly url: string;
   readonly #statements = new Map<string, string>();
@@ -55,7 +68,8 @@ export class Database {
   constructor(options: DatabaseOptions) {
     this.url = options.url;
     // A connection may die without a word: keepalive finds that out about one that idles or waits, the timeout about all.
-    const connection: pg.PoolConfig = {
+    const connection: pg.PoolConfig & { Client: typeof pg.Client } = {
+      Client: PooledClient,
       connectionString: options.url,
       connectionTimeoutMillis: 10_000,
       query_timeout: options.timeoutMs,
@@ -67,20 +81,46 @@ export class Database {
       max: options.poolSize,
       types,
       application_name: 'jobtree',
-      ...(options.preparedStatements === false ? { Client: UnnamedStatementsClient } : {}),
+      ...(options.preparedStatements === false && { Client: UnnamedStatementsClient }),
     });
-    this.pool.on('error', options.onIdleError);
+    this.#reads = new pg.Pool({
+      ...connection,
+      max: Math.max(2, Math.floor(options.poolSize / 2)),
+      application_name: 'jobtree reads',
+    });
+    for (const pool of [this.pool, this.#reads]) {
+      pool.on('error', options.onIdleError);
+      pool.on('connect', (client) =>
+        this.#connections.set(client, { madeAt: Date.now(), calls: 0, idle: false }),
+      );
+      pool.on('acquire', (client) => {
+        const connection = this.#connections.get(client);
+        if (connection !== undefined) connection.idle = false;
+      });
+      pool.on('release', (_, client) => {
+        const connection = this.#connections.get(client);
+        if (connection === undefined) return;
+        connection.idle = true;
+        connection.calls++;
+      });
+      pool.on('remove', (client) => this.#connections.delete(client));
+    }
     // It prepares nothing by name.
-    this.prisma = new PrismaClient({
-      adapter: new PrismaPg(
-        {
-          ...connection,
-          max: Math.max(2, Math.floor(options.poolSize / 2)),
-          application_name: 'jobtree reads',
-        },
-        { onPoolError: options.onIdleError },
-      ),
-    });
+    this.prisma = new PrismaClient({ adapter: new PrismaPg(this.#reads) });
+  }
+
+  /**
+   * Postgres can be reached again, and could not before that time: connections that were made before it may be dead without a
+   * word. Ends those that idle, and those that do not get their answer soon; their calls fail, and may be repeated.
+   */
+  renewConnections(before: number): void {
+    for (const [client, connection] of this.#connections) {
+      if (connection.madeAt > before) continue;
+      const { calls } = connection;
+      if (connection.idle) destroySocket(client);
+      else
+        setTimeout(() => connection.calls === calls && destroySocket(client), answerAfterRenewalMs).unref();
+    }
   }
 
   /**
@@ -111,6 +151,12 @@ export class Database {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.pool.end(), this.prisma.$disconnect()]);
+    await this.prisma.$disconnect();
+    await Promise.all([this.pool.end(), this.#reads.end()]);
   }
+}
+
+/** `end` would wait for an answer. */
+export function destroySocket(client: pg.ClientBase): void {
+  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }

@@ -9,7 +9,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from 'pino';
-import { within } from './within.ts';
+import { destroySocket } from '../db/database.ts';
+import { TimeoutError, within } from './within.ts';
 
 /** Runs one statement on the connection. Fails if there is no answer soon, and then the connection is lost. */
 export type Query = <Row extends object>(text: string, values?: readonly unknown[]) => Promise<Row[]>;
@@ -23,6 +24,8 @@ export interface DirectConnectionOptions {
   readonly onTick: (query: Query) => Promise<void>;
   readonly onNotification: (channel: string, payload: string) => void;
   readonly onLost: () => void;
+  /** Postgres answers again, after it gave no answer until then, in milliseconds since 1970. */
+  readonly onBack: (silentUntil: number) => void;
 }
 
 const tickMs = 500;
@@ -31,7 +34,8 @@ const answerMs = 1_500;
 const idleMs = 2_000;
 const selfTestMs = 3_000;
 const goodbyeMs = 500;
-const backoffMs = [100, 250, 500, 1_000, 2_000];
+const connectMs = 2_000;
+const backoffMs = [100, 250, 500, 1_000];
 
 /** The connection can't listen; the message says what to do. */
 export class ListenError extends Error {
@@ -43,6 +47,7 @@ export class DirectConnection {
   #loop: Promise<void> | undefined;
   #current: { client: pg.Client; gone: AbortController } | undefined;
   #pause = new AbortController();
+  #silentUntil: number | undefined;
 
   constructor(options: DirectConnectionOptions) {
     this.#options = options;
@@ -72,9 +77,10 @@ export class DirectConnection {
       } catch (error) {
         if (this.#pause.signal.aborted) return;
         if (error instanceof ListenError) onUnfit(error);
+        if (error instanceof TimeoutError) this.#silentUntil = Date.now();
         this.#options.logger.warn({ err: error }, 'the connection for LISTEN failed; a new one is made');
       }
-      const pause = (backoffMs[failures] ?? 2_000) * (0.5 + Math.random());
+      const pause = (backoffMs[failures] ?? 1_000) * (0.5 + Math.random());
       await delay(pause, undefined, { signal: this.#pause.signal }).catch(() => undefined);
     }
   }
@@ -84,7 +90,7 @@ export class DirectConnection {
     const client = new pg.Client({
       connectionString: this.#options.url,
       application_name: 'jobtree listener',
-      connectionTimeoutMillis: 5_000,
+      connectionTimeoutMillis: connectMs,
       keepAlive: true,
     });
     const gone = new AbortController();
@@ -106,6 +112,8 @@ export class DirectConnection {
       await this.#options.onOpen(query);
       for (;;) {
         await this.#options.onTick(query);
+        if (this.#silentUntil !== undefined) this.#options.onBack(this.#silentUntil);
+        this.#silentUntil = undefined;
         onTicked();
         await delay(tickMs, undefined, { signal: gone.signal }).catch(() => {
           throw gone.signal.reason;
@@ -116,7 +124,7 @@ export class DirectConnection {
       this.#options.onLost();
       if (this.#pause.signal.aborted) await within(goodbyeMs, client.end()).catch(() => undefined);
       // end() would wait for a half-open socket forever.
-      socketOf(client).destroy();
+      destroySocket(client);
     }
   }
 
@@ -129,7 +137,7 @@ export class DirectConnection {
     const other = new pg.Client({
       connectionString: this.#options.url,
       application_name: 'jobtree listener',
-      connectionTimeoutMillis: 5_000,
+      connectionTimeoutMillis: connectMs,
     });
     other.on('error', () => undefined);
     try {
@@ -137,7 +145,7 @@ export class DirectConnection {
       await within(answerMs, other.query('select pg_notify($1, $2)', [channel, '']));
     } finally {
       await within(goodbyeMs, other.end()).catch(() => undefined);
-      socketOf(other).destroy();
+      destroySocket(other);
     }
     await within(selfTestMs, arrived).catch(() => {
       throw new ListenError(
@@ -154,8 +162,4 @@ function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
     promise.then(resolve, reject);
   });
-}
-
-function socketOf(client: pg.Client): { destroy(): void } {
-  return (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream;
 }

@@ -42,6 +42,8 @@ export interface FeedOptions {
   readonly onActivity: () => void;
   /** Messages may have been lost: read again all that is watched. */
   readonly onEpoch: () => void;
+  /** Postgres answers again, after it gave no answer until then, in milliseconds since 1970. */
+  readonly onBack: (silentUntil: number) => void;
 }
 
 export const progressChannel = 'jobtree_progress';
@@ -89,6 +91,7 @@ export class LiveFeed implements Feed {
         this.#listening = false;
         this.#bridge?.lost();
       },
+      onBack: options.onBack,
     });
     if (options.redis === undefined) return;
     const shared = { config: options.redis, logger: options.logger };

@@ -64,6 +64,10 @@ export async function createApp(options: {
       hub.reread();
       hints.wakeAll();
     },
+    onBack: (silentUntil) => {
+      logger.warn('Postgres answers again: connections that may be dead are replaced');
+      database.renewConnections(silentUntil);
+    },
   });
   const hub = new Hub({ database, feed, logger });
   const hints = new WorkHints({ database, logger });

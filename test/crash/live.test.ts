@@ -100,7 +100,9 @@ describe.skipIf(inject('redisUrl') === undefined)('with everything failing in tu
   /** One that has the role of the bridge, as far as its log tells. */
   const bridge = () => nodes.find(({ process }) => process.output().includes(bridging)) ?? someNode();
 
-  const faults: [string, () => Promise<void>][] = [
+  /** LIVE_ONLY picks those whose names have this in them. */
+  const only = process.env.LIVE_ONLY ?? '';
+  const allFaults: [string, () => Promise<void>][] = [
     ['a server killed', () => restart(someNode(), 'SIGKILL')],
     ['a server shut down and started again', () => restart(someNode(), 'SIGTERM')],
     ['the bridge killed', () => restart(bridge(), 'SIGKILL')],
@@ -152,6 +154,7 @@ describe.skipIf(inject('redisUrl') === undefined)('with everything failing in tu
       },
     ],
   ];
+  const faults = allFaults.filter(([name]) => name.includes(only));
 
   it(
     `${subscriberCount} subscribers of ${treeCount} trees see all of it`,
@@ -166,7 +169,15 @@ describe.skipIf(inject('redisUrl') === undefined)('with everything failing in tu
             heartbeatIntervalMs: 1_000,
             backoffMs: [0],
             maxFailuresPerItem: 100,
-            children: [{ type: 'stage-2', feed: {}, heartbeatIntervalMs: 1_000, backoffMs: [0], maxFailuresPerItem: 100 }],
+            children: [
+              {
+                type: 'stage-2',
+                feed: {},
+                heartbeatIntervalMs: 1_000,
+                backoffMs: [0],
+                maxFailuresPerItem: 100,
+              },
+            ],
           }),
         );
         roots.push(id);
@@ -174,7 +185,10 @@ describe.skipIf(inject('redisUrl') === undefined)('with everything failing in tu
 
       const workers = nodes.map(({ url }) => {
         const handler = async () => null;
-        return new Worker({ url, types: { 'stage-1': { concurrency: 20, handler }, 'stage-2': { concurrency: 20, handler } } });
+        return new Worker({
+          url,
+          types: { 'stage-1': { concurrency: 20, handler }, 'stage-2': { concurrency: 20, handler } },
+        });
       });
       await Promise.all(workers.map((worker) => worker.start()));
 
@@ -182,7 +196,8 @@ describe.skipIf(inject('redisUrl') === undefined)('with everything failing in tu
       const problems: string[] = [];
       const watchers: ReturnType<typeof createClient>[] = [];
       const watching = known.map(async (_, i) => {
-        if (i % subscribersPerSocket === 0) watchers.push(createClient({ url: (nodes[watchers.length % 3] as Node).url }));
+        if (i % subscribersPerSocket === 0)
+          watchers.push(createClient({ url: (nodes[watchers.length % 3] as Node).url }));
         const client = watchers.at(-1) as (typeof watchers)[number];
         let last: any;
         for await (const tree of client.watchTree(roots[i % treeCount] as string)) {
@@ -190,7 +205,8 @@ describe.skipIf(inject('redisUrl') === undefined)('with everything failing in tu
           if (sum < (known[i] ?? 0)) problems.push(`subscriber ${i} went back from ${known[i]} to ${sum}`);
           for (const job of tree.jobs) {
             const before = last?.jobs.find(({ jobId }: { jobId: string }) => jobId === job.jobId);
-            if (before !== undefined && before.revision > job.revision) problems.push(`subscriber ${i}: a job went back`);
+            if (before !== undefined && before.revision > job.revision)
+              problems.push(`subscriber ${i}: a job went back`);
           }
           known[i] = sum;
           last = tree;
@@ -217,7 +233,8 @@ describe.skipIf(inject('redisUrl') === undefined)('with everything failing in tu
           await happen();
           const endedAt = performance.now();
           const should = await revisions();
-          const isBehind = (value: number, i: number) => value < (should.get(roots[i % treeCount] as string) ?? 0);
+          const isBehind = (value: number, i: number) =>
+            value < (should.get(roots[i % treeCount] as string) ?? 0);
           while (known.some(isBehind) && performance.now() - endedAt < catchUpWithinMs) await delay(10);
           const tookMs = Math.round(performance.now() - endedAt);
           const behind = known.filter(isBehind).length;
@@ -235,7 +252,11 @@ describe.skipIf(inject('redisUrl') === undefined)('with everything failing in tu
       );
       for (const [i, root] of roots.entries()) {
         const items = 2 * (added[i] ?? 0);
-        expect(counts).toContainEqual({ root_id: root.replace('Job:', ''), item_count: items, succeeded: items });
+        expect(counts).toContainEqual({
+          root_id: root.replace('Job:', ''),
+          item_count: items,
+          succeeded: items,
+        });
       }
       for (const [i, end] of ends.entries()) {
         const items = added[i % treeCount];
@@ -259,7 +280,11 @@ async function insist<T>(call: () => Promise<T>): Promise<T> {
     try {
       return await call();
     } catch (error) {
-      if (!(error instanceof JobtreeError) || !['UNREACHABLE', 'BAD_RESPONSE', 'INTERNAL'].includes(error.code)) throw error;
+      if (
+        !(error instanceof JobtreeError) ||
+        !['UNREACHABLE', 'BAD_RESPONSE', 'INTERNAL'].includes(error.code)
+      )
+        throw error;
       await delay(100);
     }
   }

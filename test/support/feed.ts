@@ -43,6 +43,7 @@ export function createFeed(directUrl: string, env: Record<string, string> = {}):
     onEpoch: () => {
       epochs++;
     },
+    onBack: () => undefined,
   });
   return { feed, trees, work, activity: () => activity, epochs: () => epochs, log: () => log };
 }
