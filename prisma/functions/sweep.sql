@@ -3,8 +3,8 @@
 --
 -- p_deadline_from  a low-water mark: no unfinished hold has an older deadline. It skips the dead and the finished ones;
 --                  null reads all.
--- returns          how many holds were lost and entries promoted, the types that got ready entries, the roots that have
---                  something to fold, and the mark for the next call: one minute behind the clock, which is more than a
+-- returns          how many holds were lost and entries promoted, the types that got ready entries (each as often as it got
+--                  some, roughly), the roots that have something to fold, and the mark for the next call: one minute behind the clock, which is more than a
 --                  claim takes to commit
 -- locks            assignments and entries, skipping those that somebody works on
 create or replace function jobtree.sweep(p_deadline_from timestamptz default null, p_limit integer default 1000)
@@ -29,7 +29,7 @@ begin
     for update skip locked
   ) l;
   if v_ids is not null then
-    select array_agg(distinct f.type) filter (where f.retry_at <= clock_timestamp()) into v_retried
+    select array_agg(f.type) filter (where f.retry_at <= clock_timestamp()) into v_retried
     from jobtree.fail_assignments(
       v_ids,
       array_fill('{"code": "HEARTBEAT_LOST", "message": "The worker''s heartbeat was lost."}'::jsonb, array[cardinality(v_ids)]),
@@ -52,13 +52,14 @@ begin
     from numbered n where q.ctid = n.tid
     returning q.type
   )
-  select count(*), array_agg(distinct p.type) into v_promoted, v_ready from promoted p;
+  select count(*), array_agg(p.type) into v_promoted, v_ready from promoted p;
 
   -- Deltas that nobody has folded come from a server that died, or from SQL: no worker was told of their items.
-  select array_agg(distinct d.root_id), v_ready || array_agg(distinct j.type) filter (where d.items > 0)
+  select array_agg(distinct d.root_id), v_ready || array_agg(j.type) filter (where n is not null)
   into v_roots, v_ready
   from (select d.root_id, d.job_id, d.items from jobtree.progress_delta d limit p_limit) d
-  join jobtree.job j on j.id = d.job_id;
+  join jobtree.job j on j.id = d.job_id
+  left join lateral generate_series(1, least(d.items, 100)) n on true;
 
   return query select
     coalesce(cardinality(v_ids), 0), v_promoted, v_ready || v_retried, v_roots,

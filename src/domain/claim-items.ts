@@ -53,6 +53,7 @@ export async function claimForWants(engine: Engine, wants: readonly Want[]): Pro
   );
   engine.lowWater.learn({ types, lanes, taken, startedAt, endedAt: performance.now() });
   for (const rootId of new Set(rows.map((row) => row.root_id))) engine.effects.touched(rootId);
+  tellClaimed(engine, wants, rows, startedAt);
 
   const only = wants.length === 1 ? wants[0] : undefined;
   if (only !== undefined) return [toAssignments(rows, only.worker)];
@@ -61,6 +62,23 @@ export async function claimForWants(engine: Engine, wants: readonly Want[]): Pro
   return wants.map(({ worker, type, limit }) =>
     (byType.get(type) ?? []).splice(0, limit).map((assignment) => ({ ...assignment, worker })),
   );
+}
+
+/** Tells, for each type, how much was taken, and whether less than was asked for. */
+function tellClaimed(
+  engine: Engine,
+  wants: readonly Want[],
+  rows: readonly HeldRow[],
+  startedAt: number,
+): void {
+  const asked = new Map<string, number>();
+  for (const { type, limit } of wants) asked.set(type, (asked.get(type) ?? 0) + limit);
+  const taken = new Map<string, number>();
+  for (const { type, items } of rows) taken.set(type, (taken.get(type) ?? 0) + items.position.length);
+  for (const [type, count] of asked) {
+    const got = taken.get(type) ?? 0;
+    engine.effects.claimed(type, got, got < count, startedAt);
+  }
 }
 
 function groupByType(assignments: readonly Assignment[]): Map<string, Assignment[]> {

@@ -57,7 +57,8 @@ export async function createApp(options: {
     limits: { maxJsonBytes: config.maxJsonBytes },
     effects: {
       touched: (rootId, fromStart) => folds.touch(rootId, fromStart),
-      ready: (types) => hints.ready(types),
+      ready: (counts) => hints.ready(counts),
+      claimed: (type, taken, dry, startedAt) => hints.claimed(type, taken, dry, startedAt),
     },
     logger,
     logPayloads: config.logPayloads,
@@ -70,7 +71,7 @@ export async function createApp(options: {
     },
     onEpoch: () => {
       hub.newEpoch();
-      hints.wakeAll();
+      hints.newEpoch();
     },
     logger,
   });

@@ -482,7 +482,7 @@ $$;
 --
 -- p_ids      assignments that this transaction has just let succeed
 -- p_reports  JSON object of the report that counts for each assignment: report_outcomes
--- returns    the types of the children that got items
+-- returns    the types of the children that got items, each as often as it got some (from 1,000 on it is many)
 -- locks      the children's rows, shared and in the order of their ids, so that cancel_job waits
 create or replace function jobtree.feed_children(p_ids uuid[], p_reports jsonb)
 returns text[]
@@ -516,7 +516,7 @@ begin
     ) f;
     if v_items is not null then
       perform jobtree.insert_items(v_child, v_items);
-      v_types := v_types || v_child.type;
+      v_types := v_types || array_fill(v_child.type, array[least(jsonb_array_length(v_items), 1000)]);
     end if;
   end loop;
   return v_types;
@@ -994,8 +994,8 @@ $$;
 -- p_reports  JSON array of {assignmentId, result} or {assignmentId, failure: {code, message, permanent?}}, and with a
 --            result newItems?: [{type, payload, dedupeKey?, priority?, runAt?}] for fed children. Of two reports for
 --            one assignment the first is judged first.
--- returns    one row: the roots of the trees that changed, the types which may have got claimable items, and the answers,
---            a list of {index, status, retryAt, field, message}: index counts from 0, retryAt is when a failed item is due
+-- returns    one row: the roots of the trees that changed, the types which may have got claimable items (each as often as
+--            it got some), and the answers, a list of {index, status, retryAt, field, message}: index counts from 0, retryAt is when a failed item is due
 --            again. A report that is not in it is ACCEPTED, with nothing more to say; null if that holds for all.
 -- locks      assignments in the order of their ids, then items, then children's job rows
 create or replace function jobtree.report_outcomes(p_reports jsonb)
@@ -1073,7 +1073,7 @@ begin
   end if;
   if v_failed is not null then
     select jsonb_object_agg(e.assignment_id, e.retry_at), array_agg(e.root_id),
-      array_agg(distinct e.type) filter (where e.retry_at <= clock_timestamp())
+      array_agg(e.type) filter (where e.retry_at <= clock_timestamp())
     into v_retries, v_failed_roots, v_failed_ready
     from jobtree.fail_assignments(v_failed, v_failures, 'failed') e;
     v_ready := v_ready || v_failed_ready;
@@ -1149,8 +1149,8 @@ $$;
 --
 -- p_deadline_from  a low-water mark: no unfinished hold has an older deadline. It skips the dead and the finished ones;
 --                  null reads all.
--- returns          how many holds were lost and entries promoted, the types that got ready entries, the roots that have
---                  something to fold, and the mark for the next call: one minute behind the clock, which is more than a
+-- returns          how many holds were lost and entries promoted, the types that got ready entries (each as often as it got
+--                  some, roughly), the roots that have something to fold, and the mark for the next call: one minute behind the clock, which is more than a
 --                  claim takes to commit
 -- locks            assignments and entries, skipping those that somebody works on
 create or replace function jobtree.sweep(p_deadline_from timestamptz default null, p_limit integer default 1000)
@@ -1175,7 +1175,7 @@ begin
     for update skip locked
   ) l;
   if v_ids is not null then
-    select array_agg(distinct f.type) filter (where f.retry_at <= clock_timestamp()) into v_retried
+    select array_agg(f.type) filter (where f.retry_at <= clock_timestamp()) into v_retried
     from jobtree.fail_assignments(
       v_ids,
       array_fill('{"code": "HEARTBEAT_LOST", "message": "The worker''s heartbeat was lost."}'::jsonb, array[cardinality(v_ids)]),
@@ -1198,16 +1198,30 @@ begin
     from numbered n where q.ctid = n.tid
     returning q.type
   )
-  select count(*), array_agg(distinct p.type) into v_promoted, v_ready from promoted p;
+  select count(*), array_agg(p.type) into v_promoted, v_ready from promoted p;
 
   -- Deltas that nobody has folded come from a server that died, or from SQL: no worker was told of their items.
-  select array_agg(distinct d.root_id), v_ready || array_agg(distinct j.type) filter (where d.items > 0)
+  select array_agg(distinct d.root_id), v_ready || array_agg(j.type) filter (where n is not null)
   into v_roots, v_ready
   from (select d.root_id, d.job_id, d.items from jobtree.progress_delta d limit p_limit) d
-  join jobtree.job j on j.id = d.job_id;
+  join jobtree.job j on j.id = d.job_id
+  left join lateral generate_series(1, least(d.items, 100)) n on true;
 
   return query select
     coalesce(cardinality(v_ids), 0), v_promoted, v_ready || v_retried, v_roots,
     case when cardinality(v_ids) = p_limit then p_deadline_from else v_now - interval '1 minute' end;
 end
+$$;
+
+-- For callers of SQL that add items and would rather not wait for the sweep: wakes idle workers when the transaction
+-- commits, on all servers. A hint, and never needed. Postgres lets only one transaction at a time commit that notifies, so
+-- leave it out where there are hundreds of them in a second.
+--
+-- p_type     the type of the items
+-- p_items    how many were added: as many workers are woken at first
+create or replace function jobtree.wake_workers(p_type text, p_items integer default 1)
+returns void
+language sql volatile
+as $$
+  select pg_notify('jobtree_work', json_build_object('types', json_build_array(json_build_array(p_type, p_items)))::text);
 $$;
