@@ -2,14 +2,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Database } from '../db/database.ts';
 
-export function createHealth(options: { database: Database; isClosing: () => boolean }) {
+export function createHealth(options: { database: Database; isReady: () => boolean }) {
   /** Answers the request if it is one of its own, and says whether it was. */
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const path = request.url?.split('?', 1)[0];
     if (path === '/healthz') {
       answer(response, 200, 'ok');
     } else if (path === '/readyz') {
-      if (options.isClosing()) answer(response, 503, 'shutting down');
+      if (!options.isReady()) answer(response, 503, 'shutting down');
       else {
         options.database.pool.query('select 1').then(
           () => answer(response, 200, 'ok'),
