@@ -9,6 +9,7 @@ import type {
   TypedDocumentString,
 } from '../generated/graphql/graphql.ts';
 import { type AddItemsResult, addInBatches } from './add-items.ts';
+import { endpoint } from './endpoint.ts';
 import { JobtreeError, payloadOf } from './errors.ts';
 import { Http } from './http.ts';
 import { type ItemSpec, type JobSpec, toJobInput } from './job-spec.ts';
@@ -31,7 +32,10 @@ import { watchJob, watchTree, watchWork } from './watches.ts';
 
 /** How to reach the service. */
 export interface ClientOptions {
-  /** The endpoint. Default: the environment's `JOBTREE_URL`, else `http://127.0.0.1:4000/graphql`. */
+  /**
+   * The endpoint; in a page it may be relative to it. Default: the environment's `JOBTREE_URL`, else
+   * `http://127.0.0.1:4000/graphql`.
+   */
   readonly url?: string | undefined;
   /** Sent with every request and, except in browsers, with the WebSocket's. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -60,12 +64,7 @@ export class Client {
   readonly #closing = new AbortController();
 
   constructor(options: ClientOptions = {}) {
-    const url = options.url ?? globalThis.process?.env.JOBTREE_URL ?? 'http://127.0.0.1:4000/graphql';
-    if (!URL.canParse(url) || !/^https?:/.test(url)) {
-      throw new JobtreeError('INVALID_INPUT', `url must be an http or https address: ${url}`, {
-        field: 'url',
-      });
-    }
+    const url = endpoint(options.url);
     const {
       headers = {},
       retryMs = 5_000,
