@@ -116,6 +116,8 @@ export function serveWebSocket(options: {
     }
   }, keepAliveMs);
 
+  // Those of the HTTP server, whose owner hears of them itself.
+  sockets.on('error', () => {});
   sockets.on('connection', (socket, request) => {
     addresses.enter(request, socket);
     stalls.watch(request.socket);
@@ -145,7 +147,11 @@ export function serveWebSocket(options: {
       },
       {},
     );
-    socket.once('close', (code, reason) => void opened(code, String(reason)));
+    socket.once('close', (code, reason) => {
+      opened(code, String(reason)).catch((error: unknown) => {
+        logger.error({ err: error }, 'a WebSocket could not be cleaned up');
+      });
+    });
   });
 
   return {
