@@ -49,9 +49,10 @@ describe('add against seal', () => {
     const { [type]: job = '' } = await t.create({ type });
     await otherCalls('seal_job', job);
     const added = addItems(t.engine, job, [{ payload: 1 }], { seal: false });
+    const refused = expect(added).rejects.toThrow(JobSealedError);
     await lockWaiters(t.db, 1);
     await other.query('commit');
-    await expect(added).rejects.toThrow(JobSealedError);
+    await refused;
     expect((await t.fold(job))[type]).toMatchObject({ itemCount: 0, completedAt: expect.any(Number) });
   });
 
@@ -60,9 +61,10 @@ describe('add against seal', () => {
     const { [type]: job = '' } = await t.create({ type });
     await otherCalls('add_items', job, '[{"payload": 1}]', true);
     const second = addItems(t.engine, job, [{ payload: 2 }], { seal: true });
+    const refused = expect(second).rejects.toThrow(JobSealedError);
     await lockWaiters(t.db, 1);
     await other.query('commit');
-    await expect(second).rejects.toThrow(JobSealedError);
+    await refused;
   });
 });
 
