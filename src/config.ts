@@ -103,14 +103,47 @@ const settings = {
     .describe(
       'The most that an operation may ask for, in values that its answer could have: every page full, 1,000 jobs in a tree, 300 children of a job.',
     ),
+  JOBTREE_MAX_OPERATIONS_PER_SOCKET: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100_000)
+    .default(1_000)
+    .describe('The most operations that a WebSocket may have under way; one more is refused.'),
+  JOBTREE_MAX_MESSAGES_PER_SECOND: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(5_000)
+    .describe('Messages are read from a WebSocket no faster than this, beyond as many at once after a rest.'),
+  JOBTREE_MAX_CONNECTIONS_PER_ADDRESS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(10_000)
+    .describe('The most WebSockets and event streams, together, that a client address may have open.'),
+  JOBTREE_TRUSTED_PROXIES: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(10)
+    .default(0)
+    .describe(
+      'How many proxies stand before the server and add to X-Forwarded-For. With 0 that header is not believed.',
+    ),
   JOBTREE_FOLD_INTERVAL_MS: milliseconds(5, 1_000, 20).describe(
     'Progress is counted at most this often, in milliseconds.',
   ),
   JOBTREE_SWEEP_INTERVAL_MS: milliseconds(100, 60_000, 1_000).describe(
     'Lost heartbeats and due items are looked for this often, in milliseconds.',
   ),
+  JOBTREE_SHUTDOWN_DELAY_MS: milliseconds(0, 600_000, 0).describe(
+    'How long the server goes on after SIGTERM while /readyz already says 503, for load balancers to notice, in milliseconds.',
+  ),
   JOBTREE_SHUTDOWN_TIMEOUT_MS: milliseconds(0, 600_000, 10_000).describe(
-    'How long requests in flight may take to finish after SIGTERM, in milliseconds.',
+    'How long requests in flight may take to finish after that, in milliseconds.',
   ),
   JOBTREE_LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
@@ -161,8 +194,13 @@ export interface Config {
   readonly maxRequestBytes: number;
   readonly maxQueryTokens: number;
   readonly maxQueryCost: number;
+  readonly maxOperationsPerSocket: number;
+  readonly maxMessagesPerSecond: number;
+  readonly maxConnectionsPerAddress: number;
+  readonly trustedProxies: number;
   readonly foldIntervalMs: number;
   readonly sweepIntervalMs: number;
+  readonly shutdownDelayMs: number;
   readonly shutdownTimeoutMs: number;
   readonly logLevel: z.infer<typeof settings.JOBTREE_LOG_LEVEL>;
   readonly logPayloads: boolean;
@@ -210,8 +248,13 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     maxRequestBytes: value.JOBTREE_MAX_REQUEST_BYTES,
     maxQueryTokens: value.JOBTREE_MAX_QUERY_TOKENS,
     maxQueryCost: value.JOBTREE_MAX_QUERY_COST,
+    maxOperationsPerSocket: value.JOBTREE_MAX_OPERATIONS_PER_SOCKET,
+    maxMessagesPerSecond: value.JOBTREE_MAX_MESSAGES_PER_SECOND,
+    maxConnectionsPerAddress: value.JOBTREE_MAX_CONNECTIONS_PER_ADDRESS,
+    trustedProxies: value.JOBTREE_TRUSTED_PROXIES,
     foldIntervalMs: value.JOBTREE_FOLD_INTERVAL_MS,
     sweepIntervalMs: value.JOBTREE_SWEEP_INTERVAL_MS,
+    shutdownDelayMs: value.JOBTREE_SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: value.JOBTREE_SHUTDOWN_TIMEOUT_MS,
     logLevel: value.JOBTREE_LOG_LEVEL,
     logPayloads: value.JOBTREE_LOG_PAYLOADS === 'true',

@@ -3,7 +3,7 @@
 --
 -- p_ids      assignments that this transaction has just let succeed
 -- p_reports  JSON object of the report that counts for each assignment: report_outcomes
--- returns    the types of the children that got items
+-- returns    the types of the children that got items, each as often as it got some (from 1,000 on it is many)
 -- locks      the children's rows, shared and in the order of their ids, so that cancel_job waits
 create or replace function jobtree.feed_children(p_ids uuid[], p_reports jsonb)
 returns text[]
@@ -37,7 +37,7 @@ begin
     ) f;
     if v_items is not null then
       perform jobtree.insert_items(v_child, v_items);
-      v_types := v_types || v_child.type;
+      v_types := v_types || array_fill(v_child.type, array[least(jsonb_array_length(v_items), 1000)]);
     end if;
   end loop;
   return v_types;

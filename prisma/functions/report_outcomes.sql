@@ -8,10 +8,10 @@
 -- p_reports  JSON array of {assignmentId, result} or {assignmentId, failure: {code, message, permanent?}}, and with a
 --            result newItems?: [{type, payload, dedupeKey?, priority?, runAt?}] for fed children. Of two reports for
 --            one assignment the first is judged first.
--- returns    one row: the roots of the trees that changed, the types which may have got claimable items, and the answers,
---            a list of {index, status, retryAt, field, message}: index counts from 0, retryAt is when a failed item is due
---            again, and the same for a DUPLICATE of the failure. A report that is not in it is ACCEPTED, with nothing more to
---            say; null if that holds for all.
+-- returns    one row: the roots of the trees that changed, the types which may have got claimable items (each as often as
+--            it got some), and the answers, a list of {index, status, retryAt, field, message}: index counts from 0,
+--            retryAt is when a failed item is due again, and the same for a DUPLICATE of the failure. A report that is not in
+--            it is ACCEPTED, with nothing more to say; null if that holds for all.
 -- errors     JT002 not a list, an entry without assignmentId; 22P02 an assignmentId that is no id
 -- locks      assignments in the order of their ids, then items, then children's job rows
 create or replace function jobtree.report_outcomes(p_reports jsonb)
@@ -101,7 +101,7 @@ begin
   end if;
   if v_failed is not null then
     select jsonb_object_agg(e.assignment_id, e.retry_at), array_agg(e.root_id),
-      array_agg(distinct e.type) filter (where e.retry_at <= clock_timestamp())
+      array_agg(e.type) filter (where e.retry_at <= clock_timestamp())
     into v_retries, v_failed_roots, v_failed_ready
     from jobtree.fail_assignments(v_failed, v_failures, 'failed') e;
     v_ready := v_ready || v_failed_ready;

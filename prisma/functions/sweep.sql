@@ -4,7 +4,8 @@
 -- p_deadline_from  a low-water mark: no unfinished hold has an older deadline. It skips the dead and the finished ones;
 --                  null reads all.
 -- p_delta_seen     the last delta that the sweep before saw; null for a first one
--- returns          how many holds were lost and entries promoted; the types that got ready entries; the roots whose deltas
+-- returns          how many holds were lost and entries promoted; the types that got ready entries (each as often
+--                  as it got some, roughly); the roots whose deltas
 --                  nobody folded since the sweep before (by a first sweep, all that have any); the jobs that are cancelled
 --                  and have pending items, or did when they were last folded; and the marks for the next call. That of the
 --                  deadlines is one minute behind the clock, which is more than a claim takes to commit
@@ -39,7 +40,7 @@ begin
     for update skip locked
   ) l;
   if v_ids is not null then
-    select array_agg(distinct f.type) filter (where f.retry_at <= clock_timestamp()) into v_retried
+    select array_agg(f.type) filter (where f.retry_at <= clock_timestamp()) into v_retried
     from jobtree.fail_assignments(
       v_ids,
       array_fill('{"code": "HEARTBEAT_LOST", "message": "The worker''s heartbeat was lost."}'::jsonb, array[cardinality(v_ids)]),
@@ -63,15 +64,16 @@ begin
     from numbered n where q.ctid = n.tid
     returning q.type
   )
-  select count(*), array_agg(distinct p.type) into v_promoted, v_ready from promoted p;
+  select count(*), array_agg(p.type) into v_promoted, v_ready from promoted p;
 
   -- Deltas that stay come from a server that died, from SQL, or from a transaction that took long: no worker was told of
   -- their items.
   select array_agg(distinct d.root_id) filter (where d.id <= coalesce(p_delta_seen, d.id)),
-    array_agg(distinct j.type) filter (where d.items > 0), max(d.id)
+    array_agg(j.type) filter (where n is not null), max(d.id)
   into v_roots, v_fed, v_delta_seen
   from (select d.id, d.root_id, d.job_id, d.items from jobtree.progress_delta d order by d.id limit p_limit) d
-  join jobtree.job j on j.id = d.job_id;
+  join jobtree.job j on j.id = d.job_id
+  left join lateral generate_series(1, least(d.items, 100)) n on true;
 
   with over as materialized (
     select j.id from jobtree.job j

@@ -9,6 +9,11 @@ export function backoffMs(failures: number, random: () => number = Math.random):
   return ms / 2 + (random() * ms) / 2;
 }
 
+/** A server that restarts sends all its clients away at once: they come back spread over two seconds. */
+export function restartPauseMs(random: () => number = Math.random): number {
+  return random() * 2_000;
+}
+
 /** Resolves after the time, or at once when the signal aborts. */
 export function wait(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -10,6 +10,7 @@ import type {
 } from '../generated/graphql/graphql.ts';
 import { type AddItemsResult, addInBatches } from './add-items.ts';
 import { newClaimId } from './claim-id.ts';
+import { endpoint } from './endpoint.ts';
 import { JobtreeError, payloadOf } from './errors.ts';
 import { Http } from './http.ts';
 import { type ItemSpec, type JobSpec, toJobInput } from './job-spec.ts';
@@ -33,7 +34,10 @@ import { watchJob, watchTree, watchWork } from './watches.ts';
 
 /** How to reach the service. */
 export interface ClientOptions {
-  /** The endpoint. Default: the environment's `JOBTREE_URL`, else `http://127.0.0.1:4000/graphql`. */
+  /**
+   * The endpoint; in a page it may be relative to it. Default: the environment's `JOBTREE_URL`, else
+   * `http://127.0.0.1:4000/graphql`.
+   */
   readonly url?: string | undefined;
   /** Sent with every request and, except in browsers, with the WebSocket's. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -62,12 +66,7 @@ export class Client {
   readonly #closing = new AbortController();
 
   constructor(options: ClientOptions = {}) {
-    const url = options.url ?? globalThis.process?.env.JOBTREE_URL ?? 'http://127.0.0.1:4000/graphql';
-    if (!URL.canParse(url) || !/^https?:/.test(url)) {
-      throw new JobtreeError('INVALID_INPUT', `url must be an http or https address: ${url}`, {
-        field: 'url',
-      });
-    }
+    const url = endpoint(options.url);
     const { headers = {}, retryMs = 5_000, timeoutMs = 60_000, fetch, webSocketImpl } = options;
     this.#http = new Http({ url, headers, retryMs, timeoutMs, post: createPost(fetch) });
     this.socket = new Socket({ url, headers, webSocketImpl });

@@ -37,6 +37,7 @@ export type {
   ReportAnswer,
   Result,
 } from './types.ts';
+export { type WatchJobOptions, watchJob } from './watch-job.ts';
 export type { ReportedFailure, WorkerEvents } from './worker/events.ts';
 export type { Handler, HandlerContext } from './worker/handler.ts';
 export type { Logger } from './worker/log.ts';

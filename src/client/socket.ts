@@ -1,10 +1,12 @@
 /**
  * The one WebSocket of a client: opened with the first operation, closed a second after the last, and shared by all
  * between. It never reconnects or repeats anything by itself, since only the caller knows what may be repeated: when the
- * connection is lost every operation on it fails with UNREACHABLE, and the next one opens a new connection.
+ * connection is lost every operation on it fails with UNREACHABLE, and the next one opens a new connection: at once, but a
+ * little later, each client at another moment, if the server said that it restarts.
  */
 import { createClient, type FormattedExecutionResult, type Client as GraphqlWs } from 'graphql-ws/client';
 import type { TypedDocumentString } from '../generated/graphql/graphql.ts';
+import { restartPauseMs, wait } from './backoff.ts';
 import { fromGraphqlErrors, JobtreeError } from './errors.ts';
 
 export interface SocketOptions {
@@ -22,13 +24,15 @@ export interface Sink<R> {
 const pingEveryMs = 10_000;
 const pongWithinMs = 10_000;
 const connectWithinMs = 10_000;
+/** The code with which a server that restarts closes its sockets. */
+const restart = 1012;
 /** What one message from the server may have, in bytes: a claim of many large payloads is one message. */
 const maxMessageBytes = 512 * 1024 * 1024;
 
 export class Socket {
   readonly #options: SocketOptions;
   #client: Promise<GraphqlWs> | undefined;
-  #closed = false;
+  readonly #closing = new AbortController();
 
   constructor(options: SocketOptions) {
     this.#options = options;
@@ -97,23 +101,32 @@ export class Socket {
 
   /** Ends every operation. */
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#closing.abort();
     const client = await this.#client?.catch(() => undefined);
     // Rejects when the connection it waits for fails, which is as good as closed.
     await Promise.resolve(client?.dispose()).catch(() => {});
   }
 
   #connect(): Promise<GraphqlWs> {
-    if (this.#closed) return Promise.reject(new JobtreeError('UNREACHABLE', 'The client is closed.'));
-    this.#client ??= connect(this.#options);
+    if (this.#closing.signal.aborted)
+      return Promise.reject(new JobtreeError('UNREACHABLE', 'The client is closed.'));
+    this.#client ??= connect(this.#options, this.#closing.signal);
     return this.#client;
   }
 }
 
-async function connect({ url, headers, webSocketImpl }: SocketOptions): Promise<GraphqlWs> {
+async function connect(
+  { url, headers, webSocketImpl }: SocketOptions,
+  closing: AbortSignal,
+): Promise<GraphqlWs> {
+  let pauseMs = 0;
   let pong: ReturnType<typeof setTimeout> | undefined;
   const client = createClient({
-    url: url.replace(/^http/, 'ws'),
+    url: async () => {
+      await wait(pauseMs, closing);
+      pauseMs = 0;
+      return url.replace(/^http/, 'ws');
+    },
     webSocketImpl: webSocketImpl ?? (await defaultWebSocket(headers)),
     retryAttempts: 0,
     lazyCloseTimeout: 1_000,
@@ -128,7 +141,10 @@ async function connect({ url, headers, webSocketImpl }: SocketOptions): Promise<
         }, pongWithinMs);
       },
       pong: () => clearTimeout(pong),
-      closed: () => clearTimeout(pong),
+      closed: (event) => {
+        clearTimeout(pong);
+        if ((event as { code?: unknown }).code === restart) pauseMs = restartPauseMs();
+      },
     },
   });
   return client;

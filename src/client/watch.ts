@@ -26,7 +26,8 @@ export interface Watched<R, T> {
 export async function* watch<R, V, T>(
   socket: Socket,
   document: TypedDocumentString<R, V>,
-  variables: V,
+  /** Asked for at each connection. */
+  variables: () => V,
   { take, isFinal, patience, onLost }: Watched<R, T>,
   signal?: AbortSignal,
 ): AsyncGenerator<T, void, undefined> {
@@ -34,7 +35,7 @@ export async function* watch<R, V, T>(
     let pending: T | undefined;
     let ended: JobtreeError | 'completed' | undefined;
     let notify = () => {};
-    const stop = socket.subscribe(document, variables, {
+    const stop = socket.subscribe(document, variables(), {
       next: (data) => {
         pending = take(data) ?? pending;
         notify();

@@ -15,7 +15,8 @@ export function watchJob(socket: Socket, jobId: string, signal: AbortSignal) {
     return last;
   };
   const isFinal = (progress: JobProgress) => progress.status === 'COMPLETED';
-  return watch(socket, jobProgress, { jobId }, { take, isFinal, patience }, signal);
+  // Asked for anew at each connection: what a server needs to know of the last state goes in here.
+  return watch(socket, jobProgress, () => ({ jobId }), { take, isFinal, patience }, signal);
 }
 
 export function watchTree(socket: Socket, rootId: string, signal: AbortSignal) {
@@ -25,7 +26,7 @@ export function watchTree(socket: Socket, rootId: string, signal: AbortSignal) {
     return { ...tree, jobs: [...jobs.values()] };
   };
   const isFinal = (tree: JobTreeProgress) => tree.complete;
-  return watch(socket, jobTreeProgress, { rootId }, { take, isFinal, patience }, signal);
+  return watch(socket, jobTreeProgress, () => ({ rootId }), { take, isFinal, patience }, signal);
 }
 
 /** Yields for every hint, though hints that nobody has read yet count once; `onTypes` hears of each. */
@@ -45,7 +46,7 @@ export function watchWork(
     return true;
   };
   const watched = { take, isFinal: () => false, patience: options.patience, ...(onLost && { onLost }) };
-  return watch(socket, workAvailable, { types: [...types] }, watched, signal);
+  return watch(socket, workAvailable, () => ({ types: [...types] }), watched, signal);
 }
 
 function isNews(last: JobProgress | undefined, next: JobProgress): boolean {

@@ -70,7 +70,8 @@ export async function insertItems(
   for (const priority of new Set(items.map((item) => item.priority ?? row.priority))) {
     engine.lowWater.added(row.type, priority);
   }
-  if (items.length > 0) engine.effects.ready([row.type]);
+  const added = row.added?.filter(Boolean).length ?? 0;
+  if (added > 0) engine.effects.ready(new Map([[row.type, added]]));
   return items.map((_, i) => ({
     status: row.added?.[i] ? 'ADDED' : 'DUPLICATE',
     itemId: row.item_ids?.[i] as string,

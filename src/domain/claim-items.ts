@@ -89,13 +89,17 @@ export async function claimForWants(engine: Engine, wants: readonly Want[]): Pro
     items.position.map((position, i) => ({ type, priority: items.priority[i] as number, position })),
   );
   engine.lowWater.learn({ types, lanes, taken, startedAt, endedAt: performance.now() });
+  const isCut = kind === 'CUT';
+  tellClaimed(engine, wants, rows, startedAt, isCut);
   const answers = handOut(wants, rows);
-  if (kind === 'CUT') {
-    const unmet = new Set(
-      wants.filter(({ limit }, i) => (answers[i]?.length ?? 0) < limit).map(({ type }) => type),
-    );
-    for (const type of unmet) engine.lowWater.returned(type);
-    engine.effects.ready([...unmet]);
+  if (isCut) {
+    const unmet = new Map<string, number>();
+    for (const [i, { type, limit }] of wants.entries()) {
+      const left = limit - (answers[i]?.length ?? 0);
+      if (left > 0) unmet.set(type, (unmet.get(type) ?? 0) + left);
+    }
+    for (const type of unmet.keys()) engine.lowWater.returned(type);
+    engine.effects.ready(unmet);
   }
   return answers;
 }
@@ -108,6 +112,24 @@ function handOut(wants: readonly Want[], rows: readonly HeldRow[]): Assignment[]
   return wants.map(({ worker, type, limit }) =>
     (byType.get(type) ?? []).splice(0, limit).map((assignment) => ({ ...assignment, worker })),
   );
+}
+
+/** Tells, for each type, how much was taken, and whether there was no more. */
+function tellClaimed(
+  engine: Engine,
+  wants: readonly Want[],
+  rows: readonly HeldRow[],
+  startedAt: number,
+  isCut: boolean,
+): void {
+  const asked = new Map<string, number>();
+  for (const { type, limit } of wants) asked.set(type, (asked.get(type) ?? 0) + limit);
+  const taken = new Map<string, number>();
+  for (const { type, items } of rows) taken.set(type, (taken.get(type) ?? 0) + items.position.length);
+  for (const [type, count] of asked) {
+    const got = taken.get(type) ?? 0;
+    engine.effects.claimed(type, got, got < count && !isCut, startedAt);
+  }
 }
 
 function groupByType(assignments: readonly Assignment[]): Map<string, Assignment[]> {

@@ -16,8 +16,10 @@ import type { ReportAnswer } from './report-outcomes.ts';
 export interface Effects {
   /** The tree has deltas to fold, with `fromStart` maybe some that committed late. */
   touched(rootId: string, fromStart?: boolean): void;
-  /** Items of these types may have become claimable. */
-  ready(types: readonly string[]): void;
+  /** So many items of each type may have become claimable. */
+  ready(counts: ReadonlyMap<string, number>): void;
+  /** A claim that began at `startedAt` (monotonic) took so many items of the type, and with `dry` left none behind. */
+  claimed(type: string, taken: number, dry: boolean, startedAt: number): void;
 }
 
 export interface Engine {
@@ -31,6 +33,13 @@ export interface Engine {
   readonly merged: Merged;
   /** Claims that may be repeated, by their ids, while they are under way. */
   readonly claimsUnderWay: Map<string, Promise<unknown>>;
+}
+
+/** How often each type is named. */
+export function countTypes(types: Iterable<string>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const type of types) counts.set(type, (counts.get(type) ?? 0) + 1);
+  return counts;
 }
 
 /** Calls of one kind that arrive while others are under way go to the database together. */

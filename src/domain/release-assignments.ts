@@ -1,5 +1,5 @@
 import { checkBatch } from './checks.ts';
-import type { Engine } from './engine.ts';
+import { countTypes, type Engine } from './engine.ts';
 
 export type ReleaseStatus = 'RELEASED' | 'STALE';
 
@@ -13,8 +13,8 @@ export async function releaseAssignments(
     'release_assignments',
     assignmentIds,
   );
-  const types = new Set(rows.flatMap((row) => row.type ?? []));
-  for (const type of types) engine.lowWater.returned(type);
-  if (types.size > 0) engine.effects.ready([...types]);
+  const ready = countTypes(rows.flatMap((row) => row.type ?? []));
+  for (const type of ready.keys()) engine.lowWater.returned(type);
+  if (ready.size > 0) engine.effects.ready(ready);
   return rows.map((row) => row.status);
 }

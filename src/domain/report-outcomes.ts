@@ -4,7 +4,7 @@
  */
 import { InvalidInputError } from '../errors.ts';
 import { checkBatch, checkId, checkText, toJsonText } from './checks.ts';
-import type { Engine } from './engine.ts';
+import { countTypes, type Engine } from './engine.ts';
 import { type NewItem, toItemText } from './items.ts';
 import { type Limits, maxBatch, maxFailureTextLength, maxNameLength } from './limits.ts';
 
@@ -127,7 +127,7 @@ export async function reportPrepared(engine: Engine, texts: readonly string[]): 
   const [row] = await engine.database.call<ReportRow>('report_outcomes', `[${texts.join(',')}]`);
   if (row === undefined) throw new Error('report_outcomes returned no row');
   for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
-  if (row.ready_types.length > 0) engine.effects.ready(row.ready_types);
+  if (row.ready_types.length > 0) engine.effects.ready(countTypes(row.ready_types));
   const all = Array.from(texts, () => accepted);
   for (const { index, status, retryAt, field, message } of row.answers ?? []) {
     all[index] = {

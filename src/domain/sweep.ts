@@ -1,4 +1,4 @@
-import type { Engine } from './engine.ts';
+import { countTypes, type Engine } from './engine.ts';
 
 /** Where a sweep goes on from; null where it looks at everything. */
 export interface SweepMarks {
@@ -34,8 +34,8 @@ export async function sweep(engine: Engine, marks: SweepMarks = everything): Pro
   }>('sweep', marks.deadlineFrom, marks.deltaSeen, batch);
   if (row === undefined) throw new Error('sweep returned no row');
   for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId, true);
-  const ready = [...new Set(row.ready_types ?? [])];
-  if (ready.length > 0) engine.effects.ready(ready);
+  const ready = countTypes(row.ready_types ?? []);
+  if (ready.size > 0) engine.effects.ready(ready);
   return {
     lost: row.lost,
     promoted: row.promoted,

@@ -1,129 +1,234 @@
 /**
  * Tells idle workers, of all servers, that work may have appeared. A hint says "try to claim" and nothing more; workers
- * poll slowly behind it. Hints go out in a statement of their own after the commit, at most one every interval, since
- * NOTIFY holds a lock over all of Postgres until its transaction is flushed.
+ * poll slowly behind it.
+ *
+ * - **Few hints for few items.** A hint carries how many items of a type there are, and each server wakes as many of its
+ *   subscribers, at most, in turn. Its own it wakes at once; the other servers hear by NOTIFY, in a statement of its own
+ *   after the commit and at most one every interval, since NOTIFY holds a lock over all of Postgres until its
+ *   transaction is flushed.
+ * - **No item waits for one worker.** Who was woken may be busy or dead. Until claims have taken as many items as were
+ *   announced, or found none, more subscribers are woken in waves that double, until all were. A claim that got all it
+ *   asked for, unannounced, passes a hint on.
+ * - **A last look.** A claim that finds none may have looked past an item (`low-water.ts`), or another server's worker has
+ *   it. So one more is woken a good second later, when claims read from the start again.
  */
+import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import { z } from 'zod';
 import type { Database } from '../db/database.ts';
+import { HintSlot } from './hint-slot.ts';
 
 export const workChannel = 'jobtree_work';
-const intervalMs = 50;
+const notifyEveryMs = 50;
+const waveEveryMs = 100;
+const lastLookAfterMs = 1_100;
+/** A claim that got all it asked for, though nothing was announced, wakes so many, at most so often. */
+const passedOn = 2;
+const passOnEveryMs = 25;
+/** Where nothing is known, the first wave is so large. */
+const firstWave = 10;
 /** Keeps a message below the 8,000 bytes that NOTIFY takes. */
 const maxMessageLength = 7_000;
+
+const message = z.object({
+  /** The server that sent it; absent for anybody else. */
+  from: z.string().optional(),
+  types: z.array(z.tuple([z.string(), z.number().positive()])),
+});
+
+/** What was announced of a type and is not known to be claimed. */
+interface Unmet {
+  items: number;
+  announcedAt: number;
+  /** How many subscribers have heard of it, and how many did in the last wave. */
+  told: number;
+  wave: number;
+  nextAt: number;
+  /** A claim found nothing: what comes next is the last look. */
+  isLast: boolean;
+}
 
 export class WorkHints {
   readonly #database: Database;
   readonly #logger: Logger;
-  readonly #waiting = new Set<string>();
-  readonly #subscribers = new Set<HintSlot>();
-  #timer: NodeJS.Timeout | undefined;
+  readonly #id = randomUUID();
+  readonly #slots = new Set<HintSlot>();
+  /** The subscribers of each type; who comes first is the next to be told, and then goes to the end. */
+  readonly #byType = new Map<string, Set<HintSlot>>();
+  readonly #unmet = new Map<string, Unmet>();
+  readonly #passedOnAt = new Map<string, number>();
+  /** What the other servers are to be told next. */
+  #outgoing = new Map<string, number>();
+  #notifyTimer: NodeJS.Timeout | undefined;
+  #waveTimer: NodeJS.Timeout | undefined;
 
   constructor(options: { database: Database; logger: Logger }) {
     this.#database = options.database;
     this.#logger = options.logger;
   }
 
-  /** Items of these types may have become claimable: the first hint goes at once, more of them together after a while. */
-  ready(types: readonly string[]): void {
-    for (const type of types) this.#waiting.add(type);
-    if (this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      if (this.#waiting.size > 0) this.ready([]);
-    }, intervalMs);
-    void this.#send();
+  /** So many items of each type may have become claimable. */
+  ready(counts: ReadonlyMap<string, number>): void {
+    for (const [type, items] of counts) {
+      this.#announce(type, items);
+      this.#outgoing.set(type, (this.#outgoing.get(type) ?? 0) + items);
+    }
+    // The first message goes at once, what comes after it together.
+    if (this.#notifyTimer === undefined) this.#notify();
   }
 
-  /** A hint from any server. */
+  /** A claim that began at `startedAt` took so many items of the type, and with `dry` left none behind. */
+  claimed(type: string, taken: number, dry: boolean, startedAt: number): void {
+    const unmet = this.#unmet.get(type);
+    if (unmet === undefined) {
+      if (!dry) this.#passOn(type);
+      return;
+    }
+    unmet.items -= taken;
+    if (unmet.items <= 0) {
+      this.#unmet.delete(type);
+    } else if (dry && startedAt >= unmet.announcedAt && !unmet.isLast) {
+      unmet.isLast = true;
+      unmet.nextAt = performance.now() + lastLookAfterMs;
+    }
+  }
+
+  /** A message of any server, or of anybody else. */
   receive(payload: string): void {
-    const types = JSON.parse(payload) as string[];
-    for (const slot of this.#subscribers) slot.offer(types);
+    let value: unknown;
+    try {
+      value = JSON.parse(payload);
+    } catch {
+      value = payload;
+    }
+    const parsed = message.safeParse(value);
+    if (!parsed.success) this.#logger.debug('a work hint could not be read');
+    else if (parsed.data.from !== this.#id)
+      for (const [type, items] of parsed.data.types) this.#announce(type, items);
   }
 
-  /** Anything may have happened: wake everybody. */
-  wakeAll(): void {
-    for (const slot of this.#subscribers) slot.offer(slot.types);
+  /** Messages may have been lost. */
+  newEpoch(): void {
+    for (const type of this.#byType.keys()) this.#announce(type, Number.POSITIVE_INFINITY, firstWave);
   }
 
   subscribe(types: readonly string[]): AsyncIterableIterator<string[]> {
-    const slot = new HintSlot(types, () => this.#subscribers.delete(slot));
-    this.#subscribers.add(slot);
+    const slot = new HintSlot(types, () => this.#leave(slot));
+    this.#slots.add(slot);
+    for (const type of slot.types) {
+      const slots = this.#byType.get(type);
+      if (slots === undefined) this.#byType.set(type, new Set([slot]));
+      else slots.add(slot);
+    }
     return slot;
   }
 
   close(): void {
-    clearTimeout(this.#timer);
-    for (const slot of [...this.#subscribers]) void slot.return();
+    clearTimeout(this.#notifyTimer);
+    clearInterval(this.#waveTimer);
+    for (const slot of this.#slots) void slot.return();
   }
 
-  async #send(): Promise<void> {
-    const messages: string[][] = [[]];
+  #leave(slot: HintSlot): void {
+    this.#slots.delete(slot);
+    for (const type of slot.types) {
+      const slots = this.#byType.get(type);
+      slots?.delete(slot);
+      if (slots?.size !== 0) continue;
+      this.#byType.delete(type);
+      this.#unmet.delete(type);
+      this.#passedOnAt.delete(type);
+    }
+  }
+
+  #announce(type: string, items: number, wave = items): void {
+    if (!this.#byType.has(type)) return;
+    const now = performance.now();
+    this.#unmet.set(type, {
+      items: (this.#unmet.get(type)?.items ?? 0) + items,
+      announcedAt: now,
+      told: this.#tell(type, wave),
+      wave,
+      nextAt: now + waveEveryMs,
+      isLast: false,
+    });
+    this.#waveTimer ??= setInterval(() => this.#nextWave(), waveEveryMs);
+  }
+
+  #nextWave(): void {
+    const now = performance.now();
+    for (const [type, unmet] of this.#unmet) {
+      if (unmet.nextAt > now) continue;
+      const untold = (this.#byType.get(type)?.size ?? 0) - unmet.told;
+      if (unmet.isLast) this.#tell(type, 1);
+      if (unmet.isLast || untold <= 0) {
+        this.#unmet.delete(type);
+        continue;
+      }
+      unmet.wave *= 2;
+      unmet.told += this.#tell(type, Math.min(unmet.wave, untold));
+      unmet.nextAt = now + waveEveryMs;
+    }
+    if (this.#unmet.size > 0) return;
+    clearInterval(this.#waveTimer);
+    this.#waveTimer = undefined;
+  }
+
+  #passOn(type: string): void {
+    const now = performance.now();
+    if (!this.#byType.has(type) || now < (this.#passedOnAt.get(type) ?? 0) + passOnEveryMs) return;
+    this.#passedOnAt.set(type, now);
+    this.#tell(type, passedOn);
+  }
+
+  /** Wakes so many subscribers of the type, those first who have not been woken for longest; gives how many there were. */
+  #tell(type: string, count: number): number {
+    const slots = this.#byType.get(type) ?? new Set();
+    const next = [];
+    for (const slot of slots) {
+      if (next.length >= count) break;
+      next.push(slot);
+    }
+    for (const slot of next) {
+      slots.delete(slot);
+      slots.add(slot);
+      slot.offer(type);
+    }
+    return next.length;
+  }
+
+  #notify(): void {
+    const outgoing = this.#outgoing;
+    this.#outgoing = new Map();
+    if (outgoing.size === 0) {
+      this.#notifyTimer = undefined;
+      return;
+    }
+    this.#notifyTimer = setTimeout(() => this.#notify(), notifyEveryMs);
+    this.#database.pool
+      .query({
+        name: 'hint',
+        text: 'select pg_notify($1, m) from unnest($2::text[]) m',
+        values: [workChannel, this.#messages(outgoing)],
+      })
+      .catch((error: unknown) => {
+        this.#logger.debug({ err: error }, 'a work hint was lost; workers poll');
+      });
+  }
+
+  #messages(counts: ReadonlyMap<string, number>): string[] {
+    const messages: [string, number][][] = [[]];
     let length = 0;
-    for (const type of this.#waiting) {
-      length += JSON.stringify(type).length * 3 + 1;
-      if (length > maxMessageLength) {
+    for (const entry of counts) {
+      // In UTF-8 a unit takes three bytes at most.
+      const size = JSON.stringify(entry).length * 3 + 1;
+      if (length + size > maxMessageLength) {
         messages.push([]);
         length = 0;
       }
-      messages.at(-1)?.push(type);
+      length += size;
+      messages.at(-1)?.push(entry);
     }
-    this.#waiting.clear();
-    try {
-      await this.#database.pool.query({
-        name: 'hint',
-        text: 'select pg_notify($1, m) from unnest($2::text[]) m',
-        values: [workChannel, messages.map((types) => JSON.stringify(types))],
-      });
-    } catch (error) {
-      this.#logger.debug({ err: error }, 'a work hint was lost; workers poll');
-    }
-  }
-}
-
-/** What a subscriber has not yet taken: a set of types. */
-class HintSlot implements AsyncIterableIterator<string[]> {
-  readonly types: readonly string[];
-  readonly #wanted: ReadonlySet<string>;
-  readonly #onClose: () => void;
-  #pending: Set<string>;
-  #wake: (() => void) | undefined;
-  #closed = false;
-
-  constructor(types: readonly string[], onClose: () => void) {
-    this.types = types;
-    this.#wanted = new Set(types);
-    this.#onClose = onClose;
-    // Work may be there already.
-    this.#pending = new Set(types);
-  }
-
-  offer(types: readonly string[]): void {
-    for (const type of types) if (this.#wanted.has(type)) this.#pending.add(type);
-    if (this.#pending.size > 0) this.#wake?.();
-  }
-
-  async next(): Promise<IteratorResult<string[]>> {
-    while (!this.#closed && this.#pending.size === 0) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
-    if (this.#closed) return { done: true, value: undefined };
-    const types = [...this.#pending];
-    this.#pending = new Set();
-    return { done: false, value: types };
-  }
-
-  async return(): Promise<IteratorReturnResult<undefined>> {
-    if (!this.#closed) {
-      this.#closed = true;
-      this.#onClose();
-      this.#wake?.();
-    }
-    return { done: true, value: undefined };
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
+    return messages.map((types) => JSON.stringify({ from: this.#id, types }));
   }
 }

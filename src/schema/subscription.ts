@@ -204,7 +204,7 @@ builder.subscriptionType({
     workAvailable: t.field({
       type: WorkAvailable,
       description:
-        'Hints for idle workers: one at the start, then whenever work of these types may have appeared. Claiming stays a mutation, a hint may be lost or come for nothing, so poll slowly behind it.',
+        'Hints for idle workers: one at the start, then when work of these types may have appeared. For a few items only a few subscribers get one, in turn, so claim at every hint, or as soon as there is room. Claiming stays a mutation, a hint may be lost or come for nothing, so poll slowly behind it.',
       args: {
         types: t.arg.stringList({
           required: true,

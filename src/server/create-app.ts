@@ -7,7 +7,7 @@
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setImmediate } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { Database } from '../db/database.ts';
@@ -17,18 +17,27 @@ import { LiveFeed } from '../events/feed.ts';
 import { FoldScheduler } from '../events/fold-scheduler.ts';
 import { Hub } from '../events/hub.ts';
 import { WorkHints } from '../events/work-hints.ts';
+import { Addresses } from './addresses.ts';
+import { EventStreams } from './event-streams.ts';
 import { createGraphQL } from './graphql.ts';
 import { createHealth } from './health.ts';
 import { createJsonPost } from './json-post.ts';
 import { Operations } from './operations.ts';
 import { createOriginCheck } from './origin.ts';
+import { Stalls } from './stalls.ts';
 import { Sweeper } from './sweeper.ts';
 import { serveWebSocket } from './websocket.ts';
+
+/** A connection on which nothing of what waits to be sent has moved for so long is ended. */
+const stalledAfterMs = 30_000;
 
 export interface App {
   /** Where the API is: `http://127.0.0.1:4000/graphql`. */
   readonly url: string;
-  /** Stops accepting, lets requests finish within the configured time, and closes everything. */
+  /**
+   * Says that it is not ready any more and goes on for the configured time; then stops accepting, lets requests finish
+   * within the configured time, and closes everything.
+   */
   close(): Promise<void>;
 }
 
@@ -62,7 +71,7 @@ export async function createApp(options: {
     onActivity: () => hub.activity(),
     onEpoch: () => {
       hub.reread();
-      hints.wakeAll();
+      hints.newEpoch();
     },
     onBack: (silentUntil) => {
       logger.warn('Postgres answers again: connections that may be dead are replaced');
@@ -76,23 +85,32 @@ export async function createApp(options: {
     limits: { maxJsonBytes: config.maxJsonBytes },
     effects: {
       touched: (rootId, fromStart) => folds.touch(rootId, fromStart),
-      ready: (types) => hints.ready(types),
+      ready: (counts) => hints.ready(counts),
+      claimed: (type, taken, dry, startedAt) => hints.claimed(type, taken, dry, startedAt),
     },
     logger,
     logPayloads: config.logPayloads,
   });
   const sweeper = new Sweeper({ engine, intervalMs: config.sweepIntervalMs, logger });
 
+  let ready = true;
   let closing = false;
   const isClosing = () => closing;
   const operations = new Operations({ logger, maxTokens: config.maxQueryTokens });
+  const addresses = new Addresses({
+    most: config.maxConnectionsPerAddress,
+    trustedProxies: config.trustedProxies,
+  });
+  const stalls = new Stalls({ afterMs: stalledAfterMs });
+  const streams = new EventStreams({ addresses, stalls });
   const yoga = createGraphQL({
     config,
     services: { engine, folds, hub, hints, maxQueryCost: config.maxQueryCost },
     operations,
+    streams,
   });
   const jsonPost = createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes });
-  const health = createHealth({ database, feed, isClosing });
+  const health = createHealth({ database, feed, isReady: () => ready });
   const isAllowed = createOriginCheck(config.allowedOrigins, config.host);
   const server = createServer((request, response) => {
     if (health(request, response)) return;
@@ -105,13 +123,26 @@ export async function createApp(options: {
   const webSocket = serveWebSocket({
     server,
     yoga,
-    maxMessageBytes: config.maxRequestBytes,
+    limits: {
+      maxMessageBytes: config.maxRequestBytes,
+      maxOperations: config.maxOperationsPerSocket,
+      maxMessagesPerSecond: config.maxMessagesPerSecond,
+    },
+    addresses,
+    stalls,
     isAllowed,
     isClosing,
+    maskError: operations.maskError,
     logger,
   });
 
   const close = async () => {
+    ready = false;
+    if (config.shutdownDelayMs > 0) await delay(config.shutdownDelayMs);
+    await stop();
+  };
+  const stop = async () => {
+    ready = false;
     closing = true;
     const closed = new Promise((resolve) => server.close(resolve));
     const timeIsUp = after(config.shutdownTimeoutMs);
@@ -121,9 +152,12 @@ export async function createApp(options: {
     await setImmediate();
     await Promise.race([operations.idle(), timeIsUp]);
     await setImmediate();
+    // First the connections: a subscription that just ended would seem to have come to its end.
+    await webSocket.close();
+    streams.cut();
+    stalls.close();
     hub.close();
     hints.close();
-    await webSocket.close();
     server.closeIdleConnections();
     await Promise.race([closed, timeIsUp]);
     server.closeAllConnections();
@@ -140,7 +174,7 @@ export async function createApp(options: {
       server.listen(config.port, config.host, resolve);
     });
   } catch (error) {
-    await close();
+    await stop();
     throw error;
   }
   sweeper.start();

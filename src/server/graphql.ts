@@ -4,6 +4,7 @@ import type { Config } from '../config.ts';
 import type { Services } from '../schema/builder.ts';
 import { schema } from '../schema/index.ts';
 import { documentCache } from './documents.ts';
+import type { EventStreams } from './event-streams.ts';
 import { graphiqlOptions, renderGraphiQL } from './graphiql.ts';
 import type { Operations } from './operations.ts';
 import { SharedSubscriptions } from './shared-subscriptions.ts';
@@ -11,8 +12,13 @@ import { SharedSubscriptions } from './shared-subscriptions.ts';
 export type Yoga = ReturnType<typeof createGraphQL>;
 
 /** GraphQL over HTTP and SSE; the WebSocket server runs its operations through the same plugins. */
-export function createGraphQL(options: { config: Config; services: Services; operations: Operations }) {
-  const { config, services, operations } = options;
+export function createGraphQL(options: {
+  config: Config;
+  services: Services;
+  operations: Operations;
+  streams: EventStreams;
+}) {
+  const { config, services, operations, streams } = options;
   return createYoga<object, Services>({
     schema,
     context: () => services,
@@ -24,7 +30,12 @@ export function createGraphQL(options: { config: Config; services: Services; ope
     graphiql: config.graphiql && graphiqlOptions,
     renderGraphiQL,
     parserAndValidationCache: { documentCache: documentCache(), errorCache: documentCache() },
-    plugins: [refuseBadParameters, operations.plugin, new SharedSubscriptions(operations.maskError).plugin],
+    plugins: [
+      refuseBadParameters,
+      operations.plugin,
+      streams.plugin,
+      new SharedSubscriptions(operations.maskError).plugin,
+    ],
     maskedErrors: { maskError: operations.maskError },
     logging: false,
   });

@@ -6,7 +6,7 @@ import type { Feed } from '../events/feed.ts';
 export function createHealth(options: {
   database: Database;
   feed: Pick<Feed, 'route'>;
-  isClosing: () => boolean;
+  isReady: () => boolean;
 }) {
   /** Answers the request if it is one of its own, and says whether it was. */
   return (request: IncomingMessage, response: ServerResponse): boolean => {
@@ -14,7 +14,7 @@ export function createHealth(options: {
     if (path === '/healthz') {
       answer(response, 200, 'ok');
     } else if (path === '/readyz') {
-      if (options.isClosing()) answer(response, 503, 'shutting down');
+      if (!options.isReady()) answer(response, 503, 'shutting down');
       else {
         options.database.pool.query('select 1').then(
           // A server whose Redis is away does its work all the same.

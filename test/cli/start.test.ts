@@ -34,6 +34,8 @@ test('goes on without its database, and answers again when it is back', async ()
   const port = String(await freePort());
   const program = start(['start'], { DATABASE_URL: database.url, JOBTREE_PORT: port });
   await program.printed('"msg":"ready"');
+  // From here on the pool has a connection that does nothing, and notices.
+  expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200);
   await database
     .query(
       'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',

@@ -34,7 +34,11 @@ beforeAll(() => {
     const engine = createEngine({
       database,
       limits: { maxJsonBytes: 1_000_000 },
-      effects: { touched: (rootId, fromStart) => folds.touch(rootId, fromStart), ready: () => {} },
+      effects: {
+        touched: (rootId, fromStart) => folds.touch(rootId, fromStart),
+        ready: () => {},
+        claimed: () => {},
+      },
       logger,
       logPayloads: false,
     });

@@ -31,7 +31,7 @@ export function useEngine(): TestEngine {
     test.engine = createEngine({
       database: test.db.open(),
       limits: { maxJsonBytes: 1_000_000 },
-      effects: { touched: () => {}, ready: (types) => test.ready.push(...types) },
+      effects: { touched: () => {}, ready: (counts) => test.ready.push(...counts.keys()), claimed: () => {} },
       logger: pino({ level: 'silent' }),
       logPayloads: false,
     });

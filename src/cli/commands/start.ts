@@ -23,7 +23,7 @@ export async function start(): Promise<number> {
     logger.info({ url: app.url }, 'ready');
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
     logger.info('shutting down');
-    endAfter(config.shutdownTimeoutMs + shutdownMarginMs, logger);
+    endAfter(config.shutdownDelayMs + config.shutdownTimeoutMs + shutdownMarginMs, logger);
     await app.close();
   } finally {
     await database.stop();

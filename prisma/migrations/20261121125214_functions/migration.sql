@@ -635,7 +635,7 @@ $$;
 --
 -- p_ids      assignments that this transaction has just let succeed
 -- p_reports  JSON object of the report that counts for each assignment: report_outcomes
--- returns    the types of the children that got items
+-- returns    the types of the children that got items, each as often as it got some (from 1,000 on it is many)
 -- locks      the children's rows, shared and in the order of their ids, so that cancel_job waits
 create or replace function jobtree.feed_children(p_ids uuid[], p_reports jsonb)
 returns text[]
@@ -669,7 +669,7 @@ begin
     ) f;
     if v_items is not null then
       perform jobtree.insert_items(v_child, v_items);
-      v_types := v_types || v_child.type;
+      v_types := v_types || array_fill(v_child.type, array[least(jsonb_array_length(v_items), 1000)]);
     end if;
   end loop;
   return v_types;
@@ -1397,10 +1397,10 @@ $$;
 -- p_reports  JSON array of {assignmentId, result} or {assignmentId, failure: {code, message, permanent?}}, and with a
 --            result newItems?: [{type, payload, dedupeKey?, priority?, runAt?}] for fed children. Of two reports for
 --            one assignment the first is judged first.
--- returns    one row: the roots of the trees that changed, the types which may have got claimable items, and the answers,
---            a list of {index, status, retryAt, field, message}: index counts from 0, retryAt is when a failed item is due
---            again, and the same for a DUPLICATE of the failure. A report that is not in it is ACCEPTED, with nothing more to
---            say; null if that holds for all.
+-- returns    one row: the roots of the trees that changed, the types which may have got claimable items (each as often as
+--            it got some), and the answers, a list of {index, status, retryAt, field, message}: index counts from 0,
+--            retryAt is when a failed item is due again, and the same for a DUPLICATE of the failure. A report that is not in
+--            it is ACCEPTED, with nothing more to say; null if that holds for all.
 -- errors     JT002 not a list, an entry without assignmentId; 22P02 an assignmentId that is no id
 -- locks      assignments in the order of their ids, then items, then children's job rows
 create or replace function jobtree.report_outcomes(p_reports jsonb)
@@ -1490,7 +1490,7 @@ begin
   end if;
   if v_failed is not null then
     select jsonb_object_agg(e.assignment_id, e.retry_at), array_agg(e.root_id),
-      array_agg(distinct e.type) filter (where e.retry_at <= clock_timestamp())
+      array_agg(e.type) filter (where e.retry_at <= clock_timestamp())
     into v_retries, v_failed_roots, v_failed_ready
     from jobtree.fail_assignments(v_failed, v_failures, 'failed') e;
     v_ready := v_ready || v_failed_ready;
@@ -1578,7 +1578,8 @@ $$;
 -- p_deadline_from  a low-water mark: no unfinished hold has an older deadline. It skips the dead and the finished ones;
 --                  null reads all.
 -- p_delta_seen     the last delta that the sweep before saw; null for a first one
--- returns          how many holds were lost and entries promoted; the types that got ready entries; the roots whose deltas
+-- returns          how many holds were lost and entries promoted; the types that got ready entries (each as often
+--                  as it got some, roughly); the roots whose deltas
 --                  nobody folded since the sweep before (by a first sweep, all that have any); the jobs that are cancelled
 --                  and have pending items, or did when they were last folded; and the marks for the next call. That of the
 --                  deadlines is one minute behind the clock, which is more than a claim takes to commit
@@ -1613,7 +1614,7 @@ begin
     for update skip locked
   ) l;
   if v_ids is not null then
-    select array_agg(distinct f.type) filter (where f.retry_at <= clock_timestamp()) into v_retried
+    select array_agg(f.type) filter (where f.retry_at <= clock_timestamp()) into v_retried
     from jobtree.fail_assignments(
       v_ids,
       array_fill('{"code": "HEARTBEAT_LOST", "message": "The worker''s heartbeat was lost."}'::jsonb, array[cardinality(v_ids)]),
@@ -1637,15 +1638,16 @@ begin
     from numbered n where q.ctid = n.tid
     returning q.type
   )
-  select count(*), array_agg(distinct p.type) into v_promoted, v_ready from promoted p;
+  select count(*), array_agg(p.type) into v_promoted, v_ready from promoted p;
 
   -- Deltas that stay come from a server that died, from SQL, or from a transaction that took long: no worker was told of
   -- their items.
   select array_agg(distinct d.root_id) filter (where d.id <= coalesce(p_delta_seen, d.id)),
-    array_agg(distinct j.type) filter (where d.items > 0), max(d.id)
+    array_agg(j.type) filter (where n is not null), max(d.id)
   into v_roots, v_fed, v_delta_seen
   from (select d.id, d.root_id, d.job_id, d.items from jobtree.progress_delta d order by d.id limit p_limit) d
-  join jobtree.job j on j.id = d.job_id;
+  join jobtree.job j on j.id = d.job_id
+  left join lateral generate_series(1, least(d.items, 100)) n on true;
 
   with over as materialized (
     select j.id from jobtree.job j
@@ -1662,4 +1664,17 @@ begin
     case when cardinality(v_ids) = p_limit then p_deadline_from else v_now - interval '1 minute' end,
     coalesce(v_delta_seen, p_delta_seen);
 end
+$$;
+
+-- For callers of SQL that add items and would rather not wait for the sweep: wakes idle workers when the transaction
+-- commits, on all servers. A hint, and never needed. Postgres lets only one transaction at a time commit that notifies, so
+-- leave it out where there are hundreds of them in a second.
+--
+-- p_type     the type of the items
+-- p_items    how many were added: as many workers are woken at first
+create or replace function jobtree.wake_workers(p_type text, p_items integer default 1)
+returns void
+language sql volatile
+as $$
+  select pg_notify('jobtree_work', json_build_object('types', json_build_array(json_build_array(p_type, p_items)))::text);
 $$;

@@ -1,0 +1,15 @@
+/** Where the API is. */
+import { JobtreeError } from './errors.ts';
+
+/**
+ * The address as it is given, else that of the environment, else the local one. In a page it may be relative to the page.
+ *
+ * @throws JobtreeError INVALID_INPUT
+ */
+export function endpoint(given: string | undefined): string {
+  const url = given ?? globalThis.process?.env?.JOBTREE_URL ?? 'http://127.0.0.1:4000/graphql';
+  const { location } = globalThis as { location?: { href: string } };
+  const absolute = URL.canParse(url, location?.href) ? new URL(url, location?.href).href : url;
+  if (/^https?:\/\//.test(absolute)) return absolute;
+  throw new JobtreeError('INVALID_INPUT', `url must be an http or https address: ${url}`, { field: 'url' });
+}

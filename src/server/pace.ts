@@ -1,0 +1,29 @@
+/** A token bucket: so many messages a second, and as many at once after a rest. */
+export class Pace {
+  readonly #perSecond: number;
+  #tokens: number;
+  #at = performance.now();
+
+  constructor(perSecond: number) {
+    this.#perSecond = perSecond;
+    this.#tokens = perSecond;
+  }
+
+  /** One more message was taken. */
+  take(): void {
+    this.#refill();
+    this.#tokens--;
+  }
+
+  /** For how many milliseconds no other should be taken. */
+  restMs(): number {
+    this.#refill();
+    return Math.max(0, (-this.#tokens / this.#perSecond) * 1_000);
+  }
+
+  #refill(): void {
+    const now = performance.now();
+    this.#tokens = Math.min(this.#perSecond, this.#tokens + ((now - this.#at) / 1_000) * this.#perSecond);
+    this.#at = now;
+  }
+}

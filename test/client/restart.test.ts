@@ -1,0 +1,84 @@
+/** A server that restarts sends everybody away at once; clients come back by themselves, but not at once. */
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createClient, watchJob } from '../../src/client/index.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { createJob, work } from '../support/api.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startServer } from '../support/server.ts';
+
+let db: TestDatabase;
+let app: App;
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url);
+});
+afterAll(async () => {
+  await app.close();
+  await db.drop();
+});
+
+async function restart(): Promise<void> {
+  const { port } = new URL(app.url);
+  await app.close();
+  app = await startServer(db.url, { JOBTREE_PORT: port });
+}
+
+it('watchers come back spread over time, and see the end', async () => {
+  const id = await createJob(app.url, { type: 'restart', sealed: true, items: [{}] });
+  const clients = Array.from({ length: 40 }, () => createClient({ url: app.url }));
+  const watching = clients.map((client) => client.watchJob(id));
+  await Promise.all(watching.map((one) => one.next()));
+  const ended = watching.map(async (one) => {
+    let last: unknown;
+    for await (const progress of one) last = progress;
+    return last;
+  });
+  const { port } = new URL(app.url);
+  await app.close();
+
+  // In its place something that takes connections and says nothing, so that each client comes once.
+  const sockets: Socket[] = [];
+  const times: number[] = [];
+  const silent = createServer((socket) => {
+    sockets.push(socket);
+    times.push(performance.now());
+    if (times.length === clients.length) silent.emit('all');
+  }).listen(Number(port), '127.0.0.1');
+  await once(silent, 'all');
+  expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(500);
+  for (const socket of sockets) socket.destroy();
+  silent.close();
+  await once(silent, 'close');
+
+  app = await startServer(db.url, { JOBTREE_PORT: port });
+  await work(app.url, 'restart', 1);
+  for (const last of ended) expect(await last).toMatchObject({ status: 'COMPLETED', succeeded: 1 });
+  for (const client of clients) await client.close();
+});
+
+it('a client that waits to come back can be closed at once', async () => {
+  const id = await createJob(app.url, { type: 'closed', items: [{}] });
+  const client = createClient({ url: app.url });
+  const events = client.watchJob(id);
+  await events.next();
+  const next = events.next();
+  await restart();
+  await client.close();
+  expect((await next).done).toBe(true);
+});
+
+it('watchJob ends without an error when it is aborted, and throws what the server refuses', async () => {
+  const id = await createJob(app.url, { type: 'aborted', items: [{}] });
+  const ending = new AbortController();
+  const events = watchJob(id, { url: app.url, signal: ending.signal });
+  expect((await events.next()).value).toMatchObject({ status: 'WAITING' });
+  const next = events.next();
+  ending.abort();
+  expect((await next).done).toBe(true);
+
+  const unknown = watchJob('Job:00000000-0000-7000-8000-000000000000', { url: app.url });
+  await expect(unknown.next()).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  expect(() => createClient({ url: '/graphql' })).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
+});
