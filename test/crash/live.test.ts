@@ -1,7 +1,8 @@
 /**
  * Three servers with one Redis and one Postgres, watched and worked, while one after the other fails: servers, the bridge,
  * Redis, Postgres, the network. No subscriber ever sees progress go back, each is up to date again soon after the fault
- * has ended, and gets the exact final state. LIVE_SUBSCRIBERS, LIVE_TREES and LIVE_ROUNDS (of all faults) make it larger.
+ * has ended, and gets the exact final state. LIVE_SUBSCRIBERS, LIVE_TREES, LIVE_ROUNDS (of all
+ * faults) and LIVE_FAULT_EVERY_MS make it larger.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
@@ -19,7 +20,7 @@ const treeCount = Number(process.env.LIVE_TREES ?? 12);
 const rounds = Number(process.env.LIVE_ROUNDS ?? 1);
 /** Subscribers of one client share its socket. */
 const subscribersPerSocket = 10;
-const faultEveryMs = 3_000;
+const faultEveryMs = Number(process.env.LIVE_FAULT_EVERY_MS ?? 500);
 /** From the end of a fault until every subscriber knows what was so at its end. */
 const catchUpWithinMs = Number(process.env.LIVE_CATCH_UP_MS ?? 15_000);
 const bridging = 'passing notifications on to Redis';
