@@ -23,6 +23,8 @@ const subscribersPerSocket = 10;
 const faultEveryMs = Number(process.env.LIVE_FAULT_EVERY_MS ?? 500);
 /** From the end of a fault until every subscriber knows what was so at its end. */
 const catchUpWithinMs = Number(process.env.LIVE_CATCH_UP_MS ?? 15_000);
+/** To each tree: some hundred items a second in all. */
+const addEveryMs = Math.max(100, treeCount * 5);
 const bridging = 'passing notifications on to Redis';
 
 const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '200' };
@@ -222,7 +224,9 @@ describe.skipIf(inject('redisUrl') === undefined)('with everything failing in tu
           const dedupeKey = String(added[i]);
           await insist(() => clientOf(i).addItems(root, [{ payload: added[i], dedupeKey }]));
           added[i] = (added[i] ?? 0) + 1;
-          await delay(100 + Math.random() * 100, undefined, { signal: over.signal }).catch(() => undefined);
+          await delay(addEveryMs * (0.5 + Math.random()), undefined, { signal: over.signal }).catch(
+            () => undefined,
+          );
         }
         await insist(() => clientOf(i).sealJob(root));
       });
