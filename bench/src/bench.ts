@@ -22,12 +22,13 @@ export interface Jobtree {
 
 /** A new server on a new database, for the time of a measurement. */
 export async function withJobtree<T>(
-  { postgres, redisUrl }: Bench,
+  { options, postgres, redisUrl }: Bench,
   use: (jobtree: Jobtree) => Promise<T>,
   nodeArgs: readonly string[] = [],
 ): Promise<T> {
   const database = await postgres.createDatabase('bench_jobtree');
-  const server = await startServer(database.url, { redisUrl, nodeArgs });
+  const profiling = options.profiles === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', options.profiles];
+  const server = await startServer(database.url, { redisUrl, nodeArgs: [...profiling, ...nodeArgs] });
   try {
     return await use({ database, server });
   } finally {

@@ -90,7 +90,7 @@ export class Fleet {
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#members.map(({ stop }) => stop()));
+    await Promise.all(this.#members.splice(0).map(({ stop }) => stop()));
   }
 
   #all<T>(ask: (member: Member['ask']) => Promise<T>): Promise<T[]> {

@@ -26,6 +26,7 @@ export interface Options {
   readonly liveSeconds: number;
   readonly samples: number;
   readonly redis: boolean;
+  readonly profiles: string | undefined;
   readonly json: string | undefined;
 }
 
@@ -39,6 +40,7 @@ export const usage = `npm run bench -- [options]
   --live-seconds N how long each course of latency and fanout lasts (4)
   --samples N    how often an idle worker is woken (500)
   --redis        give servers a Redis: redis-server, which must be installed
+  --cpu-prof DIR write CPU profiles of servers there
   --json FILE    write the figures there, too`;
 
 /** @throws Error that says which option is wrong */
@@ -54,6 +56,7 @@ export function readOptions(args: readonly string[]): Options {
       subscribers: { type: 'string', default: '10000' },
       'live-seconds': { type: 'string', default: '4' },
       samples: { type: 'string', default: '500' },
+      'cpu-prof': { type: 'string' },
       redis: { type: 'boolean', default: false },
       json: { type: 'string' },
     },
@@ -68,6 +71,7 @@ export function readOptions(args: readonly string[]): Options {
     liveSeconds: integer('--live-seconds', values['live-seconds'], 1, 600),
     samples: integer('--samples', values.samples, 10, 100_000),
     redis: values.redis,
+    profiles: values['cpu-prof'],
     json: values.json,
   };
 }
