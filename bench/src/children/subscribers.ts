@@ -158,21 +158,19 @@ const methods = {
   },
 };
 
+/** What the client library selects. */
+const progress =
+  'jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt';
+
 function operation(number: number): string {
-  const jobId = watching.jobIds[jobOf(number)];
-  const name = watching.apart ? `Watch${number}` : 'Watch';
-  const { intervalMs } = watching;
-  const [field, selection] = watching.wholeTree
-    ? [
-        'jobTreeProgress(rootId:',
-        'revision openJobs complete jobs { jobId status message itemCount itemProgress percent sealed }',
-      ]
-    : [
-        'jobProgress(jobId:',
-        'itemCount itemProgress succeeded failed cancelled percent status message revision',
-      ];
-  const query = `subscription ${name}($jobId: ID!, $intervalMs: Int) { ${field} $jobId, intervalMs: $intervalMs) { ${selection} } }`;
-  const payload = { query, operationName: name, variables: { jobId, intervalMs } };
+  const { intervalMs, wholeTree, apart } = watching;
+  const name = apart ? `Watch${number}` : 'Watch';
+  const field = wholeTree
+    ? `jobTreeProgress(rootId: $jobId, intervalMs: $intervalMs) { rootId revision openJobs complete jobs { ${progress} } }`
+    : `jobProgress(jobId: $jobId, intervalMs: $intervalMs) { ${progress} }`;
+  const query = `subscription ${name}($jobId: ID!, $intervalMs: Int) { ${field} }`;
+  const variables = { jobId: watching.jobIds[jobOf(number)], intervalMs };
+  const payload = { query, operationName: name, variables };
   return JSON.stringify({ id: String(generation), type: 'subscribe', payload });
 }
 
