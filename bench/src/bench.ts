@@ -10,6 +10,8 @@ export interface Bench {
   readonly options: Options;
   readonly postgres: Postgres;
   readonly graphile: Database;
+  /** For servers, if they are to have one. */
+  readonly redisUrl: string | undefined;
 }
 
 /** A jobtree server and its database. */
@@ -19,9 +21,14 @@ export interface Jobtree {
 }
 
 /** A new server on a new database, for the time of a measurement. */
-export async function withJobtree<T>({ postgres }: Bench, use: (jobtree: Jobtree) => Promise<T>): Promise<T> {
+export async function withJobtree<T>(
+  { options, postgres, redisUrl }: Bench,
+  use: (jobtree: Jobtree) => Promise<T>,
+  nodeArgs: readonly string[] = [],
+): Promise<T> {
   const database = await postgres.createDatabase('bench_jobtree');
-  const server = await startServer(database.url);
+  const profiling = options.profiles === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', options.profiles];
+  const server = await startServer(database.url, { redisUrl, nodeArgs: [...profiling, ...nodeArgs] });
   try {
     return await use({ database, server });
   } finally {
@@ -52,7 +59,7 @@ export async function runChild(
   return toRun(outcome, difference(after[0], before[0]), difference(after[1], before[1]));
 }
 
-function difference(after: number | undefined, before: number | undefined): number | undefined {
+export function difference(after: number | undefined, before: number | undefined): number | undefined {
   return after === undefined || before === undefined ? undefined : after - before;
 }
 

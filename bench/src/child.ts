@@ -1,8 +1,8 @@
 /**
- * Producers and workers are processes of their own. The parent side starts one with its task and gets what it sends; the
- * child's side takes the task and ends with the parent.
+ * Producers, workers and subscribers are processes of their own. The parent side starts one with its task and gets what it
+ * sends; the child's side takes the task and ends with the parent. One that serves is asked, and answers.
  */
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { atEnd } from './closers.ts';
@@ -29,17 +29,7 @@ export function startChild(
   task: object,
   options: { onDone?: (done: number) => void; nodeArgs?: readonly string[] } = {},
 ): Child {
-  const file = fileURLToPath(new URL(`./children/${name}.ts`, import.meta.url));
-  const child = fork(file, [JSON.stringify(task)], {
-    execArgv: ['--import', 'tsx', ...(options.nodeArgs ?? [])],
-    env: cleanEnvironment(),
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  });
-  const exited = once(child, 'exit');
-  atEnd(async () => {
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
-    await exited;
-  });
+  const { child, exited } = forkChild(name, task, options.nodeArgs);
   let found: Outcome | undefined;
   child.on('message', (message: Message) => {
     if ('done' in message) options.onDone?.(message.done);
@@ -56,6 +46,84 @@ export function startChild(
     await exited;
   };
   return { outcome, stop };
+}
+
+type Methods = Readonly<Record<string, (...args: never[]) => unknown>>;
+
+/** What a child answers, from here. */
+export type Remote<Served extends Methods> = {
+  readonly [Name in keyof Served]: (
+    ...args: Parameters<Served[Name]>
+  ) => Promise<Awaited<ReturnType<Served[Name]>>>;
+};
+
+/** A child that is asked, one question after the other, until it is stopped. */
+export async function startService<Served extends Methods>(
+  name: string,
+  task: object,
+): Promise<{ readonly ask: Remote<Served>; readonly stop: () => Promise<void> }> {
+  const { child, exited } = forkChild(name, task);
+  const gone = exited.then(([code, signal]) => {
+    throw new Error(`${name} ended: ${code ?? signal}`);
+  });
+  gone.catch(() => {});
+  const answer = async () => {
+    const [message] = (await Promise.race([once(child, 'message'), gone])) as [Answer];
+    if ('error' in message) throw new Error(`${name}: ${message.error}`);
+    return message.value;
+  };
+  await answer();
+  const call = (method: string, args: unknown[]) => {
+    child.send({ method, args } satisfies Question);
+    return answer();
+  };
+  const ask = new Proxy({} as Remote<Served>, {
+    get:
+      (_, method: string) =>
+      (...args: unknown[]) =>
+        call(method, args),
+  });
+  const stop = async () => {
+    child.kill('SIGKILL');
+    await exited;
+  };
+  return { ask, stop };
+}
+
+interface Question {
+  readonly method: string;
+  readonly args: readonly unknown[];
+}
+
+type Answer = { readonly value: unknown } | { readonly error: string };
+
+function forkChild(name: string, task: object, nodeArgs: readonly string[] = []) {
+  const file = fileURLToPath(new URL(`./children/${name}.ts`, import.meta.url));
+  const child: ChildProcess = fork(file, [JSON.stringify(task)], {
+    execArgv: ['--import', 'tsx', ...nodeArgs],
+    env: cleanEnvironment(),
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const exited = once(child, 'exit');
+  atEnd(async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    await exited;
+  });
+  return { child, exited };
+}
+
+/** In a child that serves: answers with these. */
+export function serve(methods: Methods): void {
+  const send = (answer: Answer) => process.send?.(answer);
+  process.on('message', ({ method, args }: Question) => {
+    Promise.resolve()
+      .then(() => methods[method]?.(...(args as never[])))
+      .then(
+        (value) => send({ value }),
+        (error) => send({ error: String(error) }),
+      );
+  });
+  send({ value: undefined });
 }
 
 /** In a child: its task. */

@@ -7,12 +7,18 @@ import { closeAll, closeOnSignals, interruption } from './closers.ts';
 import { print } from './figures.ts';
 import { silent } from './graphile.ts';
 import { measureAdd } from './measures/add.ts';
+import { measureFanout } from './measures/fanout.ts';
+import { measureIdle } from './measures/idle.ts';
 import { measureImport } from './measures/import.ts';
+import { measureLatency } from './measures/latency.ts';
 import { measureMemory } from './measures/memory.ts';
 import { measureSnapshot } from './measures/snapshot.ts';
+import { measureWake } from './measures/wake.ts';
+import { measureWatched } from './measures/watched.ts';
 import { measureWork } from './measures/work.ts';
 import { type Measure, measures, type Options, readOptions, usage } from './options.ts';
 import { type Postgres, startPostgres } from './postgres.ts';
+import { startRedis } from './redis.ts';
 
 const run: Record<Measure, (bench: Bench) => Promise<Report>> = {
   add: measureAdd,
@@ -20,6 +26,11 @@ const run: Record<Measure, (bench: Bench) => Promise<Report>> = {
   snapshot: measureSnapshot,
   memory: measureMemory,
   import: measureImport,
+  latency: measureLatency,
+  fanout: measureFanout,
+  idle: measureIdle,
+  watched: measureWatched,
+  wake: measureWake,
 };
 
 const options = parse();
@@ -71,7 +82,8 @@ function parse(): Options {
 async function prepare(options: Options, postgres: Postgres): Promise<Bench> {
   const graphile = await postgres.createDatabase('bench_graphile');
   await runMigrations({ connectionString: graphile.url, logger: silent });
-  return { options, postgres, graphile };
+  const redisUrl = options.redis ? await startRedis(postgres.directory) : undefined;
+  return { options, postgres, graphile, redisUrl };
 }
 
 function describe({ version, settings }: Postgres) {

@@ -1,7 +1,18 @@
 /** What is to be measured, from the command line. */
 import { parseArgs } from 'node:util';
 
-export const measures = ['add', 'work', 'snapshot', 'memory', 'import'] as const;
+export const measures = [
+  'add',
+  'work',
+  'snapshot',
+  'memory',
+  'import',
+  'latency',
+  'fanout',
+  'idle',
+  'watched',
+  'wake',
+] as const;
 export type Measure = (typeof measures)[number];
 
 export interface Options {
@@ -10,15 +21,26 @@ export interface Options {
   readonly seconds: number;
   readonly only: ReadonlySet<Measure>;
   readonly batches: readonly number[];
+  /** The most that subscribe in the measures of live progress. */
+  readonly subscribers: number;
+  readonly liveSeconds: number;
+  readonly samples: number;
+  readonly redis: boolean;
+  readonly profiles: string | undefined;
   readonly json: string | undefined;
 }
 
 export const usage = `npm run bench -- [options]
-  --only add,work,snapshot,memory,import   what to measure (all of it)
+  --only A,B     what to measure: ${measures.join(', ')} (all of it)
   --items N      items in a run (100000); runs of small batches take a part of it, the import ten times as many
   --batches A,B  batch sizes (1,10,100,500)
   --rounds N     runs of each contender, of which the median counts (3)
   --seconds N    how long the snapshot is held (60)
+  --subscribers N  the most that watch in latency, idle and watched (10000)
+  --live-seconds N how long each course of latency and fanout lasts (4)
+  --samples N    how often an idle worker is woken (500)
+  --redis        give servers a Redis: redis-server, which must be installed
+  --cpu-prof DIR write CPU profiles of servers there
   --json FILE    write the figures there, too`;
 
 /** @throws Error that says which option is wrong */
@@ -31,6 +53,11 @@ export function readOptions(args: readonly string[]): Options {
       batches: { type: 'string', default: '1,10,100,500' },
       rounds: { type: 'string', default: '3' },
       seconds: { type: 'string', default: '60' },
+      subscribers: { type: 'string', default: '10000' },
+      'live-seconds': { type: 'string', default: '4' },
+      samples: { type: 'string', default: '500' },
+      'cpu-prof': { type: 'string' },
+      redis: { type: 'boolean', default: false },
       json: { type: 'string' },
     },
   });
@@ -40,6 +67,11 @@ export function readOptions(args: readonly string[]): Options {
     seconds: integer('--seconds', values.seconds, 10, 3_600),
     batches: values.batches.split(',').map((text) => integer('--batches', text, 1, 1_000)),
     only: new Set(values.only.split(',').map(measure)),
+    subscribers: integer('--subscribers', values.subscribers, 1, 50_000),
+    liveSeconds: integer('--live-seconds', values['live-seconds'], 1, 600),
+    samples: integer('--samples', values.samples, 10, 100_000),
+    redis: values.redis,
+    profiles: values['cpu-prof'],
     json: values.json,
   };
 }

@@ -1,3 +1,5 @@
+import { inFlight } from './in-flight.ts';
+
 /** The same work for every contender: about 200 bytes of JSON, and a small result. */
 export interface Payload {
   readonly number: number;
@@ -15,4 +17,15 @@ export function payloads(count: number, first = 0): Payload[] {
 
 export function result({ number }: Payload): { readonly ok: true; readonly number: number } {
   return { ok: true, number };
+}
+
+const fillBatch = 1_000;
+
+export async function inBatches(
+  items: number,
+  fill: (some: readonly Payload[]) => Promise<void>,
+): Promise<void> {
+  await inFlight(Math.ceil(items / fillBatch), 4, (i) =>
+    fill(payloads(Math.min(fillBatch, items - i * fillBatch), i * fillBatch)),
+  );
 }

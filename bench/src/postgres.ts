@@ -6,8 +6,16 @@ import pg from 'pg';
 import { startEmbeddedPostgres } from '../../dist/embedded/start.js';
 import { atEnd } from './closers.ts';
 
-/** More room for log and buffers than the defaults, so that no checkpoint hits one run and spares the next. */
-const settings = { shared_buffers: '256MB', max_wal_size: '8GB', checkpoint_timeout: '30min' };
+/**
+ * More room for log and buffers than the defaults, so that no checkpoint hits one run and spares the next; and the times of
+ * commits are kept, from which the latency of events counts.
+ */
+const settings = {
+  shared_buffers: '256MB',
+  max_wal_size: '8GB',
+  checkpoint_timeout: '30min',
+  track_commit_timestamp: 'on',
+};
 
 export interface Postgres {
   /** Of the process that all others of the server descend from. */

@@ -13,11 +13,15 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-export async function startServer(databaseUrl: string, nodeArgs: readonly string[] = []): Promise<Server> {
-  const child = spawn(process.execPath, [...nodeArgs, program, 'start'], {
+export async function startServer(
+  databaseUrl: string,
+  options: { readonly redisUrl?: string | undefined; readonly nodeArgs?: readonly string[] } = {},
+): Promise<Server> {
+  const child = spawn(process.execPath, [...(options.nodeArgs ?? []), program, 'start'], {
     env: {
       ...cleanEnvironment(),
       DATABASE_URL: databaseUrl,
+      ...(options.redisUrl !== undefined && { REDIS_URL: options.redisUrl }),
       JOBTREE_PORT: '0',
       JOBTREE_LOG_LEVEL: 'warn',
       JOBTREE_GRAPHIQL: 'false',
@@ -42,5 +46,6 @@ export async function startServer(databaseUrl: string, nodeArgs: readonly string
 
 /** Without the settings that whoever starts the benchmark may have for a server of theirs. */
 export function cleanEnvironment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('JOBTREE_')));
+  const isSetting = (name: string) => name.startsWith('JOBTREE_') || name === 'REDIS_URL';
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSetting(name)));
 }

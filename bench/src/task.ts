@@ -17,4 +17,30 @@ export interface WorkerTask {
   /** After how many it is done; without it, it works until it is killed, and tells how far it is. */
   readonly items?: number;
   readonly batch: number;
+  /** How many it does in a second, if not as many as it can. */
+  readonly perSecond?: number;
+}
+
+export interface SubscribersTask {
+  readonly url: string;
+  /** The number of the first: each has one of its own, which decides what it watches. */
+  readonly first: number;
+}
+
+/** What subscribers watch: the first of them the first job, and so on, in turn. */
+export interface Watching {
+  readonly jobIds: readonly string[];
+  readonly intervalMs: number;
+  /** The progress of all jobs of the tree of each. */
+  readonly wholeTree?: boolean;
+  /** Each operation has a name of its own, so that they can't share an execution. */
+  readonly apart?: boolean;
+}
+
+/** For a worker that idles, and for what adds items for it. */
+export interface WakeTask {
+  readonly contender: 'jobtree' | 'graphile';
+  readonly url: string;
+  readonly job: string;
+  readonly type: string;
 }

@@ -36,6 +36,16 @@ export function memory(pid: number): { now: number; peak: number } | undefined {
   }
 }
 
+/** What the system holds for all TCP connections of the machine, in MB: sent and not read. */
+export function socketBuffers(): number {
+  try {
+    const pages = /^TCP: .* mem (\d+)/m.exec(readFileSync('/proc/net/sockstat', 'utf8'))?.[1];
+    return (Number(pages) * 4096) / 1024 / 1024;
+  } catch {
+    return Number.NaN;
+  }
+}
+
 function readStat(pid: number) {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];

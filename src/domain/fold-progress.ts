@@ -20,3 +20,16 @@ export async function foldProgress(
   );
   return row && { lastDelta: row.last_delta, retry: row.retry };
 }
+
+/** The same for several trees, in one transaction. One that another fold has is not in the answer. */
+export async function foldTrees(
+  { database }: Pick<Engine, 'database'>,
+  trees: readonly { readonly rootId: string; readonly fromDelta: number }[],
+): Promise<Map<string, Fold>> {
+  const rows = await database.call<{ root_id: string; last_delta: number; retry: boolean }>(
+    'fold_trees',
+    trees.map(({ rootId }) => rootId),
+    trees.map(({ fromDelta }) => fromDelta),
+  );
+  return new Map(rows.map((row) => [row.root_id, { lastDelta: row.last_delta, retry: row.retry }]));
+}

@@ -9,6 +9,11 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
   #ending = false;
   #closed = false;
   #wake = () => {};
+  #onEnding = () => {};
+  /** Resolves when what is pending is the last. */
+  readonly ending = new Promise<void>((resolve) => {
+    this.#onEnding = resolve;
+  });
 
   constructor(intervalMs: number) {
     this.#intervalMs = intervalMs;
@@ -47,6 +52,7 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
   /** No more will come: the reader gets what waits for it, and then the end. */
   end(): void {
     this.#ending = true;
+    this.#onEnding();
     this.#wake();
   }
 
@@ -74,6 +80,7 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
     if (!this.#closed) {
       this.#closed = true;
       this.onClose();
+      this.#onEnding();
       this.#wake();
     }
     return { done: true, value: undefined };

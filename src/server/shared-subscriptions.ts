@@ -21,6 +21,7 @@ import {
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import { Live } from '../events/live.ts';
 import type { Services } from '../schema/builder.ts';
+import { FairShare } from './fair-share.ts';
 
 /** An event as all readers get it. */
 export interface Told {
@@ -53,6 +54,7 @@ const readersPerTurn = 500;
 export class SharedSubscriptions {
   readonly #maskError: (error: unknown) => GraphQLError;
   readonly #groups = new WeakMap<object, Map<string, Group>>();
+  readonly #fairShare = new FairShare();
 
   constructor(maskError: (error: unknown) => GraphQLError) {
     this.#maskError = maskError;
@@ -92,7 +94,7 @@ export class SharedSubscriptions {
     }
     let group = groups.get(key);
     if (group === undefined) {
-      const created = new Group(args, this.#maskError, () => {
+      const created = new Group(args, this.#maskError, this.#fairShare, () => {
         if (groups.get(key) === created) groups.delete(key);
       });
       groups.set(key, created);
@@ -110,6 +112,7 @@ class Group {
   users = 0;
   readonly #args: Args;
   readonly #maskError: (error: unknown) => GraphQLError;
+  readonly #fairShare: FairShare;
   readonly #onClose: () => void;
   /** The event that each reader has seen, by its number. */
   readonly #readers = new Map<Reader, number>();
@@ -120,9 +123,15 @@ class Group {
   #ended = false;
   #lateTimer: NodeJS.Timeout | undefined;
 
-  constructor(args: Args, maskError: (error: unknown) => GraphQLError, onClose: () => void) {
+  constructor(
+    args: Args,
+    maskError: (error: unknown) => GraphQLError,
+    fairShare: FairShare,
+    onClose: () => void,
+  ) {
     this.#args = args;
     this.#maskError = maskError;
+    this.#fairShare = fairShare;
     this.#onClose = onClose;
     this.opened = this.#open();
   }
@@ -178,8 +187,13 @@ class Group {
   async #run(live: Source): Promise<void> {
     for await (const event of live) {
       this.#version++;
-      const told = await this.#execute(event);
-      await this.#tellAll(told);
+      const startedAt = performance.now();
+      const executed = this.#execute(event);
+      // Without what it waits for, which costs others nothing.
+      const executeMs = performance.now() - startedAt;
+      const tellMs = await this.#tellAll(await executed);
+      // The end is told at once.
+      await Promise.race([this.#fairShare.pay(executeMs + tellMs), live.ending]);
     }
     this.#end();
   }
@@ -190,8 +204,11 @@ class Group {
     for (const [reader, seen] of this.#readers) if (seen === this.#version) reader.end();
   }
 
-  async #tellAll(told: Told): Promise<void> {
+  /** Gives the time that it took, in milliseconds. */
+  async #tellAll(told: Told): Promise<number> {
     let count = 0;
+    let tookMs = 0;
+    let startedAt = performance.now();
     for (const [reader, seen] of this.#readers) {
       if (seen === this.#version) continue;
       if (seen === this.#version - 1 && reader.isReady) {
@@ -201,8 +218,12 @@ class Group {
         this.#isLate(reader);
       }
       count++;
-      if (count % readersPerTurn === 0) await nextTurn();
+      if (count % readersPerTurn !== 0) continue;
+      tookMs += performance.now() - startedAt;
+      await nextTurn();
+      startedAt = performance.now();
     }
+    return tookMs + performance.now() - startedAt;
   }
 
   #isLate(reader: Reader): void {

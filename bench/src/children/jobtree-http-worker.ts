@@ -1,6 +1,10 @@
-/** Works with nothing but fetch: two loops, each with one request that reports what it has and claims the next. */
+/**
+ * Works with nothing but fetch: two loops, each with one request that reports what it has and claims the next. If it has a
+ * pace, a request waits for its time.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
 import { exchange } from '../../../dist/client/operations.js';
-import { finish, readTask } from '../child.ts';
+import { finish, readTask, workUntilStopped } from '../child.ts';
 import { type Payload, result } from '../payload.ts';
 import type { WorkerTask } from '../task.ts';
 
@@ -13,15 +17,25 @@ interface Answer {
   };
 }
 
-const { url, target, items = 0, batch } = readTask<WorkerTask>();
+const { url, target, items = Number.POSITIVE_INFINITY, batch, perSecond } = readTask<WorkerTask>();
 const query = String(exchange);
 const start = performance.now();
 const cpu = process.cpuUsage();
 let done = 0;
+let due = start;
+let stopped = false;
+
+/** What is late is not made up for. */
+async function untilDue(): Promise<void> {
+  if (perSecond === undefined) return;
+  due = Math.max(due, performance.now()) + (batch / perSecond) * 1000;
+  await delay(due - performance.now());
+}
 
 async function loop(worker: string): Promise<void> {
   let reports: { assignmentId: string; result: unknown }[] = [];
-  while (done < items) {
+  while (done < items && !stopped) {
+    await untilDue();
     const variables = {
       withReports: reports.length > 0,
       withReleases: false,
@@ -44,7 +58,17 @@ async function loop(worker: string): Promise<void> {
   }
 }
 
-await Promise.all([loop('one'), loop('two')]);
+const loops = Promise.all([loop('one'), loop('two')]);
+if (items === Number.POSITIVE_INFINITY) {
+  workUntilStopped(
+    () => done,
+    async () => {
+      stopped = true;
+      await loops;
+    },
+  );
+}
+await loops;
 const ms = performance.now() - start;
 const { user, system } = process.cpuUsage(cpu);
 finish({ items: done, ms, cpuMs: (user + system) / 1000 });

@@ -13,9 +13,8 @@ import {
 } from '../bench.ts';
 import { cpu, medianRun, ratio, whole } from '../figures.ts';
 import { clearJobs, countJobs, fillJobs } from '../graphile.ts';
-import { inFlight } from '../in-flight.ts';
 import { checkWorked, createJob, fillItems } from '../jobtree.ts';
-import { payloads } from '../payload.ts';
+import { inBatches } from '../payload.ts';
 import type { WorkerTask } from '../task.ts';
 
 /** What jobtree has to reach, as a multiple of graphile-worker. */
@@ -23,7 +22,6 @@ const targets = new Map([
   [100, 1],
   [500, 1.3],
 ]);
-const fillBatch = 1_000;
 
 export async function measureWork(bench: Bench): Promise<Report> {
   const { options, graphile } = bench;
@@ -114,10 +112,4 @@ export async function measureWork(bench: Bench): Promise<Report> {
     verdicts,
     figures,
   };
-}
-
-async function inBatches(items: number, fill: (some: readonly unknown[]) => Promise<void>): Promise<void> {
-  await inFlight(Math.ceil(items / fillBatch), 4, (i) =>
-    fill(payloads(Math.min(fillBatch, items - i * fillBatch), i * fillBatch)),
-  );
 }

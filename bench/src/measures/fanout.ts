@@ -1,0 +1,108 @@
+/**
+ * How many events a server delivers, of one job to many who watch it: with one execution that they share, and with one each,
+ * as they have if the texts of their operations differ.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Bench, type Report, withJobtree } from '../bench.ts';
+import { ratio, whole } from '../figures.ts';
+import { Fleet } from '../fleet.ts';
+import { createJobs, fillJobs } from '../jobtree.ts';
+import { startReporter } from '../reporter.ts';
+import { cpuMs } from '../usage.ts';
+
+const watchers = 1_000;
+const intervalMs = 20;
+/** More changes than intervals. */
+const perSecond = 2_000;
+const batch = 20;
+const warmUpMs = 1_000;
+const target = 5;
+
+interface Course {
+  readonly eventsPerSecond: number;
+  /** Microseconds of the server for each event, beyond what it takes without subscribers. */
+  readonly cpuPerEvent: number;
+  /** The same of the subscribers. */
+  readonly clientCpuPerEvent: number;
+  readonly serverShare: number;
+}
+
+export async function measureFanout(bench: Bench): Promise<Report> {
+  const seconds = bench.options.liveSeconds;
+  const size = Math.min(watchers, bench.options.subscribers);
+  const { shared, apart, processes } = await withJobtree(bench, async ({ database, server }) => {
+    const jobs = await createJobs(server.url, 1);
+    const fleet = new Fleet(server.url);
+    await fleet.grow(size);
+    await fillJobs(database.pool, jobs.ids, perSecond * (seconds + (2 * warmUpMs) / 1000) * 3);
+    await database.settle();
+    const course = async () => {
+      const reporter = await startReporter({ url: server.url, target: jobs.type, batch, perSecond });
+      await delay(warmUpMs);
+      const before = { ...(await fleet.received()), server: cpuMs(server.pid) ?? Number.NaN };
+      const start = performance.now();
+      await delay(seconds * 1000);
+      const after = { ...(await fleet.received()), server: cpuMs(server.pid) ?? Number.NaN };
+      const ms = performance.now() - start;
+      await reporter.stop();
+      return {
+        ms,
+        events: after.events - before.events,
+        server: after.server - before.server,
+        client: after.cpuMs - before.cpuMs,
+      };
+    };
+    const watched = async (apart: boolean) => {
+      await fleet.watch({ jobIds: jobs.ids, intervalMs, apart });
+      return course();
+    };
+    const courses = { apart: await watched(true), shared: await watched(false) };
+    // Last, since a server that has just started takes more for everything.
+    await fleet.watch({ jobIds: [], intervalMs });
+    const unwatched = await course();
+    const beyond = ({ ms, events, server, client }: typeof unwatched): Course => {
+      return {
+        eventsPerSecond: (events / ms) * 1000,
+        cpuPerEvent: ((server - (unwatched.server / unwatched.ms) * ms) * 1000) / events,
+        clientCpuPerEvent: (client * 1000) / events,
+        serverShare: server / ms,
+      };
+    };
+    const { processes } = fleet;
+    await fleet.stop();
+    return { shared: beyond(courses.shared), apart: beyond(courses.apart), processes };
+  });
+
+  const times = shared.eventsPerSecond / apart.eventsPerSecond;
+  const cpuTimes = apart.cpuPerEvent / shared.cpuPerEvent;
+  const row = (name: string, course: Course) => [
+    name,
+    whole(course.eventsPerSecond),
+    course.cpuPerEvent.toFixed(1),
+    course.clientCpuPerEvent.toFixed(1),
+    `${Math.round(course.serverShare * 100)} %`,
+  ];
+  return {
+    tables: [
+      {
+        title: `fanout: events of one job to ${whole(size)} subscribers`,
+        columns: ['', 'events/s', 'CPU server', 'CPU subscribers', 'server busy'],
+        rows: [row('one execution', shared), row('one each', apart)],
+        note: `CPU: microseconds for each event; of the server, beyond what the reports take. ${processes} process${processes === 1 ? '' : 'es'} of subscribers.`,
+      },
+    ],
+    verdicts: [
+      {
+        target: `events of a shared execution: at least ${target} times as many`,
+        found: ratio(times),
+        met: times >= target,
+      },
+      {
+        target: `events of a shared execution: at most 1/${target} of the CPU`,
+        found: `1/${ratio(cpuTimes)}`,
+        met: cpuTimes >= target,
+      },
+    ],
+    figures: { subscribers: size, shared, apart, ratio: times, cpuRatio: cpuTimes },
+  };
+}

@@ -1,0 +1,44 @@
+/** A Redis of our own, that keeps nothing. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { createInterface } from 'node:readline';
+import { atEnd } from './closers.ts';
+
+/** Its address. Rejects if there is no redis-server. */
+export async function startRedis(directory: string): Promise<string> {
+  const port = await freePort();
+  const child = spawn(
+    'redis-server',
+    ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', directory],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const ended = new Promise<never>((_, reject) => {
+    child.once('error', (error) =>
+      reject(new Error(`--redis: redis-server can't be started: ${error.message}`)),
+    );
+    child.once('exit', (code) => reject(new Error(`--redis: redis-server ended with ${code}.`)));
+  });
+  ended.catch(() => {});
+  atEnd(async () => {
+    if (child.pid === undefined || child.exitCode !== null) return;
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  });
+  const ready = new Promise<void>((resolve) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      if (/ready to accept connections/i.test(line)) resolve();
+    });
+  });
+  await Promise.race([ready, ended]);
+  return `redis://127.0.0.1:${port}`;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}

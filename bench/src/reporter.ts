@@ -1,0 +1,18 @@
+/** A worker at a pace, for progress to watch. */
+import { type Child, startChild } from './child.ts';
+import type { WorkerTask } from './task.ts';
+
+/** Resolves when the first results are reported. */
+export async function startReporter(
+  task: WorkerTask & { readonly perSecond: number },
+): Promise<Pick<Child, 'stop'>> {
+  let onDone = (_done: number) => {};
+  const child = startChild('jobtree-http-worker', task, { onDone: (done) => onDone(done) });
+  const started = new Promise<void>((resolve) => {
+    onDone = (done) => {
+      if (done > 0) resolve();
+    };
+  });
+  await Promise.race([started, child.outcome]);
+  return child;
+}
