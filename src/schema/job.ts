@@ -19,13 +19,14 @@ export const Job = builder.prismaNode('Job', {
     children: t.relation('children', {
       // Rarely as many as a tree can have, and of all children together no more than that.
       complexity: { multiplier: 300 },
-      description: 'The jobs right below it, oldest first.',
+      description: 'The jobs right below it, in the order in which they were given.',
       query: { orderBy: { id: 'asc' } },
     }),
     tree: t.prismaField({
       type: ['Job'],
       complexity: { multiplier: maxTreeJobs },
-      description: 'Every job of its tree, the root first.',
+      description:
+        'Every job of its tree, the root first: level by level, each in the order in which the jobs were given.',
       select: { rootId: true },
       resolve: (query, job, _, { engine }) =>
         engine.database.prisma.job.findMany({
