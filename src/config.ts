@@ -103,6 +103,15 @@ const settings = {
     .describe(
       'The most that an operation may ask for, in values that its answer could have: every page full, 1,000 jobs in a tree, 300 children of a job.',
     ),
+  JOBTREE_MAX_ANSWER_BYTES: z.coerce
+    .number()
+    .int()
+    .min(10_000)
+    .max(400_000_000)
+    .default(64_000_000)
+    .describe(
+      'The most that the payloads, results and failures in an answer may have together, in bytes of their JSON text. One item alone may have more.',
+    ),
   JOBTREE_MAX_OPERATIONS_PER_SOCKET: z.coerce
     .number()
     .int()
@@ -194,6 +203,7 @@ export interface Config {
   readonly maxRequestBytes: number;
   readonly maxQueryTokens: number;
   readonly maxQueryCost: number;
+  readonly maxAnswerBytes: number;
   readonly maxOperationsPerSocket: number;
   readonly maxMessagesPerSecond: number;
   readonly maxConnectionsPerAddress: number;
@@ -248,6 +258,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     maxRequestBytes: value.JOBTREE_MAX_REQUEST_BYTES,
     maxQueryTokens: value.JOBTREE_MAX_QUERY_TOKENS,
     maxQueryCost: value.JOBTREE_MAX_QUERY_COST,
+    maxAnswerBytes: value.JOBTREE_MAX_ANSWER_BYTES,
     maxOperationsPerSocket: value.JOBTREE_MAX_OPERATIONS_PER_SOCKET,
     maxMessagesPerSecond: value.JOBTREE_MAX_MESSAGES_PER_SECOND,
     maxConnectionsPerAddress: value.JOBTREE_MAX_CONNECTIONS_PER_ADDRESS,

@@ -3,7 +3,8 @@
 -- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
 --            runAt?, finalStage?, dedupeKey?, sealed?, feed?, items?, children?}; children are the same, and any depth
 --            up to 32. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?}: feed_payloads.
---            A job without children is a final stage unless finalStage says otherwise.
+--            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs go up in
+--            the order of the document, parents before their children.
 -- returns    the root's id, and whether it is new: with a dedupeKey that a job of the type has, it is that job's id
 -- errors     JT002 a tree too deep or too large, a child's dedupeKey that is in use, a job or items that are none: check_job
 create or replace function jobtree.create_job(p_tree jsonb)
@@ -13,6 +14,8 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz := clock_timestamp();
+  -- One random id for the tree; its last 24 bits count the jobs, so that their ids are in order within a millisecond too.
+  v_id constant text := left(jobtree.new_id()::text, 30);
   v_root uuid;
   v_existing uuid;
   v_node record;
@@ -29,7 +32,7 @@ begin
       ) with ordinality c
       where cardinality(n.path) <= 32
     )
-    select n.path, n.spec, count(*) over () as jobs, max(cardinality(n.path)) over () as depth
+    select n.path, n.spec, row_number() over (order by n.path) as number, count(*) over () as jobs, max(cardinality(n.path)) over () as depth
     from node n
     order by n.path
   loop
@@ -60,7 +63,7 @@ begin
       case when v_node.spec ->> 'feed' is not null then '{"source": "SUCCESSES"}' || jsonb_strip_nulls(s.feed) end,
       coalesce(jsonb_path_exists(v_node.spec, '$.children[*].feed ? (@ != null)'), false), v_now,
       case when s.sealed then v_now end
-    from (select jobtree.new_id() as id) n,
+    from (select (v_id || lpad(to_hex(v_node.number), 6, '0'))::uuid as id) n,
       jsonb_to_record(v_node.spec) as s(
         type text, "dedupeKey" text, priority smallint, "runAt" timestamptz, "maxFailuresPerItem" integer,
         "backoffMs" integer[], "backoffJitter" real, "heartbeatIntervalMs" integer, "finalStage" boolean,

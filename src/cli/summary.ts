@@ -44,15 +44,21 @@ export async function summarise(client: Client, type: string, progress: JobProgr
 
 /** By the last failure of each item, which is the one that ended it. */
 async function failureGroups(client: Client, jobId: string): Promise<FailureGroup[]> {
-  const { nodes } = await client.items(jobId, { status: 'FAILED', first: failedItemsRead });
   const groups = new Map<string, { count: number; code: string; message: string }>();
-  for (const { failures } of nodes) {
-    const { code, message } = failures.at(-1) ?? { code: '', message: '' };
-    const key = `${code}\n${message}`;
-    const group = groups.get(key) ?? { count: 0, code, message };
-    group.count++;
-    groups.set(key, group);
-  }
+  let left = failedItemsRead;
+  let after: string | undefined;
+  do {
+    const page = await client.items(jobId, { status: 'FAILED', first: left, after });
+    for (const { failures } of page.nodes) {
+      const { code, message } = failures.at(-1) ?? { code: '', message: '' };
+      const key = `${code}\n${message}`;
+      const group = groups.get(key) ?? { count: 0, code, message };
+      group.count++;
+      groups.set(key, group);
+    }
+    left -= page.nodes.length;
+    after = (page.hasNextPage && page.endCursor) || undefined;
+  } while (after !== undefined && left > 0);
   return [...groups.values()].sort((a, b) => b.count - a.count).slice(0, groupsShown);
 }
 

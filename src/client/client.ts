@@ -151,15 +151,18 @@ export class Client {
    * Lists the items of a job in the order in which they were added.
    *
    * @param options `status`: only items of this status
+   * @returns fewer than asked for if those are too large for one answer of the server; `hasNextPage` says whether there are more
    * @throws JobtreeError NOT_FOUND
    */
   async items(
     jobId: string,
     options: PageOptions & { readonly status?: ItemStatus } = {},
   ): Promise<Page<Item>> {
-    const { first, after, status } = options;
-    const data = await this.#send(operations.items, { jobId, first, after, status }, options, true);
-    return toPage(found(data.job, jobId).items);
+    const { first = defaultPageSize, after, status } = options;
+    return asManyAsFit(first, async (first) => {
+      const data = await this.#send(operations.items, { jobId, first, after, status }, options, true);
+      return toPage(found(data.job, jobId).items);
+    });
   }
 
   /**
@@ -171,10 +174,15 @@ export class Client {
     jobId: string,
     options: CallOptions = {},
   ): AsyncGenerator<Result<Payload, R>, void, undefined> {
+    let size = resultsPageSize;
     let after: string | null | undefined;
     do {
-      const data = await this.#send(operations.results, { jobId, first: 500, after }, options, true);
-      const { nodes, endCursor, hasNextPage } = toPage(found(data.job, jobId).results);
+      const { nodes, endCursor, hasNextPage } = await asManyAsFit(size, async (first) => {
+        const data = await this.#send(operations.results, { jobId, first, after }, options, true);
+        return toPage(found(data.job, jobId).results);
+      });
+      // What follows may be smaller.
+      size = Math.min(2 * nodes.length, resultsPageSize);
       for (const { id, payload, result } of nodes) {
         yield { itemId: id, payload: payload as Payload, result: result as R };
       }
@@ -313,6 +321,19 @@ export class Client {
 /** A client of the service; `close()` it when you are done. See `ClientOptions` for the defaults. */
 export function createClient(options: ClientOptions = {}): Client {
   return new Client(options);
+}
+
+const defaultPageSize = 50;
+const resultsPageSize = 500;
+
+/** Asks for half as many for as long as they are too large for one answer. */
+async function asManyAsFit<T>(first: number, read: (first: number) => Promise<Page<T>>): Promise<Page<T>> {
+  try {
+    return await read(first);
+  } catch (error) {
+    if (!(error instanceof JobtreeError && error.code === 'LIMIT_EXCEEDED') || first <= 1) throw error;
+    return asManyAsFit(Math.floor(first / 2), read);
+  }
 }
 
 function found<T>(value: T | null | undefined, id: string): T {

@@ -3,10 +3,11 @@ import type { ErrorCode, NotClaimableReason } from '../generated/graphql/graphql
 
 /**
  * Why an operation did not succeed: a refusal of the server (its codes), or
+ * - `LIMIT_EXCEEDED`: the operation asks for more than the server does or answers at once; the message says what. Nothing was done.
  * - `UNREACHABLE`: there was no answer. Whether the server acted is not known, unless the operation is safe to repeat.
  * - `BAD_RESPONSE`: the answer is not one of jobtree, or the server failed; its log says more.
  */
-export type ClientErrorCode = ErrorCode | 'UNREACHABLE' | 'BAD_RESPONSE';
+export type ClientErrorCode = ErrorCode | 'LIMIT_EXCEEDED' | 'UNREACHABLE' | 'BAD_RESPONSE';
 
 /** The one error that the client's operations throw (but for `signal.reason`, when you abort one). */
 export class JobtreeError extends Error {
@@ -84,7 +85,7 @@ export function fromGraphqlErrors(errors: readonly unknown[]): JobtreeError {
   const message = typeof first?.message === 'string' ? first.message : 'The server failed.';
   const { code, field } = first?.extensions ?? {};
   if (typeof code === 'string' && expected.has(code)) {
-    return new JobtreeError(code as ErrorCode, message, {
+    return new JobtreeError(code as ClientErrorCode, message, {
       field: typeof field === 'string' ? field : undefined,
     });
   }
@@ -100,7 +101,7 @@ const codes: Record<ErrorCode, true> = {
   JOB_FED_BY_PARENT: true,
   ITEM_NOT_CLAIMABLE: true,
 };
-const expected = new Set(Object.keys(codes));
+const expected = new Set([...Object.keys(codes), 'LIMIT_EXCEEDED']);
 
 interface Refusal {
   readonly code: ErrorCode;

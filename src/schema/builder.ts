@@ -11,6 +11,7 @@ import type { Hub } from '../events/hub.ts';
 import type { WorkHints } from '../events/work-hints.ts';
 import type PrismaTypes from '../generated/pothos.ts';
 import { getDatamodel } from '../generated/pothos.ts';
+import { checkAnswerSize } from './answer-size.ts';
 import { decodeGlobalId, encodeGlobalId } from './global-id.ts';
 import { limitExceeded } from './limit-exceeded.ts';
 
@@ -22,6 +23,8 @@ export interface Services {
   readonly hints: WorkHints;
   /** What a query or mutation may cost: the values that its answer can have, pages taken as full. */
   readonly maxQueryCost: number;
+  /** What an answer may have, in bytes of payloads, results and failures. */
+  readonly maxAnswerBytes: number;
 }
 
 export interface SchemaTypes {
@@ -72,6 +75,10 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     nodeQueryOptions: {
       description: 'Any job, item or assignment by its id. NOT_FOUND if there is none (any more).',
       args: { id: { description: 'The id.' } },
+      resolve: async (_, { id }, context, info, resolveNode) => {
+        if (id.typename === 'JobItem') await checkAnswerSize([id.id], context, info);
+        return resolveNode(id);
+      },
     },
     nodeTypeOptions: { description: 'Something with an id that is unique among all types.' },
     nodesOnConnection: { description: 'The nodes of this page, without their cursors.' },

@@ -1,7 +1,11 @@
+import { queryFromInfo } from '@pothos/plugin-prisma';
+import type { GraphQLResolveInfo } from 'graphql';
 import { NotFoundError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
+import { checkAnswerSize } from './answer-size.ts';
 import { Assignment } from './assignment.ts';
-import { builder } from './builder.ts';
+import { builder, type Services } from './builder.ts';
+import { nodePaths } from './pages.ts';
 
 export const ItemStatus = builder.enumType('ItemStatus', {
   description: 'Where an item stands.',
@@ -60,7 +64,13 @@ const ItemFailure = builder.objectRef<ItemFailureRow>('ItemFailure').implement({
   }),
 });
 
+/** The place of an item in every list. */
+export const itemKey = { id: true, jobId: true, position: true } as const satisfies Prisma.JobItemSelect;
+export type ItemKey = Prisma.JobItemGetPayload<{ select: typeof itemKey }>;
+
 export const JobItem = builder.prismaNode('JobItem', {
+  // And beside it only what is asked for: payloads may be large.
+  select: itemKey,
   id: { field: 'id', description: 'The id of the item: `JobItem:` and a UUID. Stable over all attempts.' },
   description: 'A piece of work: a payload in, a result or failures out.',
   fields: (t) => ({
@@ -129,6 +139,21 @@ export const JobItem = builder.prismaNode('JobItem', {
     }),
   }),
 });
+
+/** The items of these keys, in their order, with what is selected of them; of one that was deleted since, nothing. */
+export async function readItems(
+  keys: readonly ItemKey[],
+  context: Services,
+  info: GraphQLResolveInfo,
+): Promise<ItemKey[]> {
+  const ids = keys.map(({ id }) => id);
+  await checkAnswerSize(ids, context, info);
+  const { select } = queryFromInfo({ context, info, typeName: 'JobItem', paths: nodePaths, select: itemKey });
+  const { prisma } = context.engine.database;
+  const items = await prisma.jobItem.findMany({ select, where: { id: { in: ids } } });
+  const byId = new Map(items.map((item) => [item.id, item]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
+}
 
 builder.objectField(Assignment, 'item', (t) =>
   t.prismaField({

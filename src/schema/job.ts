@@ -1,8 +1,8 @@
 import { checkText, isId } from '../domain/checks.ts';
 import { maxNameLength, maxTreeJobs } from '../domain/limits.ts';
-import type { JobItem as JobItemRow, Job as JobRow, Prisma } from '../generated/prisma/client.ts';
+import type { Job as JobRow, Prisma } from '../generated/prisma/client.ts';
 import { builder } from './builder.ts';
-import { ItemStatus, JobItem, whereStatus } from './job-item.ts';
+import { type ItemKey, ItemStatus, itemKey, JobItem, readItems, whereStatus } from './job-item.ts';
 import { type ListOrder, nodeQuery, pageSize, type Range, readPage } from './pages.ts';
 import { JobProgress, JobStatus } from './progress.ts';
 
@@ -19,13 +19,14 @@ export const Job = builder.prismaNode('Job', {
     children: t.relation('children', {
       // Rarely as many as a tree can have, and of all children together no more than that.
       complexity: { multiplier: 300 },
-      description: 'The jobs right below it, oldest first.',
+      description: 'The jobs right below it, in the order in which they were given.',
       query: { orderBy: { id: 'asc' } },
     }),
     tree: t.prismaField({
       type: ['Job'],
       complexity: { multiplier: maxTreeJobs },
-      description: 'Every job of its tree, the root first.',
+      description:
+        'Every job of its tree, the root first: level by level, each in the order in which the jobs were given.',
       select: { rootId: true },
       resolve: (query, job, _, { engine }) =>
         engine.database.prisma.job.findMany({
@@ -105,18 +106,22 @@ export const Job = builder.prismaNode('Job', {
         type: JobItem,
         complexity: (args) => ({ multiplier: pageSize(args) }),
         description:
-          'Its items in the order in which they were added. `first` and `last`: 50 by default, 1,000 at most.',
+          'Its items in the order in which they were added. `first` and `last`: 50 by default, 1,000 at most. Fewer if they are large: beyond 64 MB (a setting of the server) in an answer it is refused with LIMIT_EXCEEDED, and says how many fit.',
         args: {
           status: t.arg({ type: ItemStatus, description: 'Only items of this status; all by default.' }),
         },
         resolve: ({ id }, args, context, info) =>
-          readPage(byPosition, args, (range) =>
-            context.engine.database.prisma.jobItem.findMany({
-              ...nodeQuery<Prisma.JobItemInclude>('JobItem', context, info),
-              where: { jobId: id, position: between(range), ...whereStatus(args.status) },
-              orderBy: { position: range.backwards ? 'desc' : 'asc' },
-              take: range.take,
-            }),
+          readPage(
+            byPosition,
+            args,
+            (range) =>
+              context.engine.database.prisma.jobItem.findMany({
+                select: itemKey,
+                where: { jobId: id, position: between(range), ...whereStatus(args.status) },
+                orderBy: { position: range.backwards ? 'desc' : 'asc' },
+                take: range.take,
+              }),
+            (keys) => readItems(keys, context, info),
           ),
       },
       { name: 'JobItemConnection', description: 'A page of items.' },
@@ -127,32 +132,31 @@ export const Job = builder.prismaNode('Job', {
         type: JobItem,
         complexity: (args) => ({ multiplier: pageSize(args) }),
         description:
-          'The successes of the final stages of its tree, by job and then in the order in which the items were added. `first` and `last`: 50 by default, 1,000 at most.',
+          'The successes of the final stages of its tree, by job and then in the order in which the items were added. `first` and `last`: 50 by default, 1,000 at most. Fewer if they are large: beyond 64 MB (a setting of the server) in an answer it is refused with LIMIT_EXCEEDED, and says how many fit.',
         resolve: async ({ rootId }, args, context, info) => {
           const { prisma } = context.engine.database;
           const stages = await prisma.job.findMany({
             where: { rootId, finalStage: true },
             select: { id: true },
           });
-          return readPage(byJobAndPosition, args, async (range) => {
+          const stageIds = stages.map(({ id }) => id);
+          const readKeys = async (range: Range<ResultKey>) => {
             const direction = range.backwards ? 'desc' : 'asc';
-            const rows: JobItemRow[] = [];
+            const keys: ItemKey[] = [];
             // One after the other, so that each is read by the index over job and position.
-            for (const part of partsOf(
-              range,
-              stages.map(({ id }) => id),
-            )) {
-              if (rows.length === range.take) break;
+            for (const part of partsOf(range, stageIds)) {
+              if (keys.length === range.take) break;
               const more = await prisma.jobItem.findMany({
-                ...nodeQuery<Prisma.JobItemInclude>('JobItem', context, info),
+                select: itemKey,
                 where: { ...part, ...whereStatus('SUCCEEDED') },
                 orderBy: [{ jobId: direction }, { position: direction }],
-                take: range.take - rows.length,
+                take: range.take - keys.length,
               });
-              rows.push(...more);
+              keys.push(...more);
             }
-            return rows;
-          });
+            return keys;
+          };
+          return readPage(byJobAndPosition, args, readKeys, (keys) => readItems(keys, context, info));
         },
       },
       { name: 'JobResultsConnection', description: 'A page of the items that a tree results in.' },
@@ -161,7 +165,7 @@ export const Job = builder.prismaNode('Job', {
   }),
 });
 
-const byPosition: ListOrder<JobItemRow, bigint> = {
+const byPosition: ListOrder<ItemKey, bigint> = {
   name: 'items',
   keyOf: ({ position }) => String(position),
   parse: parsePosition,
@@ -172,7 +176,7 @@ interface ResultKey {
   readonly position: bigint;
 }
 
-const byJobAndPosition: ListOrder<JobItemRow, ResultKey> = {
+const byJobAndPosition: ListOrder<ItemKey, ResultKey> = {
   name: 'results',
   keyOf: ({ jobId, position }) => `${jobId}:${position}`,
   parse: (text) => {
@@ -254,7 +258,7 @@ builder.queryField('jobs', (t) =>
       resolve: (_, args, context, info) => {
         const where = whereJob(args.filter ?? { rootsOnly: true });
         const ascending = args.order === 'OLDEST_FIRST';
-        return readPage(byId, args, (range) =>
+        const read = (range: Range<string>) =>
           context.engine.database.prisma.job.findMany({
             ...nodeQuery<Prisma.JobInclude>('Job', context, info),
             // The ids are UUIDs of version 7: their order is that of creation.
@@ -264,8 +268,8 @@ builder.queryField('jobs', (t) =>
             },
             orderBy: { id: ascending === range.backwards ? 'desc' : 'asc' },
             take: range.take,
-          }),
-        );
+          });
+        return readPage(byId, args, read, (jobs) => jobs);
       },
     },
     { name: 'JobConnection', description: 'A page of jobs.' },

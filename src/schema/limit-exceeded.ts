@@ -2,7 +2,7 @@ import { GraphQLError } from 'graphql';
 
 /** The refusal of an operation that asks for too much at once. `found` says how much: "There are 500 aliases". */
 export function limitExceeded(
-  limit: 'tokens' | 'depth' | 'fields' | 'aliases' | 'cost',
+  limit: 'tokens' | 'depth' | 'fields' | 'aliases' | 'cost' | 'bytes',
   found: string,
   maximum: number,
 ): GraphQLError {

@@ -44,10 +44,15 @@ interface Page<Node> {
   };
 }
 
-export async function readPage<Node extends object, Key>(
-  order: ListOrder<Node, Key>,
+/**
+ * `readRows` reads what has its place in the list, one row more than asked for if there is one; `toNodes` makes nodes of
+ * those that the page shows, in their order.
+ */
+export async function readPage<Row extends object, Node extends Row, Key>(
+  order: ListOrder<Row, Key>,
   args: PageArgs,
-  read: (range: Range<Key>) => Promise<Node[]>,
+  readRows: (range: Range<Key>) => Promise<Row[]>,
+  toNodes: (rows: Row[]) => Node[] | Promise<Node[]>,
 ): Promise<Page<Node>> {
   for (const name of ['first', 'last'] as const) {
     if ((args[name] ?? 0) < 0) throw new InvalidInputError(`${name} is negative.`, name);
@@ -60,11 +65,10 @@ export async function readPage<Node extends object, Key>(
     defaultSize: defaultPageSize,
     maxSize: maxPageSize,
   });
-  // One row more than the page shows, if there is one.
-  const rows = await read({ after, before, take: limit, backwards: inverted });
-  const nodes = rows.slice(0, expectedSize);
-  if (inverted) nodes.reverse();
-  const edges = nodes.map((node) => ({
+  const rows = await readRows({ after, before, take: limit, backwards: inverted });
+  const shown = rows.slice(0, expectedSize);
+  if (inverted) shown.reverse();
+  const edges = (await toNodes(shown)).map((node) => ({
     cursor: Buffer.from(`${order.name}:${order.keyOf(node)}`).toString('base64'),
     node,
   }));
@@ -91,13 +95,16 @@ function parseCursor<Node, Key>(
   return key;
 }
 
+/** Where the nodes of a page are in its selection. */
+export const nodePaths = [['nodes'], ['edges', 'node']];
+
 /** What the selection of a page needs of each node beside its own columns, for Prisma. */
 export function nodeQuery<Include extends object>(
   typeName: string,
   context: object,
   info: GraphQLResolveInfo,
 ): { include?: Include } {
-  const { include } = queryFromInfo({ context, info, typeName, paths: [['nodes'], ['edges', 'node']] });
+  const { include } = queryFromInfo({ context, info, typeName, paths: nodePaths });
   return include === undefined ? {} : { include: include as Include };
 }
 

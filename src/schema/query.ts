@@ -1,4 +1,5 @@
 import { NotFoundError } from '../errors.ts';
+import { checkAnswerSize } from './answer-size.ts';
 import { builder } from './builder.ts';
 import { keyOf } from './global-id.ts';
 import { Job } from './job.ts';
@@ -27,9 +28,10 @@ builder.queryType({
       nullable: true,
       description: 'One item. NOT_FOUND if there is none (any more).',
       args: { id: t.arg.id({ required: true, description: 'The id of the item.' }) },
-      resolve: async (query, _, { id }, { engine }) => {
+      resolve: async (query, _, { id }, context, info) => {
         const where = { id: keyOf('JobItem', id, 'id') };
-        const item = await engine.database.prisma.jobItem.findUnique({ ...query, where });
+        await checkAnswerSize([where.id], context, info);
+        const item = await context.engine.database.prisma.jobItem.findUnique({ ...query, where });
         if (item === null) throw new NotFoundError(`There is no item ${id}.`, 'id');
         return item;
       },

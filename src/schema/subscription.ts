@@ -9,6 +9,7 @@ import {
 } from '../domain/pages.ts';
 import { InvalidInputError, NotFoundError } from '../errors.ts';
 import type { PageChange } from '../events/live-page.ts';
+import { checkAnswerSize } from './answer-size.ts';
 import { builder, type Services } from './builder.ts';
 import { encodeGlobalId, keyOf } from './global-id.ts';
 import { Job, JobFilter } from './job.ts';
@@ -29,13 +30,16 @@ const JobItemsChange = builder.objectRef<PageChange<MarkedRow>>('JobItemsChange'
     items: t.prismaField({
       type: [JobItem],
       description:
-        'The items that are new on the page or have changed, in the order in which they were added.',
-      resolve: (query, { changed }, _, { engine }) =>
-        engine.database.prisma.jobItem.findMany({
+        'The items that are new on the page or have changed, in the order in which they were added. LIMIT_EXCEEDED if they are too large for one answer, as for `items` of a job.',
+      resolve: async (query, { changed }, _, context, info) => {
+        const ids = changed.map(({ id }) => id);
+        await checkAnswerSize(ids, context, info);
+        return context.engine.database.prisma.jobItem.findMany({
           ...query,
-          where: { id: { in: changed.map(({ id }) => id) } },
+          where: { id: { in: ids } },
           orderBy: { position: 'asc' },
-        }),
+        });
+      },
     }),
     goneIds: t.idList({
       description: 'The ids of items that are no longer on the page.',

@@ -105,7 +105,14 @@ export async function createApp(options: {
   const streams = new EventStreams({ addresses, stalls });
   const yoga = createGraphQL({
     config,
-    services: { engine, folds, hub, hints, maxQueryCost: config.maxQueryCost },
+    services: {
+      engine,
+      folds,
+      hub,
+      hints,
+      maxQueryCost: config.maxQueryCost,
+      maxAnswerBytes: config.maxAnswerBytes,
+    },
     operations,
     streams,
   });

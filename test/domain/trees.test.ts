@@ -351,16 +351,28 @@ describe('retries', () => {
   });
 });
 
+it('the ids of a tree go up in the order of its document, parents first', async () => {
+  const names = Array.from({ length: 40 }, () => newType());
+  const ids = await t.create({
+    type: newType('root'),
+    children: names.map((type) => ({ type, children: [{ type: `${type} below` }] })),
+  });
+  const inOrder = [ids[Object.keys(ids).find((type) => type.startsWith('root')) as string]];
+  for (const name of names) inOrder.push(ids[name], ids[`${name} below`]);
+  expect(inOrder).toHaveLength(81);
+  expect(inOrder).toEqual(inOrder.toSorted());
+});
+
 describe('order of claims', () => {
   it('is priority, then when the item became due, then insertion', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, priority: 1 });
-    const soon = new Date(Date.now() + 30);
+    const far = new Date(Date.now() + 3_600_000);
     await addItems(
       t.engine,
       job,
       [
-        { payload: 'due later', runAt: soon },
+        { payload: 'due later', runAt: far },
         { payload: 'first' },
         { payload: 'low', priority: 0 },
         { payload: 'second' },
@@ -368,7 +380,11 @@ describe('order of claims', () => {
       ],
       { seal: false },
     );
-    await t.db.query(`select pg_sleep_until($1::timestamptz + interval '1 ms')`, [soon]);
+    // The hour is over.
+    await t.db.query(
+      'update jobtree.queue_entry set run_at = clock_timestamp() where job_id = $1 and run_at = $2',
+      [job, far],
+    );
     await t.db.query('select * from jobtree.sweep()');
     const held = await claimItems(t.engine, 'w', [{ type, limit: 10 }]);
     expect(held.map(({ payload }) => payload)).toEqual(['high', 'first', 'second', 'due later', 'low']);

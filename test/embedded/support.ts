@@ -6,8 +6,9 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
+import { buildSync } from 'esbuild';
 import pg from 'pg';
-import { afterAll, expect, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, vi } from 'vitest';
 import { isAlive } from '../../src/embedded/postmaster.ts';
 import {
   type EmbeddedPostgres,
@@ -62,6 +63,20 @@ export interface Owner extends Pick<EmbeddedPostgres, 'url' | 'dataDirectory' | 
   kill(): Promise<void>;
 }
 
+/** In JavaScript, so that no process needs to translate it; here, from where it finds its packages. */
+const ownerProgram = join(import.meta.dirname, `.owner-${process.pid}.mjs`);
+beforeAll(() => {
+  buildSync({
+    entryPoints: [join(import.meta.dirname, 'owner.ts')],
+    outfile: ownerProgram,
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+  });
+});
+afterAll(() => rmSync(ownerProgram, { force: true }));
+
 /** In a process of its own, which the test may kill. */
 export async function startOwner(
   dataDirectory: string,
@@ -69,15 +84,10 @@ export async function startOwner(
   ...manner: 'forgetful'[]
 ): Promise<Owner> {
   const options = JSON.stringify({ dataDirectory, settings: FAST });
-  const child = spawn(
-    process.execPath,
-    ['--import', 'tsx', join(import.meta.dirname, 'owner.ts'), options, ...manner],
-    {
-      env: { ...process.env, TSX_DISABLE_CACHE: '1' },
-      stdio: ['pipe', 'pipe', 'pipe'],
-      ...spawnOptions,
-    },
-  );
+  const child = spawn(process.execPath, [ownerProgram, options, ...manner], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    ...spawnOptions,
+  });
   const exit = once(child, 'exit');
   let complaint = '';
   child.stderr?.on('data', (text) => {

@@ -17,27 +17,25 @@ create table "jobtree"."job" (
   "created_at" timestamptz(3) not null,
   "sealed_at" timestamptz(3),
   "cancelled_at" timestamptz(3),
-  "cancelling" boolean not null default false,
   constraint "job_pkey" primary key ("id"),
   constraint "job_type_check" check (length("type") between 1 and 200),
   constraint "job_dedupe_key_check" check (length("dedupe_key") between 1 and 500),
   constraint "job_depth_check" check ("depth" between 0 and 32),
   constraint "job_max_failures_per_item_check" check ("max_failures_per_item" between 0 and 1000),
-  constraint "job_backoff_ms_check" check (0 <= all ("backoff_ms") and array_position("backoff_ms", null) is null and cardinality("backoff_ms") <= 100 and array_ndims("backoff_ms") = 1),
+  constraint "job_backoff_ms_check" check (0 <= all ("backoff_ms") and cardinality("backoff_ms") <= 100),
   constraint "job_backoff_jitter_check" check ("backoff_jitter" between 0 and 1),
   constraint "job_heartbeat_interval_ms_check" check ("heartbeat_interval_ms" between 1000 and 86400000),
-  constraint "job_run_at_check" check ("run_at" between '1970-01-01 00:00:00Z' and '9999-12-31 23:59:59.999Z'),
   constraint "job_feed_check" check ("feed" ->> 'source' in ('SUCCESSES', 'REPORTS'))
 );
 create unique index "job_type_dedupe_key_key" on "jobtree"."job" ("type", "dedupe_key");
 create index "job_root_id_idx" on "jobtree"."job" ("root_id");
 create index "job_parent_id_idx" on "jobtree"."job" ("parent_id");
-create index "job_cancelling" on "jobtree"."job" ("id") where "cancelling";
 
 -- Rewritten by every fold: room for the new version on the same page.
 create table "jobtree"."job_progress" (
   "job_id" uuid not null,
   "root_id" uuid not null,
+  "revision" bigint not null default 0,
   "item_count" bigint not null default 0,
   "succeeded" bigint not null default 0,
   "failed" bigint not null default 0,
@@ -71,7 +69,6 @@ create table "jobtree"."job_item" (
   "job_id" uuid not null,
   "position" bigint not null,
   "payload" jsonb,
-  "payload_bytes" integer not null,
   "dedupe_key" text,
   "priority" smallint not null,
   "run_at" timestamptz(3),
@@ -80,7 +77,6 @@ create table "jobtree"."job_item" (
   "failed_at" timestamptz(3),
   "cancelled_at" timestamptz(3),
   constraint "job_item_pkey" primary key ("id"),
-  constraint "job_item_run_at_check" check ("run_at" between '1970-01-01 00:00:00Z' and '9999-12-31 23:59:59.999Z'),
   constraint "job_item_dedupe_key_check" check (length("dedupe_key") between 1 and 500)
 );
 create unique index "job_item_job_id_position_key" on "jobtree"."job_item" ("job_id", "position");
@@ -97,7 +93,6 @@ create table "jobtree"."queue_entry" (
   "position" bigint not null,
   "run_at" timestamptz(3),
   "attempt" integer not null,
-  "payload_bytes" integer not null,
   constraint "queue_entry_pkey" primary key ("item_id")
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0);
 create index "queue_entry_ready" on "jobtree"."queue_entry" ("type", "priority" desc, "position") where "run_at" is null;

@@ -1,3 +1,32 @@
+drop routine jobtree.claim_items(text[],text[],integer[],text[],smallint[],bigint[]);
+drop routine jobtree.hold_entries(tid[],text[]);
+drop routine jobtree.sweep(timestamp with time zone,integer);
+
+-- The length of each payload as text, measured once: an answer that has many of them is bounded in bytes.
+alter table "jobtree"."job_item" add column "payload_bytes" integer;
+update "jobtree"."job_item" set "payload_bytes" = coalesce(octet_length("payload"::text), 4);
+alter table "jobtree"."job_item"
+  alter column "payload_bytes" set not null,
+  add constraint "job_item_run_at_check" check ("run_at" between '1970-01-01 00:00:00Z' and '9999-12-31 23:59:59.999Z');
+
+alter table "jobtree"."queue_entry" add column "payload_bytes" integer;
+update "jobtree"."queue_entry" q set "payload_bytes" = i."payload_bytes" from "jobtree"."job_item" i where i."id" = q."item_id";
+alter table "jobtree"."queue_entry" alter column "payload_bytes" set not null;
+
+-- Cancelled, and not known to be complete: what the sweep sees to.
+alter table "jobtree"."job"
+  add column "cancelling" boolean not null default false,
+  drop constraint "job_backoff_ms_check",
+  add constraint "job_backoff_ms_check" check (0 <= all ("backoff_ms") and array_position("backoff_ms", null) is null and cardinality("backoff_ms") <= 100 and array_ndims("backoff_ms") = 1),
+  add constraint "job_run_at_check" check ("run_at" between '1970-01-01 00:00:00Z' and '9999-12-31 23:59:59.999Z');
+update "jobtree"."job" j set "cancelling" = true
+from "jobtree"."job_progress" p
+where p."job_id" = j."id" and j."cancelled_at" is not null and p."completed_at" is null;
+create index "job_cancelling" on "jobtree"."job" ("id") where "cancelling";
+
+-- How far a job is says itself which of two states is newer.
+alter table "jobtree"."job_progress" drop column "revision";
+
 set local check_function_bodies = off;
 
 -- Adds items to a job that is not sealed, and with p_seal seals it in the same transaction.
@@ -428,7 +457,8 @@ $$;
 -- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
 --            runAt?, finalStage?, dedupeKey?, sealed?, feed?, items?, children?}; children are the same, and any depth
 --            up to 32. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?}: feed_payloads.
---            A job without children is a final stage unless finalStage says otherwise.
+--            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs go up in
+--            the order of the document, parents before their children.
 -- returns    the root's id, and whether it is new: with a dedupeKey that a job of the type has, it is that job's id
 -- errors     JT002 a tree too deep or too large, a child's dedupeKey that is in use, a job or items that are none: check_job
 create or replace function jobtree.create_job(p_tree jsonb)
@@ -438,6 +468,8 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz := clock_timestamp();
+  -- One random id for the tree; its last 24 bits count the jobs, so that their ids are in order within a millisecond too.
+  v_id constant text := left(jobtree.new_id()::text, 30);
   v_root uuid;
   v_existing uuid;
   v_node record;
@@ -454,7 +486,7 @@ begin
       ) with ordinality c
       where cardinality(n.path) <= 32
     )
-    select n.path, n.spec, count(*) over () as jobs, max(cardinality(n.path)) over () as depth
+    select n.path, n.spec, row_number() over (order by n.path) as number, count(*) over () as jobs, max(cardinality(n.path)) over () as depth
     from node n
     order by n.path
   loop
@@ -485,7 +517,7 @@ begin
       case when v_node.spec ->> 'feed' is not null then '{"source": "SUCCESSES"}' || jsonb_strip_nulls(s.feed) end,
       coalesce(jsonb_path_exists(v_node.spec, '$.children[*].feed ? (@ != null)'), false), v_now,
       case when s.sealed then v_now end
-    from (select jobtree.new_id() as id) n,
+    from (select (v_id || lpad(to_hex(v_node.number), 6, '0'))::uuid as id) n,
       jsonb_to_record(v_node.spec) as s(
         type text, "dedupeKey" text, priority smallint, "runAt" timestamptz, "maxFailuresPerItem" integer,
         "backoffMs" integer[], "backoffJitter" real, "heartbeatIntervalMs" integer, "finalStage" boolean,
@@ -517,55 +549,6 @@ begin
   end loop;
 
   return query select v_root, true;
-end
-$$;
-
--- Deletes a tree that is complete, up to p_limit items a call, the jobs with the last of them. A tree at work is
--- cancelled first: cancel_job, cancel_items, fold_progress.
---
--- returns    whether the tree is gone
--- errors     JT001 no such job, JT002 not a root, or not complete
-create or replace function jobtree.delete_tree(p_root_id uuid, p_limit integer default 1000)
-returns boolean
-language plpgsql volatile
-set enable_seqscan = off
-as $$
-declare
-  v_root jobtree.job;
-  v_items uuid[];
-begin
-  select * into v_root from jobtree.job j where j.id = p_root_id for update;
-  if v_root.id is null then
-    raise exception 'There is no job %.', p_root_id using errcode = 'JT001', column = 'jobId';
-  end if;
-  if v_root.root_id <> v_root.id then
-    raise exception 'Job % is not a root: only whole trees are deleted.', p_root_id using errcode = 'JT002', column = 'jobId';
-  end if;
-  if (select p.open_jobs from jobtree.job_progress p where p.job_id = p_root_id) > 0 then
-    raise exception 'The tree of job % is not complete.', p_root_id using errcode = 'JT002', column = 'jobId';
-  end if;
-
-  select array_agg(i.id) into v_items
-  from (
-    select i.id from jobtree.job_item i
-    where i.job_id in (select j.id from jobtree.job j where j.root_id = p_root_id)
-    limit p_limit
-  ) i;
-  if v_items is not null then
-    delete from jobtree.assignment a where a.held_item_id = any (v_items);
-    -- The assignments that failed are named by the failures of their items.
-    delete from jobtree.assignment a
-    using jobtree.job_item i, jsonb_array_elements(i.failures) f
-    where i.id = any (v_items) and a.id = (f.value ->> 'assignmentId')::uuid;
-    delete from jobtree.job_item i where i.id = any (v_items);
-    return false;
-  end if;
-
-  -- In the order in which a fold takes them.
-  delete from jobtree.job_progress p where p.root_id = p_root_id;
-  delete from jobtree.progress_delta d where d.root_id = p_root_id;
-  delete from jobtree.job j where j.root_id = p_root_id;
-  return true;
 end
 $$;
 
@@ -676,37 +659,6 @@ begin
 end
 $$;
 
--- The payloads of the new items that one success of a parent makes for a child.
---
--- p_feed     {forEach?: path to a list, payload?: a path, or an object whose values are paths}. A path is payload,
---            result or (with forEach) element, then keys or list positions behind dots: result.lines.0.amount.
---            Without payload: the element, or the whole result. A path to nothing gives null.
--- returns    one payload, or one for each element of the list; with forEach that leads to no list: no row at all
-create or replace function jobtree.feed_payloads(p_feed jsonb, p_payload jsonb, p_result jsonb)
-returns setof jsonb
-language sql immutable
-as $$
-  select case jsonb_typeof(f.template)
-    when 'object' then (
-      select coalesce(jsonb_object_agg(t.key, jobtree.feed_value(t.value, p_payload, p_result, c.element)), '{}')
-      from jsonb_each_text(f.template) t
-    )
-    else jobtree.feed_value(f.template #>> '{}', p_payload, p_result, c.element)
-  end
-  from (
-    select
-      jobtree.feed_value(p_feed ->> 'forEach', p_payload, p_result, null) as list,
-      coalesce(p_feed -> 'payload', case when p_feed ->> 'forEach' is null then '"result"' else '"element"' end::jsonb) as template
-  ) f
-  cross join lateral (
-    select null::jsonb as element where p_feed ->> 'forEach' is null
-    union all
-    select e.value
-    from jsonb_array_elements(case jsonb_typeof(f.list) when 'array' then f.list else '[]' end) e
-    where p_feed ->> 'forEach' is not null
-  ) c
-$$;
-
 -- What is wrong with reports whose successes feed child jobs: a forEach that leads to no list, new items for a type that
 -- is not the type of exactly one fed child, more than 1,000 new items, or more than 20 MB of them by mappings: a report
 -- of a few kilobytes could name gigabytes.
@@ -795,19 +747,6 @@ as $$
     where jsonb_typeof(p_feed -> 'payload') is distinct from 'object'
   ) t on true
   group by c.items
-$$;
-
--- What a path of a feed leads to: payload, result or element, then keys or list positions behind dots; null if to nothing.
--- Each path is looked up in its own root: one object of all three would be copied for every element of a list.
-create or replace function jobtree.feed_value(p_path text, p_payload jsonb, p_result jsonb, p_element jsonb)
-returns jsonb
-language sql immutable
-as $$
-  select coalesce(
-    case split_part(p_path, '.', 1) when 'payload' then p_payload when 'result' then p_result when 'element' then p_element end
-      #> (string_to_array(p_path, '.'))[2:],
-    'null'
-  )
 $$;
 
 -- Turns the deltas of one tree into counters, completes what is complete, and tells who listens.
@@ -956,44 +895,6 @@ language sql volatile
 as $$
   select t.root_id, f.last_delta, f.retry
   from unnest(p_root_ids, p_from) t(root_id, from_delta), lateral jobtree.fold_progress(t.root_id, t.from_delta) f
-$$;
-
--- Keeps holds alive: each deadline moves to three heartbeat intervals from now.
---
--- returns    per assignment HELD, FINISHED (its outcome was reported), CANCELLED, or LOST (unknown, released, or taken
---            back); for all but HELD the worker stops its work
--- locks      the assignments, in the order of their ids
--- durability the commit does not wait for the disk: losing a heartbeat costs at most the hold
-create or replace function jobtree.heartbeat(p_ids uuid[])
-returns table (assignment_id uuid, status text)
-language plpgsql volatile
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_now constant timestamptz := clock_timestamp();
-begin
-  perform set_config('synchronous_commit', 'off', true);
-  perform 1 from jobtree.assignment a where a.id = any (p_ids) order by a.id for no key update;
-
-  update jobtree.assignment a
-  set heartbeat_at = v_now, deadline_at = v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond'
-  from jobtree.job j
-  where a.id = any (p_ids) and a.finished_at is null and j.id = a.job_id;
-
-  return query
-  select g.id,
-    case
-      when a.id is null then 'LOST'
-      when a.finished_at is null then 'HELD'
-      when a.outcome = 'cancelled' then 'CANCELLED'
-      when a.outcome = 'lost' then 'LOST'
-      else 'FINISHED'
-    end
-  from unnest(p_ids) with ordinality g(id, n)
-  left join jobtree.assignment a on a.id = g.id
-  order by g.n;
-end
 $$;
 
 -- Turns queue entries into assignments. The second half of claim_items and claim_item.
@@ -1235,27 +1136,6 @@ begin
 exception when data_exception then
   return false;
 end
-$$;
-
--- A UUID of version 7 (RFC 9562): 48 bits of milliseconds, then random bits. Plain SQL, so that the planner inlines it,
--- and the same on every Postgres that jobtree supports (uuidv7() is native only from 18 on).
-create or replace function jobtree.new_id() returns uuid
-language sql volatile parallel safe
-as $$
-  select encode(
-    set_bit(
-      set_bit(
-        overlay(
-          uuid_send(gen_random_uuid())
-          placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
-          from 1 for 6
-        ),
-        52, 1
-      ),
-      53, 1
-    ),
-    'hex'
-  )::uuid
 $$;
 
 -- Gives items back unfinished, for somebody else to claim at once. Costs no attempt: a deploy is no failure.
@@ -1555,35 +1435,6 @@ as $$
     limit 1
   ) p
   where r.value - '{assignmentId,result}'::text[] <> '{}' or not r.value ? 'result'
-$$;
-
--- Says that a job gets no more items. Sealing a sealed job does nothing.
---
--- locks      the job's row, exclusively: waits for add_items in flight
--- errors     JT001 no such job, JT004 the job is fed by its parent, whose completion seals it
-create or replace function jobtree.seal_job(p_job_id uuid)
-returns uuid
-language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_job jobtree.job;
-begin
-  select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
-  if v_job.id is null then
-    raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
-  end if;
-  if v_job.sealed_at is null and v_job.feed is not null then
-    raise exception 'Job % is fed by its parent: it is sealed when its parent is complete.', p_job_id
-      using errcode = 'JT004', column = 'jobId';
-  end if;
-  if v_job.sealed_at is null then
-    update jobtree.job set sealed_at = clock_timestamp() where id = p_job_id;
-    -- A delta of nothing: it has the fold look at the job.
-    insert into jobtree.progress_delta (root_id, job_id) values (v_job.root_id, v_job.id);
-  end if;
-  return v_job.root_id;
-end
 $$;
 
 -- What time brings about, in bounded batches: holds whose heartbeat stopped become failures, due entries become ready.

@@ -1,0 +1,177 @@
+/** How large an answer may be, alike over HTTP, server-sent events and WebSocket. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createClient } from '../../src/client/index.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { collectSse, createJob, data, request, subscribe, work } from '../support/api.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startServer } from '../support/server.ts';
+
+const maximum = 1_000_000;
+let db: TestDatabase;
+let app: App;
+/** 20 items with a payload of 0.1 MB, and results of as much. */
+let heavy: string;
+/** Two items of 1.2 MB each. */
+let huge: string;
+
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url, {
+    JOBTREE_MAX_ANSWER_BYTES: String(maximum),
+    JOBTREE_MAX_JSON_BYTES: '2000000',
+  });
+  const items = (count: number, bytes: number) =>
+    Array.from({ length: count }, (_, i) => ({ payload: `${i} ${'x'.repeat(bytes)}` }));
+  heavy = await createJob(app.url, { type: 'heavy', sealed: true, items: items(20, 100_000) });
+  huge = await createJob(app.url, { type: 'huge', items: items(2, 1_200_000) });
+  expect(await work(app.url, 'heavy', 100, 'r'.repeat(100_000))).toBe(20);
+});
+afterAll(async () => {
+  await app.close();
+  await db.drop();
+});
+
+const overSocket = async (query: string, variables?: Record<string, unknown>) => {
+  const watch = subscribe(app.url, query, variables);
+  for await (const answer of watch) {
+    await watch.close();
+    return answer;
+  }
+};
+const transports = [
+  (query: string, variables?: Record<string, unknown>) => request(app.url, query, variables),
+  async (query: string, variables?: Record<string, unknown>) =>
+    (await collectSse(app.url, query, variables))[0],
+  overSocket,
+];
+
+const page = (list: string, args: string, node: string) =>
+  `query ($id: ID!) { job(id: $id) { ${list}(${args}) { nodes { ${node} } } } }`;
+const refusal = (fits: number) => ({
+  message: expect.stringMatching(
+    new RegExp(`^The payloads.* with \`first\`: the first ${fits} fit; the limit is 1,000,000 `),
+  ),
+  extensions: { code: 'LIMIT_EXCEEDED', limit: 'bytes', maximum },
+});
+
+describe('what would be too large is refused before it is read, and the refusal says how many fit:', () => {
+  it.each<[string, string, number]>([
+    ['payloads', page('items', 'first: 20', 'payload'), 9],
+    ['payloads from the end', page('items', 'last: 20', 'payload'), 9],
+    ['payloads in edges', `query ($id: ID!) { job(id: $id) { items { edges { node { payload } } } } }`, 9],
+    ['payloads and results', page('items', 'first: 20', 'payload result'), 4],
+    ['results of the tree', page('results', 'first: 1000', 'payload result'), 4],
+    ['a part under aliases', page('items', 'first: 20', 'a: result b: result c: result'), 3],
+    [
+      'a part in fragments',
+      `${page('items', 'first: 20', '...F')} fragment F on JobItem { ... { result } }`,
+      9,
+    ],
+    ['what the hold shows', page('items', 'first: 20', 'assignment { payload }'), 9],
+    [
+      'items of a list of jobs',
+      '{ jobs(filter: { type: "heavy" }) { nodes { items { nodes { payload } } } } }',
+      9,
+    ],
+  ])('%s', async (_, query, fits) => {
+    for (const send of transports) {
+      const { errors } = await send(query, { id: heavy });
+      expect(errors).toMatchObject([refusal(fits)]);
+    }
+  });
+
+  it('pages of one operation, which count together', async () => {
+    const two = (first: number) =>
+      `query ($id: ID!) { job(id: $id) { a: items(first: 5) { nodes { payload } } b: items(last: ${first}) { nodes { result } } } }`;
+    for (const send of transports) {
+      expect((await send(two(4), { id: heavy })).errors).toBeUndefined();
+      const { errors } = await send(two(5), { id: heavy });
+      expect(errors).toMatchObject([refusal(4)]);
+      expect(errors[0].message).toContain('beside 500,0');
+    }
+  });
+
+  it('items under aliases', async () => {
+    const ids = (await data(app.url, page('items', 'first: 10', 'id'), { id: heavy })).job.items.nodes.map(
+      ({ id }: { id: string }, i: number) => [id, i],
+    );
+    const each = (field: string) =>
+      `{ ${ids.map(([id, i]: [string, number]) => `a${i}: ${field}(id: "${id}") { ... on JobItem { payload } }`).join(' ')} }`;
+    for (const field of ['item', 'node']) {
+      const { errors } = await request(app.url, each(field));
+      expect(errors).toMatchObject([{ extensions: { code: 'LIMIT_EXCEEDED', limit: 'bytes' } }]);
+    }
+  });
+
+  it('failures', async () => {
+    const id = await createJob(app.url, { type: 'failing', items: [{}, {}] });
+    const { claimItems } = await data(
+      app.url,
+      `mutation { claimItems(input: { worker: "w", wants: [{ type: "failing", limit: 2 }] }) { ... on ClaimItemsPayload { assignments { id } } } }`,
+    );
+    await data(
+      app.url,
+      `mutation ($reports: [ReportInput!]!) { reportOutcomes(input: { reports: $reports }) { ... on ReportOutcomesPayload { entries { status } } } }`,
+      {
+        reports: claimItems.assignments.map((hold: { id: string }) => ({
+          assignmentId: hold.id,
+          failure: { code: 'c', message: 'm'.repeat(10_000), permanent: true },
+        })),
+      },
+    );
+    const many = Array.from({ length: 60 }, (_, i) => `m${i}: message`).join(' ');
+    expect(
+      (await request(app.url, page('items', 'first: 2', 'failures { message }'), { id })).data,
+    ).toBeDefined();
+    expect(
+      (await request(app.url, page('items', 'first: 2', `failures { ${many} }`), { id })).errors,
+    ).toMatchObject([refusal(1)]);
+  });
+
+  it('a watched page', async () => {
+    const watched = (first: number, fields: string) =>
+      `subscription ($id: ID!) { jobItems(jobId: $id, first: ${first}) { items { ${fields} } } }`;
+    const sse = async (query: string) => (await collectSse(app.url, query, { id: heavy }))[0];
+    for (const first of [(query: string) => overSocket(query, { id: heavy }), sse]) {
+      expect((await first(watched(20, 'payload'))).errors).toMatchObject([refusal(9)]);
+      expect((await first(watched(9, 'payload'))).data.jobItems.items).toHaveLength(9);
+      expect((await first(watched(20, 'id status'))).data.jobItems.items).toHaveLength(20);
+    }
+  });
+});
+
+describe('what is allowed:', () => {
+  it('as many as the refusal says, and any number of what is small', async () => {
+    for (const [first, fields] of [
+      [9, 'payload'],
+      [4, 'payload result'],
+      [20, 'id status failures { message }'],
+      [20, 'payload @skip(if: true) result @include(if: false)'],
+    ]) {
+      const { job } = await data(app.url, page('items', `first: ${first}`, `id ${fields}`), { id: heavy });
+      expect(job.items.nodes).toHaveLength(Number(first));
+    }
+  });
+
+  it('one item alone, however large it is', async () => {
+    expect(
+      (await data(app.url, page('items', 'first: 1', 'payload'), { id: huge })).job.items.nodes,
+    ).toHaveLength(1);
+    const { errors } = await request(app.url, page('items', 'first: 2', 'payload'), { id: huge });
+    expect(errors).toMatchObject([refusal(1)]);
+  });
+});
+
+it('the client asks for less until it fits', async () => {
+  const client = createClient({ url: app.url });
+  let count = 0;
+  for await (const { payload, result } of client.results<string, string>(heavy)) {
+    expect([payload.startsWith(`${count} x`), result.length]).toEqual([true, 100_000]);
+    count++;
+  }
+  expect(count).toBe(20);
+  const page = await client.items(heavy, { first: 20 });
+  expect([page.nodes.length, page.hasNextPage]).toEqual([2, true]);
+  expect((await client.items(huge)).nodes).toHaveLength(1);
+  await client.close();
+});
