@@ -1,0 +1,62 @@
+/** nginx with deploy/nginx.conf before servers. Without one on the PATH its tests are skipped, but never in CI. */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from './ports.ts';
+
+export const withoutNginx = spawnSync('nginx', ['-v']).status !== 0 && process.env.CI !== 'true';
+if (withoutNginx) console.log('Tests with nginx are skipped: install nginx-light.');
+
+const configuration = new URL('../../deploy/nginx.conf', import.meta.url);
+const temporaryPaths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+
+/** The configuration as it is, but for addresses and files. */
+export async function startNginx(
+  serverUrls: readonly string[],
+): Promise<{ url: string; stop(): Promise<void> }> {
+  const directory = await mkdtemp(join(tmpdir(), 'jobtree-nginx-'));
+  // Started by root, it changes to another user.
+  await chmod(directory, 0o755);
+  const port = await freePort();
+  const hosts = serverUrls.map((url) => new URL(url).host);
+  const files = [
+    'access_log off;',
+    ...temporaryPaths.map((name) => `${name}_temp_path ${directory}/${name};`),
+  ];
+  const text = (await readFile(configuration, 'utf8'))
+    .replace('http {', `http {\n${files.join('\n')}`)
+    .replace('listen 80;', `listen 127.0.0.1:${port};`)
+    .replace(/server-(\d):4000/g, (_, number) => hosts[number - 1] as string);
+  const file = join(directory, 'nginx.conf');
+  await writeFile(file, text);
+  const globals = `daemon off; pid ${directory}/nginx.pid; error_log stderr;`;
+  const child = spawn('nginx', ['-p', directory, '-c', file, '-e', 'stderr', '-g', globals], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let output = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  while (!(await answers(port))) {
+    if (child.exitCode !== null) throw new Error(`nginx ended:\n${output}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return {
+    url: `http://127.0.0.1:${port}/graphql`,
+    stop: async () => {
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      await exited;
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+async function answers(port: number): Promise<boolean> {
+  return fetch(`http://127.0.0.1:${port}/healthz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
