@@ -9,6 +9,8 @@ import { silent } from './graphile.ts';
 import { measureAdd } from './measures/add.ts';
 import { measureImport } from './measures/import.ts';
 import { measureMemory } from './measures/memory.ts';
+import { measureNotify } from './measures/notify.ts';
+import { measureSlow } from './measures/slow.ts';
 import { measureSnapshot } from './measures/snapshot.ts';
 import { measureWork } from './measures/work.ts';
 import { type Measure, measures, type Options, readOptions, usage } from './options.ts';
@@ -20,6 +22,8 @@ const run: Record<Measure, (bench: Bench) => Promise<Report>> = {
   snapshot: measureSnapshot,
   memory: measureMemory,
   import: measureImport,
+  notify: measureNotify,
+  slow: measureSlow,
 };
 
 const options = parse();

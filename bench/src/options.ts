@@ -1,7 +1,7 @@
 /** What is to be measured, from the command line. */
 import { parseArgs } from 'node:util';
 
-export const measures = ['add', 'work', 'snapshot', 'memory', 'import'] as const;
+export const measures = ['add', 'work', 'snapshot', 'memory', 'import', 'notify', 'slow'] as const;
 export type Measure = (typeof measures)[number];
 
 export interface Options {
@@ -14,11 +14,11 @@ export interface Options {
 }
 
 export const usage = `npm run bench -- [options]
-  --only add,work,snapshot,memory,import   what to measure (all of it)
+  --only add,work,snapshot,memory,import,notify,slow   what to measure (all of it)
   --items N      items in a run (100000); runs of small batches take a part of it, the import ten times as many
   --batches A,B  batch sizes (1,10,100,500)
   --rounds N     runs of each contender, of which the median counts (3)
-  --seconds N    how long the snapshot is held (60)
+  --seconds N    how long the snapshot is held, and notify and slow go on (60)
   --json FILE    write the figures there, too`;
 
 /** @throws Error that says which option is wrong */

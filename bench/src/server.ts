@@ -13,11 +13,15 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-export async function startServer(databaseUrl: string, nodeArgs: readonly string[] = []): Promise<Server> {
+export async function startServer(
+  databaseUrl: string,
+  { nodeArgs = [], redisUrl }: { nodeArgs?: readonly string[]; redisUrl?: string } = {},
+): Promise<Server> {
   const child = spawn(process.execPath, [...nodeArgs, program, 'start'], {
     env: {
       ...cleanEnvironment(),
       DATABASE_URL: databaseUrl,
+      ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
       JOBTREE_PORT: '0',
       JOBTREE_LOG_LEVEL: 'warn',
       JOBTREE_GRAPHIQL: 'false',
