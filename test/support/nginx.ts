@@ -12,6 +12,13 @@ if (withoutNginx) console.log('Tests with nginx are skipped: install nginx-light
 const configuration = new URL('../../deploy/nginx.conf', import.meta.url);
 const temporaryPaths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
 
+export interface Nginx {
+  readonly url: string;
+  /** Sends nothing new to this server any more, as the documentation has operators do it before they shut one down. */
+  drain(serverUrl: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
 /** The configuration as it is, but for addresses and files. */
 export async function startNginx(
   serverUrls: readonly string[],
@@ -31,7 +38,7 @@ export async function startNginx(
     .replace(/server-(\d):4000/g, (_, number) => hosts[number - 1] as string);
   const file = join(directory, 'nginx.conf');
   await writeFile(file, text);
-  const globals = `daemon off; pid ${directory}/nginx.pid; error_log stderr;`;
+  const globals = `daemon off; pid ${directory}/nginx.pid; error_log stderr notice;`;
   const child = spawn('nginx', ['-p', directory, '-c', file, '-e', 'stderr', '-g', globals], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -45,6 +52,14 @@ export async function startNginx(
   }
   return {
     url: `http://127.0.0.1:${port}/graphql`,
+    drain: async (serverUrl) => {
+      const server = `server ${new URL(serverUrl).host}`;
+      await writeFile(file, text.replace(server, `${server} down`));
+      output = '';
+      child.kill('SIGHUP');
+      while (!output.includes('gracefully shutting down'))
+        await new Promise((resolve) => setTimeout(resolve, 10));
+    },
     stop: async () => {
       const exited = once(child, 'exit');
       child.kill('SIGTERM');

@@ -1,6 +1,6 @@
 /**
  * Watchers that read slowly, or not at all, beside healthy ones: who does not read costs nobody else anything, and the
- * server no memory. The job has many siblings in its tree, so that each event is large.
+ * server no memory. The tree has many jobs, so that events are large.
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -16,18 +16,19 @@ import type { WorkerTask } from '../task.ts';
 import { memory } from '../usage.ts';
 
 const healthyCount = 100;
-const jobCount = 50;
+const jobCount = 200;
+const jobsPerTick = 40;
 const slowBytesPerSecond = 8_000;
 const fillEveryMs = 50;
 const type = 'bench-slow';
 const query =
-  'subscription ($id: ID!) { jobTreeProgress(rootId: $id, intervalMs: 100) { jobs { jobId status message percent succeeded failed cancelled itemCount itemProgress } } }';
+  'subscription ($id: ID!) { jobTreeProgress(rootId: $id, intervalMs: 100) { revision jobs { jobId status message percent succeeded failed cancelled itemCount itemProgress } } }';
 
 interface Watched {
   events: number;
   bytes: number;
-  /** By the clock of this machine. */
-  readonly ages: number[];
+  /** When each revision was read. */
+  readonly readAt: Map<number, number>;
   endedAfter: number | undefined;
 }
 
@@ -52,11 +53,18 @@ export async function measureSlow(bench: Bench): Promise<Report> {
 
     let tick = 0;
     while (performance.now() - startedAt < seconds * 1_000) {
-      const some = Array.from({ length: 10 }, () => jobs[tick++ % jobs.length] as string);
-      await Promise.all(some.map((job) => fillItems(database.pool, `Job:${job}`, payloads(5, tick))));
+      const some = Array.from({ length: jobsPerTick }, () => jobs[tick++ % jobs.length] as string);
+      await Promise.all(some.map((job) => fillItems(database.pool, `Job:${job}`, payloads(1, tick))));
       await delay(fillEveryMs);
     }
     const after = memory(server.pid);
+    const now = performance.now();
+    const ages = {
+      slow: ageOf(slow.seen, healthy, now),
+      healthy: median(healthy.map(({ seen }) => ageOf(seen, healthy, now))),
+    };
+    const stopsEndedAfter = stopped.seen.endedAfter;
+    const slowEndedAfter = slow.seen.endedAfter;
     const peak = after?.peak;
     for (const one of [...healthy, slow, stopped]) one.close();
     throttle.close();
@@ -73,7 +81,7 @@ export async function measureSlow(bench: Bench): Promise<Report> {
     const typical = {
       events: of(({ events }) => events),
       bytes: of(({ bytes }) => bytes),
-      ages: [],
+      readAt: new Map(),
       endedAfter: undefined,
     };
     const grown = (after?.now ?? Number.NaN) - (before?.now ?? Number.NaN);
@@ -81,11 +89,11 @@ export async function measureSlow(bench: Bench): Promise<Report> {
       tables: [
         {
           title: `slow readers: ${healthyCount} healthy watchers of a tree of ${jobCount} jobs, one with ${(slowBytesPerSecond * 8) / 1_000} kbit/s, one that does not read, for ${seconds} seconds`,
-          columns: ['', 'events', 'kB', 'last event before the end, ms', 'ended by the server'],
+          columns: ['', 'events', 'kB', 'age of what it knows, ms', 'ended by the server'],
           rows: [
-            row('healthy (median)', typical, of(lastAge)),
-            row('slow', slow.seen, lastAge(slow.seen)),
-            row('does not read', stopped.seen, undefined),
+            row('healthy (median)', typical, ages.healthy),
+            row('slow', { ...slow.seen, endedAfter: slowEndedAfter }, ages.slow),
+            row('does not read', { ...stopped.seen, endedAfter: stopsEndedAfter }, undefined),
           ],
           note: `Memory of the server: ${before?.now.toFixed(0)} MB before, ${after?.now.toFixed(0)} MB after, ${peak?.toFixed(0)} MB at its highest.`,
         },
@@ -93,16 +101,21 @@ export async function measureSlow(bench: Bench): Promise<Report> {
       verdicts: [],
       figures: {
         seconds,
-        healthy: { ...typical, lastAge: of(lastAge) },
-        slow: { events: slow.seen.events, bytes: slow.seen.bytes, lastAge: lastAge(slow.seen) },
-        stopped: { events: stopped.seen.events, endedAfter: stopped.seen.endedAfter },
+        healthy: { ...typical, ageMs: ages.healthy },
+        slow: { events: slow.seen.events, bytes: slow.seen.bytes, ageMs: ages.slow },
+        stopped: { events: stopped.seen.events, endedAfter: stopsEndedAfter },
         memory: { before, after, grown },
       },
     };
   });
 }
 
-const lastAge = ({ ages }: Watched) => performance.now() - (ages.at(-1) ?? Number.NaN);
+/** How old the newest state is that one has read: the time since others had a newer one. */
+function ageOf({ readAt }: Watched, others: readonly { seen: Watched }[], now: number): number {
+  const newest = Math.max(0, ...readAt.keys());
+  const newer = others.flatMap(({ seen }) => [...seen.readAt].filter(([revision]) => revision > newest));
+  return newer.length === 0 ? 0 : now - Math.min(...newer.map(([, at]) => at));
+}
 
 /** A watcher on a bare socket, which can stop reading and count bytes. */
 async function watch(url: string, id: string, stops = false) {
@@ -112,14 +125,17 @@ async function watch(url: string, id: string, stops = false) {
   const body = JSON.stringify({ query, variables: { id } });
   const head = `POST ${pathname} HTTP/1.1\r\nHost: ${host}\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
   socket.write(head + body);
-  const seen: Watched = { events: 0, bytes: 0, ages: [], endedAfter: undefined };
+  const seen: Watched = { events: 0, bytes: 0, readAt: new Map(), endedAfter: undefined };
   const startedAt = performance.now();
+  let text = '';
   socket.on('error', () => {});
   socket.on('data', (chunk: Buffer) => {
     seen.bytes += chunk.length;
-    for (const _ of chunk.toString('latin1').matchAll(/event: next/g)) {
+    text = (text + chunk.toString('latin1')).slice(-100_000);
+    for (const [, revision] of text.matchAll(/"revision":(\d+)/g)) {
+      if (seen.readAt.has(Number(revision))) continue;
       seen.events++;
-      seen.ages.push(performance.now());
+      seen.readAt.set(Number(revision), performance.now());
     }
     if (stops) socket.pause();
   });
