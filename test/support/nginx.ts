@@ -20,9 +20,7 @@ export interface Nginx {
 }
 
 /** The configuration as it is, but for addresses and files. */
-export async function startNginx(
-  serverUrls: readonly string[],
-): Promise<{ url: string; stop(): Promise<void> }> {
+export async function startNginx(serverUrls: readonly string[]): Promise<Nginx> {
   const directory = await mkdtemp(join(tmpdir(), 'jobtree-nginx-'));
   // Started by root, it changes to another user.
   await chmod(directory, 0o755);
