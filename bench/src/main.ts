@@ -12,6 +12,8 @@ import { measureIdle } from './measures/idle.ts';
 import { measureImport } from './measures/import.ts';
 import { measureLatency } from './measures/latency.ts';
 import { measureMemory } from './measures/memory.ts';
+import { measureNotify } from './measures/notify.ts';
+import { measureSlow } from './measures/slow.ts';
 import { measureSnapshot } from './measures/snapshot.ts';
 import { measureWake } from './measures/wake.ts';
 import { measureWatched } from './measures/watched.ts';
@@ -31,6 +33,8 @@ const run: Record<Measure, (bench: Bench) => Promise<Report>> = {
   idle: measureIdle,
   watched: measureWatched,
   wake: measureWake,
+  notify: measureNotify,
+  slow: measureSlow,
 };
 
 const options = parse();

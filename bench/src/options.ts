@@ -12,6 +12,8 @@ export const measures = [
   'idle',
   'watched',
   'wake',
+  'notify',
+  'slow',
 ] as const;
 export type Measure = (typeof measures)[number];
 
@@ -35,7 +37,7 @@ export const usage = `npm run bench -- [options]
   --items N      items in a run (100000); runs of small batches take a part of it, the import ten times as many
   --batches A,B  batch sizes (1,10,100,500)
   --rounds N     runs of each contender, of which the median counts (3)
-  --seconds N    how long the snapshot is held (60)
+  --seconds N    how long the snapshot is held, and notify and slow go on (60)
   --subscribers N  the most that watch in latency, idle and watched (10000)
   --live-seconds N how long each course of latency and fanout lasts (4)
   --samples N    how often an idle worker is woken (500)
