@@ -28,7 +28,13 @@ export function watchTree(socket: Socket, rootId: string, signal: AbortSignal) {
     return { ...tree, jobs: [...jobs.values()] };
   };
   const isFinal = (tree: JobTreeProgress) => tree.complete;
-  return watch(socket, jobTreeProgress, () => ({ rootId, sinceRevision }), { take, isFinal, patience }, signal);
+  return watch(
+    socket,
+    jobTreeProgress,
+    () => ({ rootId, sinceRevision }),
+    { take, isFinal, patience },
+    signal,
+  );
 }
 
 /** Yields for every hint, though hints that nobody has read yet count once; `onTypes` hears of each. */
