@@ -305,3 +305,38 @@ it('an operation whose id is used again before it has begun leaves nothing behin
     for (const { value } of watched.mock.results) expect((await value).isClosed).toBe(true);
   });
 });
+
+it('who was told of a failure is told how things stand when it has passed', async () => {
+  const id = await createJob(app.url, { type: 'failing', items: [{}] });
+  const query = `subscription { jobItems(jobId: "${id}", intervalMs: 100) { items { retryAt job { type } } } }`;
+  const client = socket();
+  const events = client.iterate<any>({ query });
+  await events.next();
+  await db.query('alter table jobtree.job rename column type to renamed');
+  await db.query(
+    `update jobtree.queue_entry q set run_at = '2100-01-01' from jobtree.job_item i where i.id = q.item_id and i.job_id = $1`,
+    [id.slice('Job:'.length)],
+  );
+  const { value: failed } = await events.next();
+  await db.query('alter table jobtree.job rename column renamed to type');
+  expect(failed.errors[0].extensions.code).toBe('INTERNAL');
+  let event = await events.next();
+  while (event.value.errors) event = await events.next();
+  expect(event.value.data.jobItems.items[0].retryAt).toMatch(/^2100/);
+  await client.dispose();
+}, 10_000);
+
+it('an event stream whose client vanishes is over', async () => {
+  const id = await createJob(app.url, { type: 'vanishing', items: [{}] });
+  const watched = vi.spyOn(Hub.prototype, 'watchJob');
+  const vanishing = new AbortController();
+  const query = `subscription { jobProgress(jobId: "${id}") { revision } }`;
+  const response = await fetch(`${app.url}?query=${encodeURIComponent(query)}`, {
+    headers: { accept: 'text/event-stream' },
+    signal: vanishing.signal,
+  });
+  await response.body?.getReader().read();
+  vanishing.abort();
+  const live: any = await watched.mock.results[0]?.value;
+  await vi.waitFor(() => expect(live.isClosed).toBe(true));
+});
