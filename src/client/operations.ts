@@ -150,14 +150,14 @@ export const heartbeat = graphql(`
 `);
 
 export const jobProgress = graphql(`
-  subscription JobProgress($jobId: ID!) {
-    jobProgress(jobId: $jobId) { ...ProgressFields }
+  subscription JobProgress($jobId: ID!, $sinceRevision: Int) {
+    jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) { ...ProgressFields }
   }
 `);
 
 export const jobTreeProgress = graphql(`
-  subscription JobTreeProgress($rootId: ID!) {
-    jobTreeProgress(rootId: $rootId) { rootId openJobs complete jobs { ...ProgressFields } }
+  subscription JobTreeProgress($rootId: ID!, $sinceRevision: Int) {
+    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete jobs { ...ProgressFields } }
   }
 `);
 

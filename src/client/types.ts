@@ -41,6 +41,8 @@ export type JobProgress = ProgressFieldsFragment;
 /** How far a tree is. */
 export interface JobTreeProgress {
   readonly rootId: string;
+  /** Grows with every change of any of its jobs. */
+  readonly revision: number;
   /** How many of its jobs are not complete. */
   readonly openJobs: number;
   /** Whether all of its jobs are complete. */

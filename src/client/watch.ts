@@ -1,11 +1,14 @@
 /**
  * Subscriptions that outlive their connection. Every value is a whole state, and only the newest waits to be read: a slow
- * reader costs no memory. After a lost connection the server starts with the current state again.
+ * reader costs no memory. After a lost connection the server starts with the current state again, or waits for news if that
+ * is known already.
  */
 import type { TypedDocumentString } from '../generated/graphql/graphql.ts';
 import { backoffMs, wait } from './backoff.ts';
 import { JobtreeError } from './errors.ts';
 import type { Socket } from './socket.ts';
+
+const steadyMs = 10_000;
 
 export interface Watched<R, T> {
   /** The state after an event, or undefined if the event says nothing new. */
@@ -31,7 +34,9 @@ export async function* watch<R, V, T>(
   { take, isFinal, patience, onLost }: Watched<R, T>,
   signal?: AbortSignal,
 ): AsyncGenerator<T, void, undefined> {
+  let tries = 0;
   for (let failures = 0; !signal?.aborted; ) {
+    const startedAt = performance.now();
     let pending: T | undefined;
     let ended: JobtreeError | 'completed' | undefined;
     let notify = () => {};
@@ -56,6 +61,7 @@ export async function* watch<R, V, T>(
         if (pending !== undefined) {
           const value: T = pending;
           pending = undefined;
+          tries = 0;
           failures = 0;
           yield value;
           if (isFinal(value)) return;
@@ -74,10 +80,11 @@ export async function* watch<R, V, T>(
     if (signal?.aborted || ended === undefined) return;
     const error =
       ended === 'completed' ? new JobtreeError('UNREACHABLE', 'The server ended the stream.') : ended;
-    failures++;
-    const refused = error.code !== 'UNREACHABLE' && (error.code !== 'BAD_RESPONSE' || failures > patience);
-    if (refused) throw error;
+    if (error.code === 'UNREACHABLE') failures = 0;
+    else if (error.code !== 'BAD_RESPONSE' || ++failures > patience) throw error;
     onLost?.(error);
-    await wait(backoffMs(failures), signal);
+    // What lasted had begun, though nothing came: what is known is not told again.
+    tries = performance.now() - startedAt > steadyMs ? 1 : tries + 1;
+    await wait(backoffMs(tries), signal);
   }
 }

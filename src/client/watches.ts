@@ -15,18 +15,26 @@ export function watchJob(socket: Socket, jobId: string, signal: AbortSignal) {
     return last;
   };
   const isFinal = (progress: JobProgress) => progress.status === 'COMPLETED';
-  // Asked for anew at each connection: what a server needs to know of the last state goes in here.
-  return watch(socket, jobProgress, () => ({ jobId }), { take, isFinal, patience }, signal);
+  const variables = () => ({ jobId, sinceRevision: last?.revision ?? null });
+  return watch(socket, jobProgress, variables, { take, isFinal, patience }, signal);
 }
 
 export function watchTree(socket: Socket, rootId: string, signal: AbortSignal) {
   const jobs = new Map<string, JobProgress>();
+  let sinceRevision: number | null = null;
   const take = ({ jobTreeProgress: tree }: { jobTreeProgress: JobTreeProgress }): JobTreeProgress => {
     for (const job of tree.jobs) if (isNews(jobs.get(job.jobId), job)) jobs.set(job.jobId, job);
+    sinceRevision = tree.revision;
     return { ...tree, jobs: [...jobs.values()] };
   };
   const isFinal = (tree: JobTreeProgress) => tree.complete;
-  return watch(socket, jobTreeProgress, () => ({ rootId }), { take, isFinal, patience }, signal);
+  return watch(
+    socket,
+    jobTreeProgress,
+    () => ({ rootId, sinceRevision }),
+    { take, isFinal, patience },
+    signal,
+  );
 }
 
 /** Yields for every hint, though hints that nobody has read yet count once; `onTypes` hears of each. */
@@ -49,6 +57,7 @@ export function watchWork(
   return watch(socket, workAvailable, () => ({ types: [...types] }), watched, signal);
 }
 
+/** The final state always: a Postgres that was set back, to a backup or a standby that was behind, may count less than before. */
 function isNews(last: JobProgress | undefined, next: JobProgress): boolean {
-  return last === undefined || next.revision > last.revision;
+  return last === undefined || next.revision > last.revision || next.status === 'COMPLETED';
 }

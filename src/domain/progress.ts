@@ -67,9 +67,14 @@ export function revision(progress: JobProgress): number {
   return progress.itemCount + itemProgress(progress) + steps.filter(Boolean).length;
 }
 
-/** Whether `next` says more than `known`. */
+/**
+ * Whether `next` says more than `known`. The end does, whatever the counts: a Postgres that was set back, to a backup or a
+ * standby that was behind, may count less than before.
+ */
 export function isNewer(next: JobProgress, known: JobProgress | undefined): boolean {
-  return known === undefined || revision(next) > revision(known);
+  if (known === undefined) return true;
+  const ends = next.completedAt !== null;
+  return ends === (known.completedAt !== null) ? revision(next) > revision(known) : ends;
 }
 
 interface ProgressRow {

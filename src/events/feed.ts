@@ -9,6 +9,7 @@
  * have been lost is announced as an epoch: all that is watched is to be read again.
  */
 import type { Logger } from 'pino';
+import { z } from 'zod';
 import type { TreeProgress } from '../domain/progress.ts';
 import type { RedisConfig } from '../redis-url.ts';
 import { Bridge } from './bridge.ts';
@@ -56,6 +57,24 @@ const rememberedBridges = 16;
 /** Of each tree: two bridges send everything twice, and may do so in turns. */
 const rememberedTexts = 4;
 const rootPattern = /"root": ?"([0-9a-f-]{36})"/;
+
+const count = z.int().min(0);
+const treeMessage: z.ZodType<TreeProgress> = z.object({
+  root: z.string(),
+  openJobs: count,
+  jobs: z.array(
+    z.object({
+      jobId: z.string(),
+      itemCount: count,
+      succeeded: count,
+      failed: count,
+      cancelled: count,
+      sealed: z.boolean(),
+      startedAt: z.number().nullable(),
+      completedAt: z.number().nullable(),
+    }),
+  ),
+});
 
 export class LiveFeed implements Feed {
   readonly #options: FeedOptions;
@@ -228,7 +247,7 @@ export class LiveFeed implements Feed {
     if (texts === undefined || texts.includes(text)) return;
     texts.push(text);
     if (texts.length > rememberedTexts) texts.shift();
-    this.#hand(() => this.#options.onTree(JSON.parse(text) as TreeProgress));
+    this.#hand(() => this.#options.onTree(treeMessage.parse(JSON.parse(text))));
   }
 
   #work(text: string): void {

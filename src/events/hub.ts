@@ -11,6 +11,7 @@ import { isNewer, type JobProgress, readRoots, readTrees, type TreeProgress } fr
 import type { Feed } from './feed.ts';
 import { LivePage, type Page, type PageRow } from './live-page.ts';
 import { LiveProgress } from './live-progress.ts';
+import { Turns } from './turns.ts';
 
 interface Topic {
   readonly rootId: string;
@@ -31,6 +32,8 @@ const silenceMs = 5_000;
 /** A topic that nobody watches any more is kept for this long: whose connection was cut comes back. */
 const lingerMs = 10_000;
 const treesPerRead = 500;
+/** However many pages are watched, the pool of connections is for others too. */
+const pagesAtOnce = 2;
 /** After a lost connection every server reads at once: spread it. */
 const spreadMs = 250;
 
@@ -41,6 +44,10 @@ export class Hub {
   /** The jobs of all topics. */
   readonly #roots = new Map<string, string>();
   readonly #pages = new Set<{ poke(): void; end(): void }>();
+  /** What has to be read again. */
+  readonly #doubtful = new Set<Topic>();
+  #repairing = false;
+  readonly #pageTurns = new Turns(pagesAtOnce);
   readonly #timer: NodeJS.Timeout;
   readonly #readTree: DataLoader<string, TreeProgress | undefined>;
   readonly #readRoot: DataLoader<string, string | undefined>;
@@ -78,7 +85,10 @@ export class Hub {
   reread(): void {
     this.activity();
     void delay(Math.random() * spreadMs, undefined, { signal: this.#closed.signal })
-      .then(() => this.#repair([...this.#topics.values()].filter(({ users }) => users > 0)))
+      .then(() => {
+        for (const topic of this.#topics.values()) this.#doubtful.add(topic);
+        void this.#repair();
+      })
       .catch(() => undefined);
   }
 
@@ -139,7 +149,7 @@ export class Hub {
         topic.pages.delete(page);
         this.#unuse(topic);
       };
-      const page = new LivePage({ read, intervalMs, onClose, logger: this.#logger });
+      const page = new LivePage({ read, intervalMs, onClose, turns: this.#pageTurns, logger: this.#logger });
       topic.pages.add(page);
       return page;
     });
@@ -148,7 +158,7 @@ export class Hub {
   /** A page that any tree may change. */
   watchPage<Row extends PageRow>(read: () => Promise<Page<Row>>, intervalMs: number): LivePage<Row> {
     const onClose = () => this.#pages.delete(page);
-    const page = new LivePage({ read, intervalMs, onClose, logger: this.#logger });
+    const page = new LivePage({ read, intervalMs, onClose, turns: this.#pageTurns, logger: this.#logger });
     this.#pages.add(page);
     return page;
   }
@@ -213,6 +223,8 @@ export class Hub {
 
   async #read(topic: Topic): Promise<boolean> {
     const tree = await this.#readTree.load(topic.rootId);
+    // It may have been forgotten meanwhile.
+    if (this.#topics.get(topic.rootId) !== topic) return false;
     if (tree === undefined) this.#drop(topic);
     else this.#merge(topic, tree);
     return tree !== undefined;
@@ -221,6 +233,7 @@ export class Hub {
   #drop(topic: Topic): void {
     if (this.#topics.get(topic.rootId) !== topic) return;
     this.#topics.delete(topic.rootId);
+    this.#doubtful.delete(topic);
     for (const jobId of topic.jobs.keys()) this.#roots.delete(jobId);
     this.#feed.leave(topic.rootId);
     endAll(topic);
@@ -246,25 +259,33 @@ export class Hub {
   /** Reads again what has been silent, and forgets what nobody has watched for a while. */
   #tend(): void {
     const now = Date.now();
-    const silent: Topic[] = [];
     for (const topic of this.#topics.values()) {
       if (topic.users > 0) {
-        if (topic.heardAt <= now - silenceMs) silent.push(topic);
+        if (topic.heardAt <= now - silenceMs) this.#doubtful.add(topic);
       } else if (topic.unusedAt <= now - lingerMs) {
         this.#drop(topic);
       }
     }
-    void this.#repair(silent);
+    void this.#repair();
   }
 
-  /** A batch after the other, since all connections of the pool may be wanted elsewhere. */
-  async #repair(topics: readonly Topic[]): Promise<void> {
+  /** A batch after the other, however slow Postgres is: all connections of the pool may be wanted elsewhere. */
+  async #repair(): Promise<void> {
+    if (this.#repairing) return;
+    this.#repairing = true;
+    let batch: Topic[] = [];
     try {
-      for (let i = 0; i < topics.length; i += treesPerRead) {
-        await Promise.all(topics.slice(i, i + treesPerRead).map((topic) => this.#read(topic)));
+      while (this.#doubtful.size > 0) {
+        batch = [...this.#doubtful].slice(0, treesPerRead);
+        // Before they are read, so that who comes into doubt meanwhile is read again.
+        for (const topic of batch) this.#doubtful.delete(topic);
+        await Promise.all(batch.filter(({ users }) => users > 0).map((topic) => this.#read(topic)));
       }
     } catch (error) {
+      for (const topic of batch) this.#doubtful.add(topic);
       this.#logger.warn({ err: error }, 'reading watched trees failed; it is tried again');
+    } finally {
+      this.#repairing = false;
     }
   }
 }

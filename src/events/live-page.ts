@@ -1,11 +1,12 @@
 /**
  * A page of rows as a subscription shows it. It is read again when something has changed, and now and then anyway, and
  * compared with what was told: so nothing can be missed for long, whatever is lost on the way. Reading takes at most a
- * tenth of the time.
+ * tenth of the time, and waits its turn among all pages.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Live } from './live.ts';
+import type { Turns } from './turns.ts';
 
 export interface PageRow {
   readonly id: string;
@@ -32,6 +33,7 @@ export interface LivePageOptions<Row extends PageRow> {
   readonly read: () => Promise<Page<Row>>;
   readonly intervalMs: number;
   readonly onClose: (page: LivePage<Row>) => void;
+  readonly turns: Turns;
   readonly logger: Logger;
 }
 
@@ -80,14 +82,24 @@ export class LivePage<Row extends PageRow> extends Live<PageChange<Row>> {
   }
 
   async #keepReading(): Promise<void> {
-    const { read, intervalMs, logger } = this.#options;
+    const { intervalMs, turns, logger } = this.#options;
     const { signal } = this.#stopped;
     let first = true;
     while (!signal.aborted) {
-      const startedAt = performance.now();
-      this.#poked = false;
+      let tookMs = 0;
       try {
-        const { rows, final } = await read();
+        const page = await turns.run(async () => {
+          if (signal.aborted) return undefined;
+          const startedAt = performance.now();
+          this.#poked = false;
+          try {
+            return await this.#options.read();
+          } finally {
+            tookMs = performance.now() - startedAt;
+          }
+        });
+        if (page === undefined) return;
+        const { rows, final } = page;
         const isNews = first || !sameRows(rows, this.#rows);
         first = false;
         this.#rows = rows;
@@ -96,7 +108,6 @@ export class LivePage<Row extends PageRow> extends Live<PageChange<Row>> {
       } catch (error) {
         logger.warn({ err: error }, 'reading a watched page failed; it is tried again');
       }
-      const tookMs = performance.now() - startedAt;
       await this.#pause(Math.max(intervalMs, tookMs / readingShare) - tookMs);
       if (!this.#poked) await this.#untilPoked();
     }

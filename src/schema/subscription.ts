@@ -88,6 +88,11 @@ const firstDescription = 'How many at most: 1 to 1,000. Default: 50.';
 const checkFirst = (first: number | null | undefined) =>
   checkInteger(first ?? 50, 'first', 1, maxWatchedRows);
 
+/** What is shown of the rows counts for each of them. */
+const pageComplexity = (args: { first?: number | null | undefined }) => ({
+  multiplier: Math.min(args.first ?? 50, maxWatchedRows),
+});
+
 const sinceRevisionDescription =
   'The last revision that you have seen: the first event is left out if nothing has changed since. To go on after a lost connection.';
 
@@ -140,6 +145,7 @@ builder.subscriptionType({
     }),
     jobItems: t.field({
       ...shared,
+      complexity: pageComplexity,
       type: JobItemsChange,
       description:
         'A page of items of a job: all of it in the first event, then what has changed: added, claimed, failed, finished. Completes when the job is complete. NOT_FOUND if there is no such job.',
@@ -166,6 +172,7 @@ builder.subscriptionType({
     }),
     jobs: t.field({
       ...shared,
+      complexity: pageComplexity,
       type: JobsChange,
       description:
         'The newest jobs that meet the conditions: all of them in the first event, then what appears, changes or leaves. It does not end.',

@@ -34,7 +34,7 @@ export function createGraphQL(options: {
       refuseBadParameters,
       operations.plugin,
       streams.plugin,
-      new SharedSubscriptions(operations.maskError).plugin,
+      new SharedSubscriptions({ services, maskError: operations.maskError }).plugin,
     ],
     maskedErrors: { maskError: operations.maskError },
     logging: false,

@@ -3,7 +3,8 @@
  * read it. A reader that was too slow for an event misses it, and is told later how things stand then: so it costs no
  * memory, and holds up nobody.
  *
- * "The same" is the same document and variables. Whoever adds rights must add them to the key.
+ * "The same" is the same document and variables. An execution belongs to nobody: its context has the services alone, and
+ * nothing of who subscribed first. Whoever adds rights must add them to the key.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
@@ -14,11 +15,11 @@ import {
   execute,
   type GraphQLError,
   getOperationAST,
+  getVariableValues,
   Kind,
-  subscribe,
   visit,
 } from 'graphql';
-import { isAsyncIterable, type Plugin } from 'graphql-yoga';
+import { isAsyncIterable, mapAsyncIterator, type Plugin } from 'graphql-yoga';
 import { Live } from '../events/live.ts';
 import type { Services } from '../schema/builder.ts';
 import { FairShare } from './fair-share.ts';
@@ -27,6 +28,8 @@ import { FairShare } from './fair-share.ts';
 export interface Told {
   readonly result: ExecutionResult & { stringify(): string };
   readonly json: string;
+  /** There are only errors, and what has changed is not in it. */
+  readonly failed: boolean;
 }
 
 /** Where events go. As the result of the subscription it ends when the subscription does. */
@@ -48,16 +51,19 @@ type Args = ExecutionArgs & { contextValue: SubscriptionContext };
 type Source = Live<unknown>;
 
 const lateCheckMs = 50;
+const retryMs = 1_000;
 /** After so many readers, others get their turn. */
 const readersPerTurn = 500;
 
 export class SharedSubscriptions {
+  readonly #services: Services;
   readonly #maskError: (error: unknown) => GraphQLError;
   readonly #groups = new WeakMap<object, Map<string, Group>>();
   readonly #fairShare = new FairShare();
 
-  constructor(maskError: (error: unknown) => GraphQLError) {
-    this.#maskError = maskError;
+  constructor(options: { services: Services; maskError: (error: unknown) => GraphQLError }) {
+    this.#services = options.services;
+    this.#maskError = options.maskError;
   }
 
   readonly plugin: Plugin = {
@@ -68,8 +74,8 @@ export class SharedSubscriptions {
 
   async #subscribe(args: Args): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult> {
     const shape = shapeOf(args);
-    if (shape === undefined) return (await subscribe(args)) as AsyncIterableIterator<ExecutionResult>;
-    const group = this.#group(args, shape.key);
+    if (shape === undefined) return subscribeAlone(args);
+    const group = this.#group(args, shape);
     group.users++;
     try {
       const refusal = await group.opened;
@@ -86,14 +92,15 @@ export class SharedSubscriptions {
     return reader;
   }
 
-  #group(args: Args, key: string): Group {
-    let groups = this.#groups.get(args.document);
+  #group({ schema, document, operationName }: Args, { key, variableValues }: Shape): Group {
+    let groups = this.#groups.get(document);
     if (groups === undefined) {
       groups = new Map();
-      this.#groups.set(args.document, groups);
+      this.#groups.set(document, groups);
     }
     let group = groups.get(key);
     if (group === undefined) {
+      const args = { schema, document, operationName, variableValues, contextValue: this.#services };
       const created = new Group(args, this.#maskError, this.#fairShare, () => {
         if (groups.get(key) === created) groups.delete(key);
       });
@@ -104,13 +111,26 @@ export class SharedSubscriptions {
   }
 }
 
+async function subscribeAlone(args: Args): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult> {
+  const source = await createSourceEventStream(args);
+  if (!isAsyncIterable(source)) return source;
+  return mapAsyncIterator(source, (event) =>
+    executeEvent(args, event),
+  ) as AsyncIterableIterator<ExecutionResult>;
+}
+
+/** In a context of its own: what was loaded for an earlier event is out of date. */
+async function executeEvent(args: ExecutionArgs, event: unknown): Promise<ExecutionResult> {
+  return execute({ ...args, rootValue: event, contextValue: { ...(args.contextValue as object) } });
+}
+
 /** The readers of one operation. */
 class Group {
   /** Resolves when the first event is known; to an answer if there is nothing to subscribe to. */
   readonly opened: Promise<ExecutionResult | undefined>;
   /** Who reads, or is about to. */
   users = 0;
-  readonly #args: Args;
+  readonly #args: ExecutionArgs;
   readonly #maskError: (error: unknown) => GraphQLError;
   readonly #fairShare: FairShare;
   readonly #onClose: () => void;
@@ -124,7 +144,7 @@ class Group {
   #lateTimer: NodeJS.Timeout | undefined;
 
   constructor(
-    args: Args,
+    args: ExecutionArgs,
     maskError: (error: unknown) => GraphQLError,
     fairShare: FairShare,
     onClose: () => void,
@@ -148,7 +168,7 @@ class Group {
     }
     const live = this.#live;
     const isCurrent = sinceRevision !== undefined && sinceRevision === live?.revision && !live.isEnding;
-    this.#readers.set(reader, isCurrent ? this.#version : notSeen);
+    this.#readers.set(reader, isCurrent ? this.#version : beingTold);
     if (!isCurrent) void this.#tellHowThingsStand(reader);
   }
 
@@ -173,10 +193,15 @@ class Group {
       const first = await source.next();
       if (first.done) {
         this.#end();
-      } else {
-        this.#version++;
-        void this.#run(source);
+        return undefined;
       }
+      this.#version++;
+      const { failed, result } = await this.#howThingsStand();
+      if (failed) {
+        this.#onClose();
+        return result;
+      }
+      void this.#run(source);
       return undefined;
     } catch (error) {
       this.#onClose();
@@ -210,13 +235,9 @@ class Group {
     let tookMs = 0;
     let startedAt = performance.now();
     for (const [reader, seen] of this.#readers) {
-      if (seen === this.#version) continue;
-      if (seen === this.#version - 1 && reader.isReady) {
-        this.#readers.set(reader, this.#version);
-        reader.tell(told);
-      } else {
-        this.#isLate(reader);
-      }
+      if (seen === this.#version || seen === beingTold) continue;
+      if (seen === this.#version - 1 && reader.isReady) this.#tell(reader, told, this.#version);
+      else this.#isLate(reader);
       count++;
       if (count % readersPerTurn !== 0) continue;
       tookMs += performance.now() - startedAt;
@@ -226,56 +247,67 @@ class Group {
     return tookMs + performance.now() - startedAt;
   }
 
-  #isLate(reader: Reader): void {
+  /** One that was told of a failure is late too: what has changed it still has to hear. */
+  #tell(reader: Reader, told: Told, version: number): void {
+    this.#readers.set(reader, version);
+    reader.tell(told);
+    if (told.failed) this.#isLate(reader, retryMs);
+    else if (version !== this.#version) this.#isLate(reader);
+    else if (this.#ended) reader.end();
+  }
+
+  /** It is told how things stand when it is ready. */
+  #isLate(reader: Reader, checkMs = lateCheckMs): void {
+    this.#readers.set(reader, beingTold);
     this.#late.add(reader);
     this.#lateTimer ??= setTimeout(() => {
       this.#lateTimer = undefined;
       const late = [...this.#late];
       this.#late.clear();
       for (const one of late) void this.#tellHowThingsStand(one);
-    }, lateCheckMs);
+    }, checkMs);
   }
 
   async #tellHowThingsStand(reader: Reader): Promise<void> {
     if (!reader.isReady) return this.#isLate(reader);
-    // Meanwhile it is told nothing else, so that nothing comes after what is newer.
-    this.#readers.set(reader, notSeen);
     const version = this.#version;
     const told = await this.#howThingsStand();
     if (!this.#readers.has(reader)) return;
-    this.#readers.set(reader, version);
-    reader.tell(told);
-    if (version !== this.#version) this.#isLate(reader);
-    else if (this.#ended) reader.end();
+    // Its socket may have filled meanwhile, with what other readers on it were told.
+    if (reader.isReady) this.#tell(reader, told, version);
+    else this.#isLate(reader);
   }
 
-  #howThingsStand(): Promise<Told> {
+  async #howThingsStand(): Promise<Told> {
     if (this.#snapshot?.version !== this.#version) {
       this.#snapshot = { version: this.#version, told: this.#execute(this.#live?.snapshot()) };
     }
-    return this.#snapshot.told;
+    const snapshot = this.#snapshot;
+    const told = await snapshot.told;
+    if (told.failed && this.#snapshot === snapshot) this.#snapshot = undefined;
+    return told;
   }
 
+  /** Never rejects. */
   async #execute(event: unknown): Promise<Told> {
-    const { schema, document, operationName, variableValues, contextValue } = this.#args;
-    const { data, errors } = await execute({
-      schema,
-      document,
-      operationName,
-      variableValues,
-      // A context of its own: what was loaded for an earlier event is out of date.
-      contextValue: { ...contextValue },
-      rootValue: event,
-    });
-    const masked = errors?.map((error) => this.#maskError(error));
-    const answer = { ...(data !== undefined && { data }), ...(masked && { errors: masked }) };
-    const json = JSON.stringify(answer);
-    return { json, result: { ...answer, stringify: () => json } };
+    try {
+      const { data, errors } = await executeEvent(this.#args, event);
+      const masked = errors?.map((error) => this.#maskError(error));
+      return toTold({ ...(data !== undefined && { data }), ...(masked && { errors: masked }) });
+    } catch (error) {
+      // Such as an answer that is larger than a text can be.
+      return toTold({ errors: [this.#maskError(error)] });
+    }
   }
 }
 
-/** No version, and not the one before any. */
-const notSeen = -1;
+function toTold(answer: ExecutionResult): Told {
+  const json = JSON.stringify(answer);
+  return { json, result: { ...answer, stringify: () => json }, failed: answer.data == null };
+}
+
+/** Instead of the event that a reader has seen: meanwhile it is told nothing else, so that nothing comes after what is newer. */
+const beingTold = -1;
 
 /** Read by asking for the next result, as server-sent events are. Holds one that was not asked for yet. */
 class ResultReader implements Reader {
@@ -338,21 +370,26 @@ function usesOf(document: DocumentNode, variable: string): number {
 
 interface Shape {
   readonly key: string;
+  /** As they came, without those that the operation does not declare. */
+  readonly variableValues: Record<string, unknown>;
   readonly sinceRevision: number | undefined;
 }
 
 /**
- * What tells an operation on a document from others. `sinceRevision` only decides on a reader's first event: it stays out, so
- * that readers that come back with different ones still share. Undefined if the operation can't be shared.
+ * What tells an operation on a document from others. Variables count as the schema reads them: with their defaults, in their
+ * order, and none that are not declared. `sinceRevision` only decides on a reader's first event: it stays out, so that readers
+ * that come back with different ones still share. Undefined if the operation can't be shared, or is invalid.
  */
 function shapeOf({ schema, document, operationName, variableValues }: Args): Shape | undefined {
   const operation = getOperationAST(document, operationName);
-  const [field] = operation?.selectionSet.selections ?? [];
-  if (operation == null || field?.kind !== Kind.FIELD) return undefined;
+  const [field, ...others] = operation?.selectionSet.selections ?? [];
+  if (operation == null || field?.kind !== Kind.FIELD || others.length > 0) return undefined;
   const definition = schema.getSubscriptionType()?.getFields()[field.name.value];
-  if (definition?.extensions.shared !== true) return undefined;
+  if (definition?.extensions.shared !== true || field.directives?.length !== 0) return undefined;
+  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? {});
+  if (coerced === undefined) return undefined;
+  const variables = { ...coerced };
   const value = field.arguments?.find(({ name }) => name.value === 'sinceRevision')?.value;
-  const variables = { ...variableValues };
   let since: unknown = value?.kind === Kind.INT ? Number(value.value) : undefined;
   if (value?.kind === Kind.VARIABLE) {
     since = variables[value.name.value];
@@ -360,6 +397,9 @@ function shapeOf({ schema, document, operationName, variableValues }: Args): Sha
   }
   return {
     key: JSON.stringify([operationName ?? null, variables]),
+    variableValues: Object.fromEntries(
+      Object.entries(variableValues ?? {}).filter(([name]) => Object.hasOwn(coerced, name)),
+    ),
     sinceRevision: typeof since === 'number' ? since : undefined,
   };
 }

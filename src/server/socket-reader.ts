@@ -12,13 +12,16 @@ const maxBufferedBytes = 16 * 1024;
 export class SocketReader implements Reader {
   onReturn = () => {};
   readonly #socket: WebSocket;
+  readonly #readers: Set<SocketReader>;
   readonly #head: string;
   #ended = false;
   #returned = false;
   #wake = () => {};
 
-  constructor(socket: WebSocket, operationId: string) {
+  /** While it reads it is one of the `readers` of the socket. */
+  constructor({ socket, readers }: { socket: WebSocket; readers: Set<SocketReader> }, operationId: string) {
     this.#socket = socket;
+    this.#readers = readers;
     this.#head = `{"id":${JSON.stringify(operationId)},"type":"next","payload":`;
   }
 
@@ -38,6 +41,7 @@ export class SocketReader implements Reader {
   /** Resolves at the end: there is never a result for graphql-ws to send. */
   async next(): Promise<IteratorResult<ExecutionResult>> {
     if (!this.#ended) {
+      this.#readers.add(this);
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -48,6 +52,7 @@ export class SocketReader implements Reader {
   async return(): Promise<IteratorReturnResult<undefined>> {
     if (!this.#returned) {
       this.#returned = true;
+      this.#readers.delete(this);
       this.end();
       this.onReturn();
     }

@@ -28,7 +28,7 @@ const restart = 1012;
 
 type Envelop = ReturnType<Yoga['getEnveloped']>;
 type Args = ExecutionArgs & { rootValue: Pick<Envelop, 'execute' | 'subscribe'> };
-type Extra = Record<PropertyKey, unknown> & { socket: WebSocket };
+type Extra = Record<PropertyKey, unknown> & { socket: WebSocket; readers: Set<SocketReader> };
 
 export function serveWebSocket(options: {
   server: Server;
@@ -73,7 +73,7 @@ export function serveWebSocket(options: {
         const { schema, execute, subscribe, contextFactory, parse, validate } = yoga.getEnveloped({
           connectionParams: context.connectionParams,
           params,
-          reader: new SocketReader(context.extra.socket, id),
+          reader: new SocketReader(context.extra, id),
         });
         const document = parse(params.query);
         const errors = validate(schema, document);
@@ -125,6 +125,7 @@ export function serveWebSocket(options: {
     socket.on('error', (error) => logger.debug({ err: error }, 'a WebSocket failed'));
 
     const pace = new Pace(limits.maxMessagesPerSecond);
+    const readers = new Set<SocketReader>();
     const opened = protocol.opened(
       {
         protocol: socket.protocol,
@@ -143,12 +144,14 @@ export function serveWebSocket(options: {
             });
           }),
       },
-      { socket },
+      { socket, readers },
     );
     socket.once('close', (code, reason) => {
       opened(code, String(reason)).catch((error: unknown) => {
         logger.error({ err: error }, 'a WebSocket could not be cleaned up');
       });
+      // graphql-ws forgets an operation whose id was given to another one before it had begun.
+      for (const reader of readers) void reader.return();
     });
   });
 

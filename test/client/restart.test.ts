@@ -1,9 +1,11 @@
 /** A server that restarts sends everybody away at once; clients come back by themselves, but not at once. */
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createClient, watchJob } from '../../src/client/index.ts';
+import { Hub } from '../../src/events/hub.ts';
 import type { App } from '../../src/server/create-app.ts';
+import { SocketReader } from '../../src/server/socket-reader.ts';
 import { createJob, work } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
@@ -67,6 +69,30 @@ it('a client that waits to come back can be closed at once', async () => {
   await restart();
   await client.close();
   expect((await next).done).toBe(true);
+});
+
+it('what is known is not told again after a restart, but what has changed is', async () => {
+  const id = await createJob(app.url, { type: 'known', items: [{}, {}], children: [{ type: 'below' }] });
+  const client = createClient({ url: app.url });
+  const watches = [client.watchJob(id), client.watchTree(id), watchJob(id, { url: app.url })];
+  const known = await Promise.all(watches.map(async (watch) => (await watch.next()).value?.revision ?? 0));
+  const next = watches.map((watch) => watch.next());
+  const watched = [vi.spyOn(Hub.prototype, 'watchJob'), vi.spyOn(Hub.prototype, 'watchTree')];
+  const told = vi.spyOn(SocketReader.prototype, 'tell');
+  await restart();
+  for (const one of watched) await vi.waitFor(() => expect(one).toHaveBeenCalled(), { timeout: 10_000 });
+  await work(app.url, 'known', 1);
+  for (const { value } of await Promise.all(next)) {
+    const progress = value && 'jobs' in value ? value.jobs.find(({ jobId }) => jobId === id) : value;
+    expect(progress).toMatchObject({ status: 'RUNNING' });
+  }
+  for (const [{ json }] of told.mock.calls) {
+    const { jobProgress, jobTreeProgress } = JSON.parse(json).data;
+    if (jobProgress) expect(jobProgress.revision).toBeGreaterThan(known[0] as number);
+    else expect(jobTreeProgress.revision).toBeGreaterThan(known[1] as number);
+  }
+  await Promise.all(watches.map((watch) => watch.return()));
+  await client.close();
 });
 
 it('watchJob ends without an error when it is aborted, and throws what the server refuses', async () => {

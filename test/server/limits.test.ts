@@ -129,6 +129,25 @@ describe('an operation beyond a limit is refused, and names it:', () => {
     await socket.dispose();
   });
 
+  it.each([
+    'subscription { jobs(first: 1000) { jobs { tree { id } } } }',
+    'subscription ($n: Int) { jobs(first: $n) { jobs { items(first: $n) { nodes { id } } } } }',
+    'subscription ($n: Int, $id: ID!) { jobItems(jobId: $id, first: $n) { items { job { tree { id } } } } }',
+  ])('%s', async (query) => {
+    const id = await createJob(app.url, { type: 'watched', items: [{}] });
+    const variables = { n: 1000, id };
+    const socket = open();
+    const refusal = { extensions: { code: 'LIMIT_EXCEEDED', limit: 'cost' } };
+    const overSse = await collectSse(app.url, query, variables);
+    expect(overSse).toHaveLength(1);
+    expect(overSse[0].errors?.[0]).toMatchObject(refusal);
+    const answers: Answer[] = [];
+    for await (const answer of socket.iterate({ query, variables })) answers.push(answer as Answer);
+    expect(answers).toHaveLength(1);
+    expect(answers[0]?.errors?.[0]).toMatchObject(refusal);
+    await socket.dispose();
+  });
+
   it('a claim that is refused claims nothing', async () => {
     await createJob(app.url, { type: 'kept', items: [{}] });
     await request(

@@ -5,15 +5,18 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { WebSocket } from 'ws';
 import { Hub } from '../../src/events/hub.ts';
 import type { App } from '../../src/server/create-app.ts';
+import { SocketReader } from '../../src/server/socket-reader.ts';
 import { collect, collectSse, createJob, data, subscribe, work } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { lockWaiters } from '../support/locks.ts';
 import { startServer } from '../support/server.ts';
 
 let db: TestDatabase;
 let app: App;
 beforeAll(async () => {
   db = await createDatabase();
-  app = await startServer(db.url);
+  // The sweep stays out of it: tests wait for those who wait for locks.
+  app = await startServer(db.url, { JOBTREE_SWEEP_INTERVAL_MS: '60000' });
 });
 afterEach(() => vi.restoreAllMocks());
 afterAll(async () => {
@@ -177,4 +180,163 @@ it('a job that is deleted while it is watched ends the stream', async () => {
   const watching = collect(subscribe(app.url, watchJob, { id }));
   await data(app.url, 'mutation ($id: ID!) { deleteJob(input: { jobId: $id }) { __typename } }', { id });
   await watching;
+});
+
+it('what differs only in order, defaults or undeclared variables is shared', async () => {
+  const id = await createJob(app.url, { type: 'same', items: [{}] });
+  const watched = vi.spyOn(Hub.prototype, 'watchJob');
+  const query = `subscription ($id: ID!, $ms: Int = 50) { jobProgress(jobId: $id, intervalMs: $ms) { revision } }`;
+  const client = socket();
+  for (const variables of [{ id }, { ms: 50, id }, { id, ms: 50 }, { id, other: 'x' }]) {
+    const watch = client.iterate<any>({ query, variables });
+    expect((await watch.next()).value.data.jobProgress.revision).toBe(1);
+  }
+  expect(watched).toHaveBeenCalledTimes(1);
+  await client.dispose();
+});
+
+it('an invalid sinceRevision is refused, whoever watches already', async () => {
+  const id = await createJob(app.url, { type: 'invalid', items: [{}] });
+  const client = socket();
+  await client.iterate({ query: watchJob, variables: { id } }).next();
+  const [refused] = await collectSse(app.url, watchJob, { id, since: 'abc' });
+  expect(refused.errors[0].message).toContain('$since');
+  await client.dispose();
+});
+
+it.each([
+  'subscription ($id: ID!) { jobProgress(jobId: $id) @skip(if: true) { revision } queueStats(types: ["none"]) { ready } }',
+  'subscription ($id: ID!) { jobProgress(jobId: $id) @skip(if: true) { revision } workAvailable(types: ["none"]) { types } }',
+  'subscription ($id: ID!) { ...F } fragment F on Subscription { jobProgress(jobId: $id) { revision } }',
+  'subscription ($id: ID!) { jobProgress(jobId: $id) { revision } jobProgress(jobId: $id) { status } }',
+])('the root of an operation can have any form: %s', async (query) => {
+  const id = await createJob(app.url, { type: 'forms', items: [{}] });
+  const watch = subscribe(app.url, query, { id });
+  const { value } = await watch[Symbol.asyncIterator]().next();
+  expect(value.errors).toBeUndefined();
+  expect(Object.values(value.data)).toHaveLength(1);
+  await watch.close();
+});
+
+describe('who joins while an event is being resolved', () => {
+  it('is told it once', async () => {
+    const id = await createJob(app.url, { type: 'joining', items: [{}] });
+    const query = `subscription { jobItems(jobId: "${id}", intervalMs: 100) { items { retryAt job { type } } } }`;
+    const retryAt = (time: string) =>
+      db.query(
+        `update jobtree.queue_entry q set run_at = $2 from jobtree.job_item i where i.id = q.item_id and i.job_id = $1`,
+        [id.slice(4), time],
+      );
+    const client = socket();
+    const first = client.iterate<any>({ query });
+    await first.next();
+    const lock = await db.connect();
+    await lock.query('begin; lock table jobtree.job in access exclusive mode');
+    const changed = first.next();
+    await retryAt('2100-01-01');
+    await lockWaiters(db, 1);
+    const second = client.iterate<any>({ query });
+    const joined = second.next();
+    await lockWaiters(db, 2);
+    await lock.query('commit');
+    await lock.end();
+    await Promise.all([changed, joined]);
+    await retryAt('2100-01-02');
+    const next = [await first.next(), await second.next()];
+    for (const { value } of next) {
+      const [item] = value.data.jobItems.items;
+      expect(item.retryAt).toMatch(/^2100-01-02/);
+    }
+    await client.dispose();
+  });
+});
+
+it('a socket with many subscriptions is told no faster than it reads', async () => {
+  const id = await createJob(app.url, {
+    type: 'many',
+    children: Array.from({ length: 400 }, () => ({ type: 'one of many', items: [{}] })),
+  });
+  const slow = new WebSocket(app.url.replace('http', 'ws'), 'graphql-transport-ws');
+  await once(slow, 'open');
+  slow.send('{"type":"connection_init"}');
+  await once(slow, 'message');
+  slow.pause();
+  const tell = SocketReader.prototype.tell;
+  const ready: boolean[] = [];
+  const told = vi.spyOn(SocketReader.prototype, 'tell').mockImplementation(function (
+    this: SocketReader,
+    event,
+  ) {
+    ready.push(this.isReady);
+    tell.call(this, event);
+  });
+  const query = `subscription { jobTreeProgress(rootId: "${id}") { jobs { jobId status message itemProgress revision sealed } } }`;
+  const count = 200;
+  for (let i = 0; i < count; i++)
+    slow.send(JSON.stringify({ type: 'subscribe', id: String(i), payload: { query } }));
+  await vi.waitFor(() => expect(told).toHaveBeenCalled());
+  slow.resume();
+  await vi.waitFor(() => expect(told).toHaveBeenCalledTimes(count), { timeout: 10_000 });
+  expect(ready).not.toContain(false);
+  slow.close();
+}, 20_000);
+
+it('an operation whose id is used again before it has begun leaves nothing behind', async () => {
+  const [a, b] = [
+    await createJob(app.url, { type: 'ids', items: [{}] }),
+    await createJob(app.url, { type: 'ids', items: [{}] }),
+  ];
+  const watched = vi.spyOn(Hub.prototype, 'watchJob');
+  const one = new WebSocket(app.url.replace('http', 'ws'), 'graphql-transport-ws');
+  await once(one, 'open');
+  one.send('{"type":"connection_init"}');
+  await once(one, 'message');
+  let events = 0;
+  one.on('message', () => events++);
+  for (const id of [a, b]) {
+    const payload = { query: watchJob, variables: { id } };
+    one.send(JSON.stringify({ type: 'subscribe', id: '1', payload }));
+    if (id === a) one.send('{"type":"complete","id":"1"}');
+  }
+  await vi.waitFor(() => expect(events).toBe(2));
+  one.close();
+  await once(one, 'close');
+  await vi.waitFor(async () => {
+    for (const { value } of watched.mock.results) expect((await value).isClosed).toBe(true);
+  });
+});
+
+it('who was told of a failure is told how things stand when it has passed', async () => {
+  const id = await createJob(app.url, { type: 'failing', items: [{}] });
+  const query = `subscription { jobItems(jobId: "${id}", intervalMs: 100) { items { retryAt job { type } } } }`;
+  const client = socket();
+  const events = client.iterate<any>({ query });
+  await events.next();
+  await db.query('alter table jobtree.job rename column type to renamed');
+  await db.query(
+    `update jobtree.queue_entry q set run_at = '2100-01-01' from jobtree.job_item i where i.id = q.item_id and i.job_id = $1`,
+    [id.slice('Job:'.length)],
+  );
+  const { value: failed } = await events.next();
+  await db.query('alter table jobtree.job rename column renamed to type');
+  expect(failed.errors[0].extensions.code).toBe('INTERNAL');
+  let event = await events.next();
+  while (event.value.errors) event = await events.next();
+  expect(event.value.data.jobItems.items[0].retryAt).toMatch(/^2100/);
+  await client.dispose();
+}, 10_000);
+
+it('an event stream whose client vanishes is over', async () => {
+  const id = await createJob(app.url, { type: 'vanishing', items: [{}] });
+  const watched = vi.spyOn(Hub.prototype, 'watchJob');
+  const vanishing = new AbortController();
+  const query = `subscription { jobProgress(jobId: "${id}") { revision } }`;
+  const response = await fetch(`${app.url}?query=${encodeURIComponent(query)}`, {
+    headers: { accept: 'text/event-stream' },
+    signal: vanishing.signal,
+  });
+  await response.body?.getReader().read();
+  vanishing.abort();
+  const live: any = await watched.mock.results[0]?.value;
+  await vi.waitFor(() => expect(live.isClosed).toBe(true));
 });

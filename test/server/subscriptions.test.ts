@@ -195,3 +195,25 @@ it('hints come at the start, and when items of the type are added, on this serve
   await watch.close();
   await other.close();
 });
+
+it('what others say on the channel of NOTIFY harms nobody', async () => {
+  const id = await createJob(app.url, { type: 'notified', sealed: true, items: [{}] });
+  const watch = subscribe(app.url, watchTree, { id });
+  const events = watch[Symbol.asyncIterator]();
+  await events.next();
+  const root = id.slice('Job:'.length);
+  const payloads = [
+    { root, jobs: [] },
+    { root, openJobs: 'none', jobs: [] },
+    { root, openJobs: 0 },
+    { root, openJobs: 1, jobs: [{ jobId: root, itemCount: -1 }] },
+    { root, openJobs: 1, jobs: [null] },
+  ];
+  for (const payload of payloads)
+    await db.query(`select pg_notify('jobtree_progress', $1::jsonb::text)`, [JSON.stringify(payload)]);
+  await work(app.url, 'notified', 1);
+  let last: any;
+  for (let event = await events.next(); !event.done; event = await events.next()) last = event.value;
+  expect(last.data.jobTreeProgress).toMatchObject({ complete: true, jobs: [{ status: 'COMPLETED' }] });
+  await watch.close();
+});

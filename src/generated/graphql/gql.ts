@@ -30,8 +30,8 @@ type Documents = {
     "\n  mutation ClaimItem($input: ClaimItemInput!) {\n    claimItem(input: $input) {\n      ... on ClaimItemPayload { assignment { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n      ... on ItemNotClaimableError { reason }\n    }\n  }\n": typeof types.ClaimItemDocument,
     "\n  mutation Exchange(\n    $reports: ReportOutcomesInput = { reports: [] }, $withReports: Boolean!\n    $releases: ReleaseAssignmentsInput = { assignmentIds: [] }, $withReleases: Boolean!\n    $claims: ClaimItemsInput = { worker: \"\", wants: [] }, $withClaims: Boolean!\n  ) {\n    reportOutcomes(input: $reports) @include(if: $withReports) {\n      ... on ReportOutcomesPayload { entries(all: false) { index status retryAt error { message field } } }\n      ... on Error { code message field }\n    }\n    releaseAssignments(input: $releases) @include(if: $withReleases) {\n      ... on ReleaseAssignmentsPayload { entries { status } }\n      ... on Error { code message field }\n    }\n    claimItems(input: $claims) @include(if: $withClaims) {\n      ... on ClaimItemsPayload { assignments { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.ExchangeDocument,
     "\n  mutation Heartbeat($input: HeartbeatInput!) {\n    heartbeat(input: $input) {\n      ... on HeartbeatPayload { entries { status } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.HeartbeatDocument,
-    "\n  subscription JobProgress($jobId: ID!) {\n    jobProgress(jobId: $jobId) { ...ProgressFields }\n  }\n": typeof types.JobProgressDocument,
-    "\n  subscription JobTreeProgress($rootId: ID!) {\n    jobTreeProgress(rootId: $rootId) { rootId openJobs complete jobs { ...ProgressFields } }\n  }\n": typeof types.JobTreeProgressDocument,
+    "\n  subscription JobProgress($jobId: ID!, $sinceRevision: Int) {\n    jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) { ...ProgressFields }\n  }\n": typeof types.JobProgressDocument,
+    "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: Int) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete jobs { ...ProgressFields } }\n  }\n": typeof types.JobTreeProgressDocument,
     "\n  subscription WorkAvailable($types: [String!]!) {\n    workAvailable(types: $types) { types }\n  }\n": typeof types.WorkAvailableDocument,
 };
 const documents: Documents = {
@@ -50,8 +50,8 @@ const documents: Documents = {
     "\n  mutation ClaimItem($input: ClaimItemInput!) {\n    claimItem(input: $input) {\n      ... on ClaimItemPayload { assignment { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n      ... on ItemNotClaimableError { reason }\n    }\n  }\n": types.ClaimItemDocument,
     "\n  mutation Exchange(\n    $reports: ReportOutcomesInput = { reports: [] }, $withReports: Boolean!\n    $releases: ReleaseAssignmentsInput = { assignmentIds: [] }, $withReleases: Boolean!\n    $claims: ClaimItemsInput = { worker: \"\", wants: [] }, $withClaims: Boolean!\n  ) {\n    reportOutcomes(input: $reports) @include(if: $withReports) {\n      ... on ReportOutcomesPayload { entries(all: false) { index status retryAt error { message field } } }\n      ... on Error { code message field }\n    }\n    releaseAssignments(input: $releases) @include(if: $withReleases) {\n      ... on ReleaseAssignmentsPayload { entries { status } }\n      ... on Error { code message field }\n    }\n    claimItems(input: $claims) @include(if: $withClaims) {\n      ... on ClaimItemsPayload { assignments { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n    }\n  }\n": types.ExchangeDocument,
     "\n  mutation Heartbeat($input: HeartbeatInput!) {\n    heartbeat(input: $input) {\n      ... on HeartbeatPayload { entries { status } }\n      ... on Error { code message field }\n    }\n  }\n": types.HeartbeatDocument,
-    "\n  subscription JobProgress($jobId: ID!) {\n    jobProgress(jobId: $jobId) { ...ProgressFields }\n  }\n": types.JobProgressDocument,
-    "\n  subscription JobTreeProgress($rootId: ID!) {\n    jobTreeProgress(rootId: $rootId) { rootId openJobs complete jobs { ...ProgressFields } }\n  }\n": types.JobTreeProgressDocument,
+    "\n  subscription JobProgress($jobId: ID!, $sinceRevision: Int) {\n    jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) { ...ProgressFields }\n  }\n": types.JobProgressDocument,
+    "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: Int) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete jobs { ...ProgressFields } }\n  }\n": types.JobTreeProgressDocument,
     "\n  subscription WorkAvailable($types: [String!]!) {\n    workAvailable(types: $types) { types }\n  }\n": types.WorkAvailableDocument,
 };
 
@@ -118,11 +118,11 @@ export function graphql(source: "\n  mutation Heartbeat($input: HeartbeatInput!)
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  subscription JobProgress($jobId: ID!) {\n    jobProgress(jobId: $jobId) { ...ProgressFields }\n  }\n"): typeof import('./graphql.ts').JobProgressDocument;
+export function graphql(source: "\n  subscription JobProgress($jobId: ID!, $sinceRevision: Int) {\n    jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) { ...ProgressFields }\n  }\n"): typeof import('./graphql.ts').JobProgressDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  subscription JobTreeProgress($rootId: ID!) {\n    jobTreeProgress(rootId: $rootId) { rootId openJobs complete jobs { ...ProgressFields } }\n  }\n"): typeof import('./graphql.ts').JobTreeProgressDocument;
+export function graphql(source: "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: Int) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete jobs { ...ProgressFields } }\n  }\n"): typeof import('./graphql.ts').JobTreeProgressDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */

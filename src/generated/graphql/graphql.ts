@@ -433,6 +433,7 @@ export type HeartbeatMutation = { heartbeat:
 
 export type JobProgressSubscriptionVariables = Exact<{
   jobId: Scalars['ID']['input'];
+  sinceRevision?: InputMaybe<Scalars['Int']['input']>;
 }>;
 
 
@@ -440,10 +441,11 @@ export type JobProgressSubscription = { jobProgress: { jobId: string, status: Jo
 
 export type JobTreeProgressSubscriptionVariables = Exact<{
   rootId: Scalars['ID']['input'];
+  sinceRevision?: InputMaybe<Scalars['Int']['input']>;
 }>;
 
 
-export type JobTreeProgressSubscription = { jobTreeProgress: { rootId: string, openJobs: number, complete: boolean, jobs: Array<{ jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: number, startedAt?: string | null, completedAt?: string | null }> } };
+export type JobTreeProgressSubscription = { jobTreeProgress: { rootId: string, revision: number, openJobs: number, complete: boolean, jobs: Array<{ jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: number, startedAt?: string | null, completedAt?: string | null }> } };
 
 export type WorkAvailableSubscriptionVariables = Exact<{
   types: Array<Scalars['String']['input']> | Scalars['String']['input'];
@@ -920,8 +922,8 @@ export const HeartbeatDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<HeartbeatMutation, HeartbeatMutationVariables>;
 export const JobProgressDocument = new TypedDocumentString(`
-    subscription JobProgress($jobId: ID!) {
-  jobProgress(jobId: $jobId) {
+    subscription JobProgress($jobId: ID!, $sinceRevision: Int) {
+  jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) {
     ...ProgressFields
   }
 }
@@ -941,9 +943,10 @@ export const JobProgressDocument = new TypedDocumentString(`
   completedAt
 }`) as unknown as TypedDocumentString<JobProgressSubscription, JobProgressSubscriptionVariables>;
 export const JobTreeProgressDocument = new TypedDocumentString(`
-    subscription JobTreeProgress($rootId: ID!) {
-  jobTreeProgress(rootId: $rootId) {
+    subscription JobTreeProgress($rootId: ID!, $sinceRevision: Int) {
+  jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) {
     rootId
+    revision
     openJobs
     complete
     jobs {
