@@ -6,12 +6,56 @@ import type { ExecutionResult } from 'graphql';
 import type { WebSocket } from 'ws';
 import type { Reader, Told } from './shared-subscriptions.ts';
 
-/** A socket with more than this still to be sent is told later how things stand then. */
-const maxBufferedBytes = 16 * 1024;
+const windowBytes = 32 * 1024;
+const confirmEveryBytes = windowBytes / 2;
+/** Tells our pings from those that only ask whether anybody is there. */
+const confirmation = 'read ';
+
+/**
+ * How much may be on its way to a client that has not read it yet. The system would take megabytes for one that reads slowly, and
+ * what it then reads is minutes old. So a ping goes after the events, and its answer says that they were read.
+ */
+export class SocketWindow {
+  readonly #socket: WebSocket;
+  #sent = 0;
+  #asked = 0;
+  #confirmed = 0;
+
+  constructor(socket: WebSocket) {
+    this.#socket = socket;
+    socket.on('pong', (data: Buffer) => {
+      if (String(data) !== `${confirmation}${this.#asked}`) return;
+      this.#confirmed = this.#asked;
+      this.#ask();
+    });
+  }
+
+  get isOpen(): boolean {
+    return this.#sent - this.#confirmed <= windowBytes && this.#socket.bufferedAmount <= windowBytes;
+  }
+
+  send(text: string): void {
+    this.#socket.send(text);
+    this.#sent += text.length;
+    if (this.#asked === this.#confirmed) this.#ask();
+  }
+
+  #ask(): void {
+    if (this.#sent - this.#asked < confirmEveryBytes) return;
+    this.#asked = this.#sent;
+    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping(`${confirmation}${this.#asked}`);
+  }
+}
+
+/** What the subscriptions of a socket share. */
+export interface Subscribed {
+  readonly window: SocketWindow;
+  readonly readers: Set<SocketReader>;
+}
 
 export class SocketReader implements Reader {
   onReturn = () => {};
-  readonly #socket: WebSocket;
+  readonly #window: SocketWindow;
   readonly #readers: Set<SocketReader>;
   readonly #head: string;
   #ended = false;
@@ -19,18 +63,18 @@ export class SocketReader implements Reader {
   #wake = () => {};
 
   /** While it reads it is one of the `readers` of the socket. */
-  constructor({ socket, readers }: { socket: WebSocket; readers: Set<SocketReader> }, operationId: string) {
-    this.#socket = socket;
+  constructor({ window, readers }: Subscribed, operationId: string) {
+    this.#window = window;
     this.#readers = readers;
     this.#head = `{"id":${JSON.stringify(operationId)},"type":"next","payload":`;
   }
 
   get isReady(): boolean {
-    return this.#socket.bufferedAmount <= maxBufferedBytes;
+    return this.#window.isOpen;
   }
 
   tell({ json }: Told): void {
-    this.#socket.send(`${this.#head}${json}}`);
+    this.#window.send(`${this.#head}${json}}`);
   }
 
   end(): void {

@@ -17,7 +17,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { Addresses } from './addresses.ts';
 import type { Yoga } from './graphql.ts';
 import { Pace } from './pace.ts';
-import { SocketReader } from './socket-reader.ts';
+import { SocketReader, SocketWindow, type Subscribed } from './socket-reader.ts';
 import type { Stalls } from './stalls.ts';
 
 const initTimeoutMs = 3_000;
@@ -28,7 +28,7 @@ const restart = 1012;
 
 type Envelop = ReturnType<Yoga['getEnveloped']>;
 type Args = ExecutionArgs & { rootValue: Pick<Envelop, 'execute' | 'subscribe'> };
-type Extra = Record<PropertyKey, unknown> & { socket: WebSocket; readers: Set<SocketReader> };
+type Extra = Record<PropertyKey, unknown> & Subscribed;
 
 export function serveWebSocket(options: {
   server: Server;
@@ -144,7 +144,7 @@ export function serveWebSocket(options: {
             });
           }),
       },
-      { socket, readers },
+      { window: new SocketWindow(socket), readers },
     );
     socket.once('close', (code, reason) => {
       opened(code, String(reason)).catch((error: unknown) => {

@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { WebSocket } from 'ws';
 import { createClient } from '../../../dist/client/index.js';
 import { type Bench, type Report, withJobtree } from '../bench.ts';
 import { startChild } from '../child.ts';
@@ -117,32 +118,28 @@ function ageOf({ readAt }: Watched, others: readonly { seen: Watched }[], now: n
   return newer.length === 0 ? 0 : now - Math.min(...newer.map(([, at]) => at));
 }
 
-/** A watcher on a bare socket, which can stop reading and count bytes. */
+/** A watcher on a WebSocket, which can stop reading. */
 async function watch(url: string, id: string, stops = false) {
-  const { hostname, port, pathname, host } = new URL(url);
-  const socket = connect(Number(port), hostname);
-  await once(socket, 'connect');
-  const body = JSON.stringify({ query, variables: { id } });
-  const head = `POST ${pathname} HTTP/1.1\r\nHost: ${host}\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
-  socket.write(head + body);
+  const socket = new WebSocket(url.replace('http', 'ws'), 'graphql-transport-ws');
+  await once(socket, 'open');
+  socket.send('{"type":"connection_init"}');
+  await once(socket, 'message');
+  socket.send(JSON.stringify({ type: 'subscribe', id: '1', payload: { query, variables: { id } } }));
   const seen: Watched = { events: 0, bytes: 0, readAt: new Map(), endedAfter: undefined };
   const startedAt = performance.now();
-  let text = '';
   socket.on('error', () => {});
-  socket.on('data', (chunk: Buffer) => {
-    seen.bytes += chunk.length;
-    text = (text + chunk.toString('latin1')).slice(-100_000);
-    for (const [, revision] of text.matchAll(/"revision":(\d+)/g)) {
-      if (seen.readAt.has(Number(revision))) continue;
-      seen.events++;
-      seen.readAt.set(Number(revision), performance.now());
-    }
+  socket.on('message', (data) => {
+    const text = String(data);
+    seen.bytes += text.length;
+    seen.events++;
+    const revision = Number(/"revision":(\d+)/.exec(text)?.[1]);
+    if (!seen.readAt.has(revision)) seen.readAt.set(revision, performance.now());
     if (stops) socket.pause();
   });
   socket.on('close', () => {
     seen.endedAfter ??= performance.now() - startedAt;
   });
-  return { seen, close: () => socket.destroy() };
+  return { seen, close: () => socket.terminate() };
 }
 
 /** Passes on so many bytes a second to the client, and reads no faster. */
