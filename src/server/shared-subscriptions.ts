@@ -40,6 +40,8 @@ export interface Reader extends AsyncIterableIterator<ExecutionResult> {
   end(): void;
   /** Called once, when the client does not want it any more. */
   onReturn: () => void;
+  /** Called when it has become ready, by those that know; the others are asked from time to time. */
+  onReady: () => void;
 }
 
 export interface SubscriptionContext extends Services {
@@ -161,6 +163,9 @@ class Group {
       this.#readers.delete(reader);
       this.#late.delete(reader);
       this.leave();
+    };
+    reader.onReady = () => {
+      if (this.#late.delete(reader)) void this.#tellHowThingsStand(reader);
     };
     if (this.#version === 0) {
       reader.end();
@@ -312,6 +317,7 @@ const beingTold = -1;
 /** Read by asking for the next result, as server-sent events are. Holds one that was not asked for yet. */
 class ResultReader implements Reader {
   onReturn = () => {};
+  onReady = () => {};
   #held: Told | undefined;
   #ended = false;
   #closed = false;

@@ -16,6 +16,7 @@ const confirmation = 'read ';
  * what it then reads is minutes old. So a ping goes after the events, and its answer says that they were read.
  */
 export class SocketWindow {
+  readonly readers = new Set<SocketReader>();
   readonly #socket: WebSocket;
   #sent = 0;
   #asked = 0;
@@ -27,6 +28,10 @@ export class SocketWindow {
       if (String(data) !== `${confirmation}${this.#asked}`) return;
       this.#confirmed = this.#asked;
       this.#ask();
+      for (const reader of this.readers) {
+        if (!this.isOpen) break;
+        reader.onReady();
+      }
     });
   }
 
@@ -47,25 +52,18 @@ export class SocketWindow {
   }
 }
 
-/** What the subscriptions of a socket share. */
-export interface Subscribed {
-  readonly window: SocketWindow;
-  readonly readers: Set<SocketReader>;
-}
-
 export class SocketReader implements Reader {
   onReturn = () => {};
+  onReady = () => {};
   readonly #window: SocketWindow;
-  readonly #readers: Set<SocketReader>;
   readonly #head: string;
   #ended = false;
   #returned = false;
   #wake = () => {};
 
-  /** While it reads it is one of the `readers` of the socket. */
-  constructor({ window, readers }: Subscribed, operationId: string) {
+  /** While it reads it is one of the window's readers. */
+  constructor(window: SocketWindow, operationId: string) {
     this.#window = window;
-    this.#readers = readers;
     this.#head = `{"id":${JSON.stringify(operationId)},"type":"next","payload":`;
   }
 
@@ -85,7 +83,7 @@ export class SocketReader implements Reader {
   /** Resolves at the end: there is never a result for graphql-ws to send. */
   async next(): Promise<IteratorResult<ExecutionResult>> {
     if (!this.#ended) {
-      this.#readers.add(this);
+      this.#window.readers.add(this);
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -96,7 +94,7 @@ export class SocketReader implements Reader {
   async return(): Promise<IteratorReturnResult<undefined>> {
     if (!this.#returned) {
       this.#returned = true;
-      this.#readers.delete(this);
+      this.#window.readers.delete(this);
       this.end();
       this.onReturn();
     }

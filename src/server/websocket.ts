@@ -17,7 +17,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { Addresses } from './addresses.ts';
 import type { Yoga } from './graphql.ts';
 import { Pace } from './pace.ts';
-import { SocketReader, SocketWindow, type Subscribed } from './socket-reader.ts';
+import { SocketReader, SocketWindow } from './socket-reader.ts';
 import type { Stalls } from './stalls.ts';
 
 const initTimeoutMs = 3_000;
@@ -28,7 +28,7 @@ const restart = 1012;
 
 type Envelop = ReturnType<Yoga['getEnveloped']>;
 type Args = ExecutionArgs & { rootValue: Pick<Envelop, 'execute' | 'subscribe'> };
-type Extra = Record<PropertyKey, unknown> & Subscribed;
+type Extra = Record<PropertyKey, unknown> & { window: SocketWindow };
 
 export function serveWebSocket(options: {
   server: Server;
@@ -73,7 +73,7 @@ export function serveWebSocket(options: {
         const { schema, execute, subscribe, contextFactory, parse, validate } = yoga.getEnveloped({
           connectionParams: context.connectionParams,
           params,
-          reader: new SocketReader(context.extra, id),
+          reader: new SocketReader(context.extra.window, id),
         });
         const document = parse(params.query);
         const errors = validate(schema, document);
@@ -125,7 +125,7 @@ export function serveWebSocket(options: {
     socket.on('error', (error) => logger.debug({ err: error }, 'a WebSocket failed'));
 
     const pace = new Pace(limits.maxMessagesPerSecond);
-    const readers = new Set<SocketReader>();
+    const window = new SocketWindow(socket);
     const opened = protocol.opened(
       {
         protocol: socket.protocol,
@@ -144,14 +144,14 @@ export function serveWebSocket(options: {
             });
           }),
       },
-      { window: new SocketWindow(socket), readers },
+      { window },
     );
     socket.once('close', (code, reason) => {
       opened(code, String(reason)).catch((error: unknown) => {
         logger.error({ err: error }, 'a WebSocket could not be cleaned up');
       });
       // graphql-ws forgets an operation whose id was given to another one before it had begun.
-      for (const reader of readers) void reader.return();
+      for (const reader of window.readers) void reader.return();
     });
   });
 
