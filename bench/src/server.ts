@@ -25,6 +25,8 @@ export async function startServer(
       JOBTREE_PORT: '0',
       JOBTREE_LOG_LEVEL: 'warn',
       JOBTREE_GRAPHIQL: 'false',
+      // All subscribers come from one address, and the worker does too.
+      JOBTREE_MAX_CONNECTIONS_PER_ADDRESS: '100000',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
