@@ -5,7 +5,8 @@
 import { once } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob } from '../support/api.ts';
@@ -15,11 +16,20 @@ import { startServer } from '../support/server.ts';
 const cycles = Number(process.env.LEAK_CYCLES ?? 200);
 const atOnce = 20;
 
+const redisUrl = inject('redisUrl');
+const prefix = 'jobtree-leaks';
+
 let db: TestDatabase;
 let app: App;
 beforeAll(async () => {
   db = await createDatabase();
-  app = await startServer(db.url);
+  app = await startServer(
+    db.url,
+    redisUrl === undefined ? {} : { REDIS_URL: redisUrl, JOBTREE_REDIS_PREFIX: prefix },
+  );
+  if (redisUrl !== undefined) {
+    await vi.waitFor(async () => expect(await readiness()).toContain('redis'), 20_000);
+  }
 });
 afterAll(async () => {
   await app.close();
@@ -57,6 +67,19 @@ async function holdings(): Promise<{ sockets: number; timeouts: number; connecti
   };
 }
 
+const readiness = async () => (await fetch(new URL('/readyz', app.url))).text();
+
+/** The trees that the server listens for. */
+async function treeChannels(): Promise<number> {
+  if (redisUrl === undefined) return 0;
+  const redis = new Redis(redisUrl);
+  try {
+    return ((await redis.call('PUBSUB', 'CHANNELS', `${prefix}:tree:*`)) as string[]).length;
+  } finally {
+    redis.disconnect();
+  }
+}
+
 it(`${cycles} clients that came and went leave nothing behind`, async () => {
   const id = await createJob(app.url, { type: 'leaks', items: [{}] });
   const queries = [
@@ -76,6 +99,7 @@ it(`${cycles} clients that came and went leave nothing behind`, async () => {
     }
   };
   await run(100);
+  if (redisUrl !== undefined) expect(await treeChannels()).toBe(1);
   const before = await holdings();
   collectGarbage();
   const heapBefore = process.memoryUsage().heapUsed;
@@ -89,9 +113,12 @@ it(`${cycles} clients that came and went leave nothing behind`, async () => {
     },
     { timeout: 20_000, interval: 250 },
   );
+  // Trees that nobody watches are kept for a while, for those who come back.
+  await vi.waitFor(async () => expect(await treeChannels()).toBe(0), { timeout: 30_000, interval: 250 });
   collectGarbage();
   const grownKiB = (process.memoryUsage().heapUsed - heapBefore) / 1024;
-  if (process.env.LEAK_CYCLES !== undefined) console.log({ before, after: await holdings(), grownKiB });
+  if (process.env.LEAK_CYCLES !== undefined)
+    console.log({ before, after: await holdings(), channels: await treeChannels(), grownKiB });
   // One kilobyte for each client would be a leak; what is compiled and cached meanwhile is not.
   expect(grownKiB).toBeLessThan(4_000 + cycles);
 }, 600_000);
