@@ -3,7 +3,11 @@
  * Redis, Postgres, the network. No subscriber ever sees progress go back, each is up to date again soon after the fault
  * has ended, and gets the exact final state. LIVE_SUBSCRIBERS, LIVE_TREES, LIVE_ROUNDS (of all
  * faults) and LIVE_FAULT_EVERY_MS make it larger.
+ *
+ * With LIVE_PACKET_FILTER=1 a packet filter cuts connections, too. It wants root, nft and ss, and a network of its own:
+ * `unshare --net sh -c 'ip link set lo up && LIVE_PACKET_FILTER=1 npx vitest run test/crash/live.test.ts'`
  */
+import { execFileSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -157,6 +161,15 @@ describe.skipIf(inject('redisUrl') === undefined)('with everything failing in tu
       },
     ],
   ];
+  if (process.env.LIVE_PACKET_FILTER === '1') {
+    allFaults.push([
+      'the connections of a server to Postgres and Redis cut by a packet filter',
+      async () => {
+        const { toPostgres, toRedis } = someNode();
+        dropPackets([toPostgres.url, toRedis.url].map((url) => new URL(url).port));
+      },
+    ]);
+  }
   const faults = allFaults.filter(([name]) => name.includes(only));
 
   it(
@@ -293,6 +306,21 @@ async function insist<T>(call: () => Promise<T>): Promise<T> {
       await delay(100);
     }
   }
+}
+
+/** Of every connection that leads to one of these ports now. New ones are not concerned. */
+function dropPackets(ports: readonly string[]): void {
+  const rules = [
+    'add table inet jobtree',
+    'add chain inet jobtree cut { type filter hook output priority 0; }',
+  ];
+  for (const line of execFileSync('ss', ['-tnH', 'state', 'established'], { encoding: 'utf8' }).split('\n')) {
+    const [, , from = '', to = ''] = line.trim().split(/\s+/);
+    const [sport, dport] = [from, to].map((address) => address.split(':').at(-1) ?? '');
+    if (!ports.includes(sport ?? '') && !ports.includes(dport ?? '')) continue;
+    rules.push(`add rule inet jobtree cut tcp sport ${sport} tcp dport ${dport} drop`);
+  }
+  execFileSync('nft', ['-f', '-'], { input: `${rules.join('\n')}\n` });
 }
 
 function isRunning(pid: number): boolean {
