@@ -138,10 +138,11 @@ test('a file that turns bad on the way: the job that was made is cancelled', asy
   expect(stderr).toMatch(
     /line 2401: not JSON.*\nThe job was cancelled \(Job:[^)]+\); 2,000 items had been added\./,
   );
-  const { nodes } = await server.client.jobs({ filter: { type: 'late' } });
-  expect(nodes).toMatchObject([
-    { cancelledAt: expect.any(String), progress: { status: 'COMPLETED', cancelled: 2_000 } },
-  ]);
+  await expect
+    .poll(async () => (await server.client.jobs({ filter: { type: 'late' } })).nodes)
+    .toMatchObject([
+      { cancelledAt: expect.any(String), progress: { status: 'COMPLETED', cancelled: 2_000 } },
+    ]);
 });
 
 test('a file that turns bad on the way into a job of somebody else leaves that job open', async () => {
