@@ -88,7 +88,8 @@ describe.skipIf(withoutNginx || inject('redisUrl') === undefined)('behind nginx'
   });
 
   it('nobody loses anything when a server is killed or shut down', async () => {
-    const producer = createClient({ url: balancer.url });
+    // One server may still be starting while the other goes.
+    const producer = createClient({ url: balancer.url, retryMs: 60_000 });
     const { id } = await producer.createJob({ type: 'lasting', heartbeatIntervalMs: 1_000 });
     const worker = new Worker({
       url: balancer.url,
