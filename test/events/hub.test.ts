@@ -1,41 +1,90 @@
-/** Many who come at once, as after a restart, cost a few queries and not one each; those who come back cost none. */
+/** What the hub reads of its own accord takes little of the pool, however slow Postgres is. */
+import { setTimeout as delay } from 'node:timers/promises';
 import pino from 'pino';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { Database } from '../../src/db/database.ts';
+import { readItemPage, readJobPage } from '../../src/domain/pages.ts';
+import { isNewer, type JobProgress } from '../../src/domain/progress.ts';
 import { Hub } from '../../src/events/hub.ts';
-import { newType, useEngine } from '../support/engine.ts';
+import { useEngine } from '../support/engine.ts';
+import { createFeed, type TestFeed } from '../support/feed.ts';
+import { lockWaiters } from '../support/locks.ts';
 
-const ours = useEngine();
-const trees = 100;
-const watchersOfEach = 100;
+const test = useEngine();
+let database: Database;
+let feed: TestFeed;
+let hub: Hub;
+beforeEach(async () => {
+  database = test.db.open();
+  feed = createFeed(test.db.url);
+  await feed.feed.start();
+  hub = new Hub({ database, feed: feed.feed, logger: pino({ level: 'silent' }) });
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  hub.close();
+  await feed.feed.close();
+  await database.close();
+});
 
-test(`${trees * watchersOfEach} watchers of ${trees} trees at once cost some dozen queries, and none when they come back`, async () => {
-  const type = newType();
-  const jobs = await Promise.all(
-    Array.from({ length: trees }, async () => (await ours.create({ type }))[type] as string),
-  );
-  const { database } = ours.engine;
-  const hub = new Hub({
-    database,
-    // Every message arrives anyway.
-    feed: { join: async () => {}, leave: () => {} },
-    logger: pino({ level: 'silent' }),
+async function withLock(table: string, act: () => Promise<void>): Promise<void> {
+  const lock = await test.db.connect();
+  await lock.query(`begin; lock table ${table} in access exclusive mode`);
+  await act();
+  await lock.query('commit');
+  await lock.end();
+}
+
+it('trees that are watched are read again one round after the other', async () => {
+  const { root = '' } = await test.create({ type: 'root', items: [{}] });
+  const live = await hub.watchTree(root, 20);
+  await live?.next();
+  const connections = database.pool.totalCount;
+  await withLock('jobtree.job_progress', async () => {
+    for (const random of [0, 0.1, 0.2, 0.3]) {
+      vi.spyOn(Math, 'random').mockReturnValue(random);
+      hub.reread();
+    }
+    await lockWaiters(test.db, 1);
+    // Until all of them would have begun.
+    await delay(300);
+    expect(database.pool.totalCount).toBe(connections);
+    await test.db.query('select');
   });
-  onTestFinished(() => hub.close());
-  const queries = vi.spyOn(database.pool, 'query');
+  await live?.return();
+});
 
-  const watch = async (jobId: string) => {
-    const live = await hub.watchJob((await hub.rootOf(jobId)) ?? '', jobId, 100);
-    if (live === undefined) throw new Error(`There is no job ${jobId}.`);
-    await live.next();
-    return live;
+it('however many pages wait for Postgres, the pool is for others too', async () => {
+  const { root = '' } = await test.create({ type: 'root', items: [{}] });
+  const items = { jobId: root, afterPosition: 0, first: 5, failedOnly: false };
+  const jobs = { type: null, status: null, rootsOnly: true, first: 5 };
+  await withLock('jobtree.job_progress', async () => {
+    const reads = Array.from({ length: 30 }, (_, i) =>
+      i % 2 === 0
+        ? () => readItemPage(database, items)
+        : async () => ({ rows: await readJobPage(database, jobs), final: false }),
+    );
+    const pages = reads.map((read) => hub.watchPage(read, 100));
+    await lockWaiters(test.db, 2);
+    await database.pool.query('select');
+    expect(database.pool.waitingCount).toBe(0);
+    for (const page of pages.slice(0, 20)) await page.return();
+  });
+});
+
+it('the end of a job is news, even if Postgres was set back and counts less', () => {
+  const before: JobProgress = {
+    jobId: 'a',
+    itemCount: 10,
+    succeeded: 5,
+    failed: 0,
+    cancelled: 0,
+    sealed: false,
+    startedAt: 1,
+    completedAt: null,
   };
-  const everybody = () =>
-    Promise.all(jobs.flatMap((jobId) => Array.from({ length: watchersOfEach }, () => watch(jobId))));
-
-  const lives = await everybody();
-  expect(queries.mock.calls.length).toBeLessThanOrEqual(50);
-  await Promise.all(lives.map((live) => live.return()));
-  queries.mockClear();
-  await Promise.all((await everybody()).map((live) => live.return()));
-  expect(queries).not.toHaveBeenCalled();
+  const end = { ...before, itemCount: 6, sealed: true, completedAt: 2 };
+  expect(isNewer(end, before)).toBe(true);
+  expect(isNewer(before, end)).toBe(false);
+  expect(isNewer(end, end)).toBe(false);
 });
