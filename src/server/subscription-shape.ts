@@ -1,0 +1,61 @@
+/** What tells one subscription from others, so that those which ask for the same can share. */
+import {
+  type DocumentNode,
+  type ExecutionArgs,
+  getOperationAST,
+  getVariableValues,
+  Kind,
+  visit,
+} from 'graphql';
+
+/** How often a variable is used, beside being declared. */
+function usesOf(document: DocumentNode, variable: string): number {
+  let uses = -1;
+  visit(document, {
+    Variable: ({ name }) => {
+      if (name.value === variable) uses++;
+    },
+  });
+  return uses;
+}
+
+export interface Shape {
+  readonly key: string;
+  /** As they came, without those that the operation does not declare. */
+  readonly variableValues: Record<string, unknown>;
+  readonly sinceRevision: number | undefined;
+}
+
+/**
+ * What tells an operation on a document from others. Variables count as the schema reads them: with their defaults, in their
+ * order, and none that are not declared. `sinceRevision` only decides on a reader's first event: it stays out, so that readers
+ * that come back with different ones still share. Undefined if the operation can't be shared, or is invalid.
+ */
+export function shapeOf({
+  schema,
+  document,
+  operationName,
+  variableValues,
+}: ExecutionArgs): Shape | undefined {
+  const operation = getOperationAST(document, operationName);
+  const [field, ...others] = operation?.selectionSet.selections ?? [];
+  if (operation == null || field?.kind !== Kind.FIELD || others.length > 0) return undefined;
+  const definition = schema.getSubscriptionType()?.getFields()[field.name.value];
+  if (definition?.extensions.shared !== true || field.directives?.length !== 0) return undefined;
+  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? {});
+  if (coerced === undefined) return undefined;
+  const variables = { ...coerced };
+  const value = field.arguments?.find(({ name }) => name.value === 'sinceRevision')?.value;
+  let since: unknown = value?.kind === Kind.INT ? Number(value.value) : undefined;
+  if (value?.kind === Kind.VARIABLE) {
+    since = variables[value.name.value];
+    if (usesOf(document, value.name.value) === 1) delete variables[value.name.value];
+  }
+  return {
+    key: JSON.stringify([operationName ?? null, variables]),
+    variableValues: Object.fromEntries(
+      Object.entries(variableValues ?? {}).filter(([name]) => Object.hasOwn(coerced, name)),
+    ),
+    sinceRevision: typeof since === 'number' ? since : undefined,
+  };
+}
