@@ -73,6 +73,12 @@ const settings = {
   JOBTREE_DATABASE_TIMEOUT_MS: milliseconds(1_000, 3_600_000, 60_000).describe(
     'How long Postgres may take to answer a statement, in milliseconds. After that the connection counts as dead, and the request fails.',
   ),
+  JOBTREE_DURABLE_CLAIMS: z
+    .enum(['true', 'false'])
+    .default('true')
+    .describe(
+      'Whether a claim that was answered survives a crash of Postgres. With false, claims do not wait for the disk: what a crash forgets is given to another worker, and the result of the first one is refused.',
+    ),
   JOBTREE_MAX_JSON_BYTES: z.coerce
     .number()
     .int()
@@ -199,6 +205,7 @@ export interface Config {
   readonly port: number;
   readonly poolSize: number;
   readonly databaseTimeoutMs: number;
+  readonly durableClaims: boolean;
   readonly maxJsonBytes: number;
   readonly maxRequestBytes: number;
   readonly maxQueryTokens: number;
@@ -254,6 +261,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     port: value.JOBTREE_PORT,
     poolSize: value.JOBTREE_POOL_SIZE,
     databaseTimeoutMs: value.JOBTREE_DATABASE_TIMEOUT_MS,
+    durableClaims: value.JOBTREE_DURABLE_CLAIMS === 'true',
     maxJsonBytes: value.JOBTREE_MAX_JSON_BYTES,
     maxRequestBytes: value.JOBTREE_MAX_REQUEST_BYTES,
     maxQueryTokens: value.JOBTREE_MAX_QUERY_TOKENS,

@@ -8,6 +8,7 @@ export const errorCodes = {
   JOB_SEALED: 'The job is sealed or cancelled, and takes no more items.',
   JOB_FED_BY_PARENT: "The job is fed by its parent, whose completion seals it; it can't be sealed by hand.",
   ITEM_NOT_CLAIMABLE: 'The item is not waiting for a worker.',
+  BUSY: 'Another transaction holds what the operation needs. Nothing has changed: try again.',
 } as const;
 export type ErrorCode = keyof typeof errorCodes;
 
@@ -56,4 +57,8 @@ export class ItemNotClaimableError extends JobtreeError {
     super(message, field);
     this.reason = reason;
   }
+}
+
+export class BusyError extends JobtreeError {
+  readonly code = 'BUSY' as const;
 }

@@ -1,10 +1,11 @@
 /** What the measures share: one Postgres, where graphile-worker has its database, and jobtree a new one when it asks. */
 import { startChild } from './child.ts';
-import { type Run, type Table, toRun, type Verdict } from './figures.ts';
+import { type Run, type Table, toRun, type Used } from './figures.ts';
 import type { Options } from './options.ts';
 import type { Database, Postgres } from './postgres.ts';
 import { type Server, startServer } from './server.ts';
 import { cpuMs, familyCpuMs } from './usage.ts';
+import type { Verdict } from './verdicts.ts';
 
 export interface Bench {
   readonly options: Options;
@@ -20,13 +21,13 @@ export interface Jobtree {
   readonly server: Server;
 }
 
-/** A new server on a new database, for the time of a measurement. */
+/** A new server on a new database, for the time of a measurement. Two at a time need different names. */
 export async function withJobtree<T>(
   { options, postgres, redisUrl }: Bench,
   use: (jobtree: Jobtree) => Promise<T>,
-  nodeArgs: readonly string[] = [],
+  { name = 'bench_jobtree', nodeArgs = [] }: { name?: string; nodeArgs?: readonly string[] } = {},
 ): Promise<T> {
-  const database = await postgres.createDatabase('bench_jobtree');
+  const database = await postgres.createDatabase(name);
   const profiling = options.profiles === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', options.profiles];
   const server = await startServer(database.url, { redisUrl, nodeArgs: [...profiling, ...nodeArgs] });
   try {
@@ -52,14 +53,30 @@ export async function runChild(
   { database, server }: { readonly database: Database; readonly server?: Server },
 ): Promise<Run> {
   await database.settle();
-  const used = () => [server && cpuMs(server.pid), familyCpuMs(postgres.pid)] as const;
-  const before = used();
+  const used = await startMeter(postgres, server);
   const outcome = await startChild(name, task).outcome;
-  const after = used();
-  return toRun(outcome, difference(after[0], before[0]), difference(after[1], before[1]));
+  return toRun(outcome, await used());
 }
 
-export function difference(after: number | undefined, before: number | undefined): number | undefined {
+/** Tells what Postgres and a server have used since. */
+export async function startMeter(postgres: Postgres, server?: Server): Promise<() => Promise<Used>> {
+  const read = async (): Promise<Used> => ({
+    serverMs: server && cpuMs(server.pid),
+    postgresMs: familyCpuMs(postgres.pid),
+    walBytes: await postgres.walBytes(),
+  });
+  const before = await read();
+  return async () => {
+    const after = await read();
+    return {
+      serverMs: difference(after.serverMs, before.serverMs),
+      postgresMs: difference(after.postgresMs, before.postgresMs),
+      walBytes: after.walBytes - before.walBytes,
+    };
+  };
+}
+
+function difference(after: number | undefined, before: number | undefined): number | undefined {
   return after === undefined || before === undefined ? undefined : after - before;
 }
 
@@ -76,7 +93,7 @@ export function itemsFor(items: number, batch: number): number {
  * them each has a short one that does not count, since servers that have just started are not what anybody waits for.
  */
 export async function alternate<Name extends string>(
-  { rounds }: Options,
+  { rounds }: Pick<Options, 'rounds'>,
   { items, batch }: { readonly items: number; readonly batch: number },
   contenders: Readonly<Record<Name, (items: number) => Promise<Run>>>,
 ): Promise<Record<Name, Run[]>> {

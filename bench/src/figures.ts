@@ -1,17 +1,32 @@
 /** Medians, and tables of them. */
 import type { Outcome } from './child.ts';
 
-/** One run, with the CPU time per item of each process that took part, in microseconds, where the system tells. */
+/** One run, with what each item cost, where the system tells. */
 export interface Run {
   readonly perSecond: number;
+  /** CPU time of each process that took part, in microseconds. */
   readonly cpuPerItem: { readonly client: number; readonly server?: number; readonly postgres?: number };
+  /** Bytes of write-ahead log, of all of Postgres. */
+  readonly walPerItem: number;
 }
 
-export function toRun({ items, ms, cpuMs }: Outcome, server?: number, postgres?: number): Run {
+/** What Postgres and the server used while a child ran. */
+export interface Used {
+  readonly serverMs: number | undefined;
+  readonly postgresMs: number | undefined;
+  readonly walBytes: number;
+}
+
+export function toRun({ items, ms, cpuMs }: Outcome, { serverMs, postgresMs, walBytes }: Used): Run {
   const perItem = (cpu: number | undefined) => (cpu === undefined ? undefined : (cpu * 1000) / items);
   return {
     perSecond: (items / ms) * 1000,
-    cpuPerItem: { client: (cpuMs * 1000) / items, server: perItem(server), postgres: perItem(postgres) },
+    cpuPerItem: {
+      client: (cpuMs * 1000) / items,
+      server: perItem(serverMs),
+      postgres: perItem(postgresMs),
+    },
+    walPerItem: walBytes / items,
   };
 }
 
@@ -34,6 +49,7 @@ export function medianRun(runs: readonly Run[]): Run {
       server: of((run) => run.cpuPerItem.server),
       postgres: of((run) => run.cpuPerItem.postgres),
     },
+    walPerItem: of((run) => run.walPerItem) ?? Number.NaN,
   };
 }
 
@@ -64,11 +80,4 @@ export function print({ title, columns, rows, note }: Table): void {
   console.log(`\n${title}\n`);
   for (const row of [columns, ...rows]) console.log(`  ${line(row).trimEnd()}`);
   if (note !== undefined) console.log(`\n  ${note}`);
-}
-
-/** A target, and whether it is met. */
-export interface Verdict {
-  readonly target: string;
-  readonly found: string;
-  readonly met: boolean;
 }

@@ -1,9 +1,9 @@
 /** Subscribers, in as many processes as it takes for the server to be what limits them. */
 import { readFileSync } from 'node:fs';
+import type { Commit } from './checks.ts';
 import { type Remote, startService } from './child.ts';
 import type { SubscribersMethods } from './children/subscribers.ts';
 import { Histogram } from './histogram.ts';
-import type { Commit } from './jobtree.ts';
 import type { SubscribersTask, Watching } from './task.ts';
 
 const perProcess = 2_500;

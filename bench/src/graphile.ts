@@ -8,10 +8,10 @@ export const silent = new Logger(() => () => {});
  * As its page on performance advises for throughput: a local queue, outcomes in batches, and the shortest delay, which is
  * what its own performance test has. For single jobs all of that is off, as is its default.
  */
-export function runnerPreset(batch: number): NonNullable<RunnerOptions['preset']> {
+export function runnerPreset(batch: number, concurrency = batch): NonNullable<RunnerOptions['preset']> {
   return {
     worker: {
-      concurrentJobs: batch,
+      concurrentJobs: concurrency,
       localQueue: batch > 1 ? { size: batch } : { size: -1 },
       completeJobBatchDelay: batch > 1 ? 0 : -1,
       failJobBatchDelay: batch > 1 ? 0 : -1,

@@ -4,7 +4,14 @@ import { parseArgs } from 'node:util';
 export const measures = [
   'add',
   'work',
+  'failures',
+  'fed',
+  'dead-rows',
   'snapshot',
+  'history',
+  'cancel',
+  'heartbeats',
+  'priorities',
   'memory',
   'import',
   'latency',
@@ -27,6 +34,8 @@ export interface Options {
   readonly subscribers: number;
   readonly liveSeconds: number;
   readonly samples: number;
+  /** Finished items in the tables in the measure of that name. */
+  readonly history: number;
   readonly redis: boolean;
   readonly profiles: string | undefined;
   readonly json: string | undefined;
@@ -34,13 +43,14 @@ export interface Options {
 
 export const usage = `npm run bench -- [options]
   --only A,B     what to measure: ${measures.join(', ')} (all of it)
-  --items N      items in a run (100000); runs of small batches take a part of it, the import ten times as many
+  --items N      items in a run (100000); runs of small batches take a part of it, import and cancel ten times as many
   --batches A,B  batch sizes (1,10,100,500)
   --rounds N     runs of each contender, of which the median counts (3)
-  --seconds N    how long the snapshot is held, and notify and slow go on (60)
+  --seconds N    how long the snapshot is held (300); notify and slow go on for at most 60
   --subscribers N  the most that watch in latency, idle and watched (10000)
   --live-seconds N how long each course of latency and fanout lasts (4)
   --samples N    how often an idle worker is woken (500)
+  --history N    finished items in the tables of the measure history (10000000)
   --redis        give servers a Redis: redis-server, which must be installed
   --cpu-prof DIR write CPU profiles of servers there
   --json FILE    write the figures there, too`;
@@ -54,10 +64,11 @@ export function readOptions(args: readonly string[]): Options {
       items: { type: 'string', default: '100000' },
       batches: { type: 'string', default: '1,10,100,500' },
       rounds: { type: 'string', default: '3' },
-      seconds: { type: 'string', default: '60' },
+      seconds: { type: 'string', default: '300' },
       subscribers: { type: 'string', default: '10000' },
       'live-seconds': { type: 'string', default: '4' },
       samples: { type: 'string', default: '500' },
+      history: { type: 'string', default: '10000000' },
       'cpu-prof': { type: 'string' },
       redis: { type: 'boolean', default: false },
       json: { type: 'string' },
@@ -72,6 +83,7 @@ export function readOptions(args: readonly string[]): Options {
     subscribers: integer('--subscribers', values.subscribers, 1, 50_000),
     liveSeconds: integer('--live-seconds', values['live-seconds'], 1, 600),
     samples: integer('--samples', values.samples, 10, 100_000),
+    history: integer('--history', values.history, 1_000, 1_000_000_000),
     redis: values.redis,
     profiles: values['cpu-prof'],
     json: values.json,

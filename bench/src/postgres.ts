@@ -17,12 +17,17 @@ const settings = {
   track_commit_timestamp: 'on',
 };
 
+/** By which Postgres tells these connections from those that are measured. */
+export const applicationName = 'jobtree-bench';
+
 export interface Postgres {
   /** Of the process that all others of the server descend from. */
   readonly pid: number;
   readonly version: string;
   readonly directory: string;
   readonly settings: Readonly<Record<string, string>>;
+  /** How many bytes of write-ahead log there have been. */
+  walBytes(): Promise<number>;
   createDatabase(name: string): Promise<Database>;
 }
 
@@ -52,6 +57,10 @@ export async function startPostgres(): Promise<Postgres> {
     version: rows[0].server_version,
     directory,
     settings,
+    walBytes: async () => {
+      const { rows } = await admin.query("select (pg_current_wal_insert_lsn() - '0/0')::float8 as bytes");
+      return rows[0].bytes;
+    },
     createDatabase: async (name) => {
       await admin.query(`drop database if exists ${name} with (force)`);
       await admin.query(`create database ${name}`);
@@ -75,7 +84,7 @@ export async function startPostgres(): Promise<Postgres> {
 }
 
 function openPool(connectionString: string, max: number): pg.Pool {
-  const pool = new pg.Pool({ connectionString, max });
+  const pool = new pg.Pool({ connectionString, max, application_name: applicationName });
   // A database that is dropped takes its connections with it.
   pool.on('error', () => {});
   atEnd(async () => {

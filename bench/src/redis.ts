@@ -5,8 +5,13 @@ import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { atEnd } from './closers.ts';
 
-/** Its address. Rejects if there is no redis-server. */
-export async function startRedis(directory: string): Promise<string> {
+export interface Redis {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** Rejects if there is no redis-server. */
+export async function startRedis(directory: string): Promise<Redis> {
   const port = await freePort();
   const child = spawn(
     'redis-server',
@@ -14,24 +19,23 @@ export async function startRedis(directory: string): Promise<string> {
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   const ended = new Promise<never>((_, reject) => {
-    child.once('error', (error) =>
-      reject(new Error(`--redis: redis-server can't be started: ${error.message}`)),
-    );
-    child.once('exit', (code) => reject(new Error(`--redis: redis-server ended with ${code}.`)));
+    child.once('error', (error) => reject(new Error(`redis-server can't be started: ${error.message}`)));
+    child.once('exit', (code) => reject(new Error(`redis-server ended with ${code}.`)));
   });
   ended.catch(() => {});
-  atEnd(async () => {
-    if (child.pid === undefined || child.exitCode !== null) return;
+  const stop = async () => {
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
     child.kill('SIGTERM');
     await once(child, 'exit');
-  });
+  };
+  atEnd(stop);
   const ready = new Promise<void>((resolve) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
       if (/ready to accept connections/i.test(line)) resolve();
     });
   });
   await Promise.race([ready, ended]);
-  return `redis://127.0.0.1:${port}`;
+  return { url: `redis://127.0.0.1:${port}`, stop };
 }
 
 async function freePort(): Promise<number> {

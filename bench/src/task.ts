@@ -17,6 +17,14 @@ export interface WorkerTask {
   /** After how many it is done; without it, it works until it is killed, and tells how far it is. */
   readonly items?: number;
   readonly batch: number;
+  /** Handlers at a time, if not as many as its contender needs for the batch. */
+  readonly concurrency?: number;
+  /** Types of later stages, which it works on as well. */
+  readonly laterTargets?: readonly string[];
+  /** How long a handler takes, if it does not return at once. */
+  readonly handlerMs?: number;
+  /** Every so many items one fails, the first time. */
+  readonly failEvery?: number;
   /** How many it does in a second, if not as many as it can. */
   readonly perSecond?: number;
 }
@@ -35,6 +43,11 @@ export interface Watching {
   readonly wholeTree?: boolean;
   /** Each operation has a name of its own, so that they can't share an execution. */
   readonly apart?: boolean;
+}
+
+/** For who uses another table of a database that is at work. */
+export interface BystanderTask {
+  readonly databaseUrl: string;
 }
 
 /** For a worker that idles, and for what adds items for it. */

@@ -1,70 +1,70 @@
--- Cancels pending items of one cancelled job, up to p_limit of them, from a position on: waiting ones leave the queue,
--- holds end (their workers learn it from the next heartbeat). Repeat until a whole pass finds nothing pending: an item
--- may change hands while this looks at it.
+-- Cancels what is pending in a cancelled job, up to p_limit ranges of items: what waits leaves the queue, and what is held ends
+-- (its workers learn it from the next heartbeat). What somebody has locked is left for the next pass: repeat until done.
 --
--- returns    how many were cancelled, how many were pending but out of reach, and the position to go on from: null
---            at the job's end
--- locks      assignments, then queue entries, each in the order of their ids (two servers may cancel one job), then items
-create or replace function jobtree.cancel_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 1000)
-returns table (cancelled integer, missed integer, next_from bigint)
+-- p_from     the position to go on from
+-- returns    how many items were cancelled, in how many ranges; the position to go on from, 0 for another pass; and whether
+--            nothing is pending any more
+-- locks      queue entries and leases, skipping those that somebody else has
+create or replace function jobtree.cancel_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 10000)
+returns table (cancelled bigint, ranges integer, next_from bigint, done boolean)
 language plpgsql volatile
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_now constant timestamptz := clock_timestamp();
-  v_items uuid[];
-  v_last bigint;
-  v_held uuid[];
-  v_waiting uuid[];
-  v_pending integer;
-  v_cancelled uuid[];
+  v_waiting record;
+  v_held record;
+  v_done boolean;
 begin
   if not exists (select from jobtree.job j where j.id = p_job_id and j.cancelled_at is not null) then
-    return query select 0, 0, null::bigint;
+    return query select 0::bigint, 0, 0::bigint, true;
     return;
   end if;
 
-  select array_agg(i.id), max(i.position) into v_items, v_last
-  from (
-    select i.id, i.position from jobtree.job_item i
-    where i.job_id = p_job_id and i.position >= p_from
-    order by i.position
+  with picked as materialized (
+    select q.ctid as tid from jobtree.queue_entry q
+    where q.job_id = p_job_id and q.position >= p_from
+    order by q.position
     limit p_limit
-  ) i;
-
-  -- What is locked here, and no more: who claims between two of these statements has the next pass.
-  select array_agg(l.id) into v_held
-  from (
-    select a.id from jobtree.assignment a
-    where a.held_item_id = any (v_items) and a.finished_at is null
-    order by a.id
-    for update
-  ) l;
-  select array_agg(l.item_id) into v_waiting
-  from (select q.item_id from jobtree.queue_entry q where q.item_id = any (v_items) order by q.item_id for update) l;
-  with pending as materialized (
-    select i.id from jobtree.job_item i
-    left join jobtree.assignment a on a.held_item_id = i.id
-    where i.id = any (v_items) and i.failed_at is null and i.cancelled_at is null and a.finished_at is null
-  ), dropped as (
-    delete from jobtree.queue_entry q where q.item_id = any (v_waiting) returning q.item_id
-  ), ended as (
-    update jobtree.assignment a set finished_at = v_now, outcome = 'cancelled'
-    where a.id = any (v_held) and a.finished_at is null
-    returning a.item_id
+    for update skip locked
+  ), gone as (
+    delete from jobtree.queue_entry q where q.ctid = any (array(select p.tid from picked p)) returning q.position, q.count
   )
-  select
-    (select count(*) from pending),
-    (select array_agg(c.item_id) from (select d.item_id from dropped d union select e.item_id from ended e) c)
-  into v_pending, v_cancelled;
+  select coalesce(sum(g.count), 0) as items, count(*)::integer as ranges, max(g.position) as last into v_waiting from gone g;
 
-  update jobtree.job_item i set cancelled_at = v_now where i.id = any (v_cancelled);
-  insert into jobtree.progress_delta (root_id, job_id, cancelled)
-  select j.root_id, j.id, cardinality(v_cancelled) from jobtree.job j where j.id = p_job_id and v_cancelled is not null;
+  with picked as materialized (
+    select l.id, l.open from jobtree.lease l
+    where l.job_id = p_job_id and l.position >= p_from and l.open <> B'0'::bit(128)
+    order by l.position
+    limit p_limit
+    for update skip locked
+  ), ended as (
+    update jobtree.lease l set open = B'0'::bit(128), deadline_at = null from picked p where l.id = p.id
+    returning l.position, bit_count(p.open) as count
+  )
+  select coalesce(sum(e.count), 0) as items, count(*)::integer as ranges, max(e.position) as last into v_held from ended e;
 
+  if v_waiting.items + v_held.items > 0 then
+    insert into jobtree.progress_delta (root_id, job_id, cancelled)
+    select j.root_id, j.id, v_waiting.items + v_held.items from jobtree.job j where j.id = p_job_id;
+  end if;
+  -- One look at both: an item that changes hands is in one of them.
+  v_done := not exists (
+    select from jobtree.queue_entry q where q.job_id = p_job_id
+    union all
+    select from jobtree.lease l where l.job_id = p_job_id and l.open <> B'0'::bit(128)
+  );
+  if v_done then
+    update jobtree.job j set cancelling = false where j.id = p_job_id and j.cancelling;
+  end if;
   return query select
-    coalesce(cardinality(v_cancelled), 0),
-    v_pending - coalesce(cardinality(v_cancelled), 0),
-    case when cardinality(v_items) = p_limit then v_last + 1 end;
+    (v_waiting.items + v_held.items)::bigint, v_waiting.ranges + v_held.ranges,
+    case
+      when v_waiting.ranges = p_limit and v_held.ranges = p_limit then least(v_waiting.last, v_held.last)
+      when v_waiting.ranges = p_limit then v_waiting.last
+      when v_held.ranges = p_limit then v_held.last
+      else 0
+    end + case when p_limit in (v_waiting.ranges, v_held.ranges) then 1 else 0 end,
+    v_done;
 end
 $$;

@@ -1,24 +1,29 @@
--- Cancels a job and all below it. This marks the jobs, which then take no items; cancel_items does the rest, and if nobody
--- calls it to the end, the sweep sees to it. Cancelling twice does nothing.
+-- Cancels a job and all below it. This marks the jobs: they take no more items, give none away, and what is pending in them is
+-- cancelled from now on. What waits leaves the queue and what is held ends right here, up to p_limit ranges of items; of the rest
+-- cancel_items takes care, and if nobody calls it to the end, the sweep of any server. Cancelling twice does nothing.
 --
--- returns    the tree's root and the jobs of the subtree
--- locks      the jobs' rows in the order of their ids: waits for who adds or feeds
+-- returns    the tree's root, and the jobs of the subtree that have more to cancel
+-- locks      the jobs' rows in the order of their ids: waits for who adds or feeds; then those of cancel_items
 -- errors     JT001 no such job
-create or replace function jobtree.cancel_job(p_job_id uuid)
-returns table (root_id uuid, job_ids uuid[])
+create or replace function jobtree.cancel_job(p_job_id uuid, p_limit integer default 10000)
+returns table (root_id uuid, cancelling uuid[])
 language plpgsql volatile
 as $$
 #variable_conflict use_column
 declare
   v_jobs uuid[];
+  v_job_id uuid;
   v_root uuid;
+  v_rest uuid[] := '{}';
+  v_left integer := p_limit;
+  v_step record;
 begin
   with recursive subtree as (
     select j.id from jobtree.job j where j.id = p_job_id
     union all
     select c.id from jobtree.job c join subtree s on c.parent_id = s.id
   )
-  select array_agg(s.id) into v_jobs from subtree s;
+  select array_agg(s.id order by s.id) into v_jobs from subtree s;
   if v_jobs is null then
     raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
   end if;
@@ -32,6 +37,17 @@ begin
   -- Only for jobs that are still there: this may have waited for delete_tree.
   insert into jobtree.progress_delta (root_id, job_id)
   select j.root_id, j.id from jobtree.job j where j.id = any (v_jobs);
-  return query select v_root, v_jobs;
+
+  for v_job_id in select j.id from jobtree.job j where j.id = any (v_jobs) and j.cancelling order by j.id
+  loop
+    if v_left > 0 then
+      select * into v_step from jobtree.cancel_items(v_job_id, 0, v_left);
+      v_left := v_left - v_step.ranges;
+    end if;
+    if v_left <= 0 or not v_step.done then
+      v_rest := v_rest || v_job_id;
+    end if;
+  end loop;
+  return query select v_root, v_rest;
 end
 $$;

@@ -1,10 +1,12 @@
 -- Refuses a job of a tree that is not what create_job takes; its children are checked on their own.
 --
 -- p_job      as create_job has it
+-- p_items    its items, as they were sent; null if it has none
 -- p_path     where it stands: the place of each ancestor and of itself among its siblings, from 1
+-- returns    what check_items returns
 -- errors     JT002, with the field in the error's column
-create or replace function jobtree.check_job(p_job jsonb, p_path integer[])
-returns void
+create or replace function jobtree.check_job(p_job jsonb, p_items json, p_path integer[])
+returns json[]
 language plpgsql stable
 as $$
 declare
@@ -31,8 +33,9 @@ begin
     v_field := rtrim(v_at || v_field, '.');
     raise exception '% %.', coalesce(nullif(v_field, ''), 'The tree'), v_message using errcode = 'JT002', column = v_field;
   end if;
-  if p_job ->> 'items' is not null then
-    perform jobtree.check_items(p_job -> 'items', v_at || 'items');
+  if p_job ->> 'items' is null then
+    return null;
   end if;
+  return jobtree.check_items(p_items, v_at || 'items');
 end
 $$;

@@ -1,44 +1,49 @@
 -- Gives one named item to a worker, whatever stands before it. One that is due counts as ready, promoted or not.
 --
--- returns    as hold_entries has it, one row
--- locks      the item's queue entry
+-- p_durable  as claim_items has it
+-- returns    as lease_entries has it, one row
+-- locks      the queue entry that has the item
 -- errors     JT001 no such item; JT005 it can't be claimed, with the reason in the error's detail: HELD, SCHEDULED,
 --            SUCCEEDED, FAILED or CANCELLED
-create or replace function jobtree.claim_item(p_item_id uuid, p_worker text)
+create or replace function jobtree.claim_item(p_job_id uuid, p_position bigint, p_worker text, p_durable boolean default true)
 returns table (
-  job_id uuid, root_id uuid, type text, heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz,
-  items json
+  lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
+  heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
+  has_rest boolean, numbers integer[], payloads json
 )
 language plpgsql volatile
+set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_tid tid;
-  v_reason text;
+  v_entry record;
+  v_state text;
 begin
-  select q.ctid into v_tid from jobtree.queue_entry q
-  where q.item_id = p_item_id and (q.run_at is null or q.run_at <= clock_timestamp())
-  for update;
-  if v_tid is not null then
-    return query select * from jobtree.hold_entries(array[v_tid], array[p_worker], array[jobtree.new_id()], '{0}');
-    return;
+  if not p_durable then
+    perform set_config('synchronous_commit', 'off', true);
   end if;
+  loop
+    select q.ctid as tid, q.position into v_entry from jobtree.queue_entry q
+    where q.job_id = p_job_id and q.position between p_position - 127 and p_position and q.position + q.count > p_position
+      and (q.run_at is null or q.run_at <= clock_timestamp())
+    for update;
+    if found then
+      return query
+        select l.* from jobtree.lease_entries(
+          array[v_entry.tid], array[(p_position - v_entry.position)::integer], '{1}', '{1}', array[p_worker], '{}'
+        ) l;
+      exit when found;
+    end if;
 
-  select case
-      when i.failed_at is not null then 'FAILED'
-      when i.cancelled_at is not null then 'CANCELLED'
-      when a.finished_at is not null then 'SUCCEEDED'
-      when q.item_id is not null then 'SCHEDULED'
-      else 'HELD'
-    end into v_reason
-  from jobtree.job_item i
-  left join jobtree.assignment a on a.held_item_id = i.id
-  left join jobtree.queue_entry q on q.item_id = i.id
-  where i.id = p_item_id;
-  if v_reason is null then
-    raise exception 'There is no item %.', p_item_id using errcode = 'JT001', column = 'itemId';
-  end if;
-  raise exception 'Item % can''t be claimed: it is %.', p_item_id, lower(v_reason)
-    using errcode = 'JT005', column = 'itemId', detail = v_reason;
+    select s.state into v_state from jobtree.item_state s where s.job_id = p_job_id and s.position = p_position;
+    if v_state is null then
+      raise exception 'There is no item % of job %.', p_position, p_job_id using errcode = 'JT001', column = 'itemId';
+    end if;
+    -- Ready: whoever had the entry has split it.
+    if v_state <> 'READY' then
+      raise exception 'Item % of job % can''t be claimed: it is %.', p_position, p_job_id, lower(v_state)
+        using errcode = 'JT005', column = 'itemId', detail = v_state;
+    end if;
+  end loop;
 end
 $$;

@@ -1,30 +1,33 @@
 -- Gives ready items to workers: of each type the highest priority first, then in the order in which they became ready. All
--- payloads together have about 32 MB at most, but there is at least one item: an answer must fit into memory.
+-- payloads together have about 32 MB at most, but there is at least one entry: an answer must fit into memory. A claim that gets
+-- less than it asked for has looked at every priority.
 --
 -- p_workers, p_types, p_limits   who wants how many of which type, an element each; of one type, who stands first gets
 --            what goes first
--- p_lane_types, p_lane_priorities, p_lane_from
---            low-water positions: of that type and priority nothing claimable was seen below. A type that has lanes
---            here is looked at in these lanes alone; one that has none is read from its start, past every dead row.
---            They are hints of a caller that reads from the start now and then, for rows that committed late, came
---            back, or have a new priority.
--- p_claim_ids, p_before
---            the claim that each want belongs to, null for none, and how many the wants before it in its claim ask for.
---            A claim that was carried out before gives what it got then and is not finished, and nothing new.
--- returns    as hold_entries has it; n orders the items of a type as they go. kind is NEW; CUT if there was more that the
---            size forbade, and then other claims may have passed by it; REPEATED for what a claim got before
+-- p_claim_ids  the claim that each belongs to, a UUID of version 7 and a millisecond within a day of now; null for none. A
+--            claim that was carried out before gives what it got then and is not finished, and nothing new.
+-- p_range_types, p_range_highs, p_range_lows, p_range_places
+--            where to look: for each type, in order, from a priority and a place in it down to another priority. They come from a
+--            caller that remembers, for each type and priority, before which place it saw nothing claimable, and looks there now
+--            and then for what committed late or came back. Without them each type is read from its start, past every dead row.
+-- p_durable  whether a claim that was answered survives a crash of Postgres. If not, the commit does not wait for the disk:
+--            what a crash forgets is ready again, and a report under it is STALE.
+-- returns    as lease_entries has it. kind is NEW; CUT if there was more that the size forbade, and then other claims may have
+--            passed by it; LOCKED if somebody had locked what was left, for longer than the moment that a claim waits; REPEATED
+--            for what a claim got before
 -- locks      queue entries, skipping those that another claim has
--- errors     JT002 the repeated claim was another worker's; JT006 it must be repeated in a call of its own
--- durability the commit does not wait for the disk: a claim that a crash forgets leaves the item ready and its
---            assignment unknown, so a report under it is STALE. Do not call this inside a transaction of your own.
+-- errors     JT002 a claim id out of time, or the repeated claim was another worker's; JT006 it must be repeated in a call of
+--            its own
 create or replace function jobtree.claim_items(
-  p_workers text[], p_types text[], p_limits integer[],
-  p_lane_types text[] default '{}', p_lane_priorities smallint[] default '{}', p_lane_from bigint[] default '{}',
-  p_claim_ids uuid[] default '{}', p_before integer[] default '{}'
+  p_workers text[], p_types text[], p_limits integer[], p_claim_ids uuid[] default '{}',
+  p_range_types text[] default '{}', p_range_highs integer[] default '{}', p_range_lows integer[] default '{}',
+  p_range_places bigint[] default '{}',
+  p_durable boolean default true
 )
 returns table (
-  job_id uuid, root_id uuid, type text, heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz,
-  items json, kind text
+  lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
+  heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
+  has_rest boolean, numbers integer[], payloads json, kind text
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -32,98 +35,130 @@ set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_claim_id constant uuid := jobtree.new_id();
-  v_want record;
-  v_lane record;
-  v_more tid[];
-  v_bytes bigint;
-  v_picked tid[];
-  v_picked_bytes bigint;
-  v_left bigint := 32000000;
+  -- How long it waits for an entry that another claim has, so that the rest of one never looks like nothing.
+  v_until constant timestamptz := clock_timestamp() + interval '50 milliseconds';
+  v_entries cursor (c_type text, c_high integer, c_low integer, c_place bigint, c_taken tid[]) for
+    select q.ctid as tid, q.count, q.bytes from jobtree.queue_entry q
+    where q.type = c_type and q.run_at is null
+      and (-q.priority::integer, q.place) >= (-c_high, c_place) and -q.priority::integer <= -c_low
+      and q.ctid <> all (c_taken)
+    order by -q.priority::integer, q.place
+    for update skip locked;
+  v_types text[] := p_range_types;
+  v_highs integer[] := p_range_highs;
+  v_lows integer[] := p_range_lows;
+  v_places bigint[] := p_range_places;
+  v_first integer := 1;
+  v_last integer;
+  v_type text;
+  v_entry record;
+  v_bytes bigint := 0;
   v_kind text := 'NEW';
-  v_tids tid[] := '{}';
-  v_workers text[] := '{}';
-  v_claim_ids uuid[] := '{}';
-  v_offsets integer[] := '{}';
-  v_taken integer;
+  v_locked tid;
+  -- The requests of a type, in turn, and how much the one whose turn it is still wants.
+  v_asking integer[];
+  v_turn integer;
+  v_left integer;
+  v_from integer;
   v_count integer;
+  v_tids tid[] := '{}';
+  v_froms integer[] := '{}';
+  v_counts integer[] := '{}';
+  v_requests integer[] := '{}';
 begin
-  perform set_config('synchronous_commit', 'off', true);
-
-  if cardinality(p_claim_ids) > 0 and exists (select from unnest(p_claim_ids) c(id) cross join lateral jobtree.claimed_ids(c.id)) then
-    if (p_claim_ids[1] = all (p_claim_ids)) is not true then
-      raise exception 'A repeated claim can''t go together with others.' using errcode = 'JT006';
-    end if;
+  if not p_durable then
+    perform set_config('synchronous_commit', 'off', true);
+  end if;
+  if cardinality(p_claim_ids) > 0 and jobtree.is_repeated(p_claim_ids) then
     return query select r.*, 'REPEATED' from jobtree.repeat_claim(p_claim_ids[1], p_workers[1]) r;
     return;
   end if;
 
-  for v_want in
-    select w.type, sum(w.count)::integer as room, array_agg(w.worker order by w.n) as workers,
-      array_agg(w.count order by w.n) as counts, array_agg(coalesce(w.claim_id, v_claim_id) order by w.n) as claim_ids,
-      array_agg(w.before order by w.n) as before
-    from unnest(p_workers, p_types, p_limits, p_claim_ids, p_before) with ordinality w(worker, type, count, claim_id, before, n)
-    group by w.type
-    order by min(w.n)
-  loop
-    v_picked := '{}';
-    v_picked_bytes := 0;
-    if v_want.type = any (p_lane_types) then
-      for v_lane in
-        select l.priority, l.from_position
-        from unnest(p_lane_types, p_lane_priorities, p_lane_from) l(type, priority, from_position)
-        where l.type = v_want.type
-        order by l.priority desc
-      loop
-        select array_agg(e.ctid), coalesce(sum(e.payload_bytes), 0) into v_more, v_bytes
-        from (
-          select q.ctid, q.payload_bytes from jobtree.queue_entry q
-          where q.type = v_want.type and q.priority = v_lane.priority and q.position >= v_lane.from_position
-            and q.run_at is null
-          order by q.position
-          limit v_want.room - cardinality(v_picked)
-          for update skip locked
-        ) e;
-        v_picked := v_picked || v_more;
-        v_picked_bytes := v_picked_bytes + v_bytes;
-        exit when cardinality(v_picked) = v_want.room or v_picked_bytes > v_left;
-      end loop;
-    else
-      select array_agg(e.ctid), coalesce(sum(e.payload_bytes), 0) into v_more, v_picked_bytes
-      from (
-        select q.ctid, q.payload_bytes from jobtree.queue_entry q
-        where q.type = v_want.type and q.run_at is null
-        order by q.priority desc, q.position
-        limit v_want.room
-        for update skip locked
-      ) e;
-      v_picked := v_picked || v_more;
-    end if;
+  if cardinality(v_types) = 0 then
+    select array_agg(t.type order by t.n), array_agg(32767), array_agg(-32768), array_agg(0) into v_types, v_highs, v_lows, v_places
+    from (select w.type, min(w.n) as n from unnest(p_types) with ordinality w(type, n) group by w.type) t;
+  end if;
+  if cardinality(v_types) > 8 then
+    -- One look for all of them costs less than a cursor for each.
+    select coalesce(array_agg(r.type order by r.n), '{}'), array_agg(r.high order by r.n), array_agg(r.low order by r.n),
+      array_agg(r.place order by r.n)
+    into v_types, v_highs, v_lows, v_places
+    from unnest(v_types, v_highs, v_lows, v_places) with ordinality r(type, high, low, place, n)
+    where exists (
+      select from jobtree.queue_entry q
+      where q.type = r.type and q.run_at is null
+        and (-q.priority::integer, q.place) >= (-r.high, r.place) and -q.priority::integer <= -r.low
+    );
+  end if;
 
-    if v_picked_bytes > v_left then
-      v_kind := 'CUT';
-      select coalesce(array_agg(s.tid order by s.n), '{}') into v_picked
-      from (
-        select p.tid, p.n, sum(q.payload_bytes) over (order by p.n) as bytes
-        from unnest(v_picked) with ordinality p(tid, n)
-        join jobtree.queue_entry q on q.ctid = p.tid
-      ) s
-      where s.bytes <= v_left or (s.n = 1 and cardinality(v_tids) = 0);
-    end if;
-    v_left := v_left - v_picked_bytes;
-    v_tids := v_tids || v_picked;
-    for v_i in 1 .. cardinality(v_want.workers) loop
-      v_taken := cardinality(v_workers);
-      v_count := least(v_want.counts[v_i], cardinality(v_tids) - v_taken);
-      v_workers := v_workers || array_fill(v_want.workers[v_i], array[v_count]);
-      v_claim_ids := v_claim_ids || array_fill(v_want.claim_ids[v_i], array[v_count]);
-      v_offsets := v_offsets || array_fill(coalesce(v_want.before[v_i] - v_taken, 0), array[v_count]);
+  while v_first <= cardinality(v_types) and v_kind <> 'CUT' loop
+    v_type := v_types[v_first];
+    v_last := v_first;
+    while v_types[v_last + 1] = v_type loop
+      v_last := v_last + 1;
     end loop;
-    exit when v_kind = 'CUT';
+    v_asking := array_positions(p_types, v_type);
+    v_turn := 1;
+    v_left := p_limits[v_asking[1]];
+
+    loop
+      for v_range in v_first .. v_last loop
+        exit when v_left is null or v_kind = 'CUT';
+        open v_entries(v_type, v_highs[v_range], v_lows[v_range], v_places[v_range], v_tids);
+        loop
+          exit when v_left is null;
+          fetch v_entries into v_entry;
+          exit when not found;
+          if v_bytes > 0 and v_bytes + v_entry.bytes > 32000000 then
+            v_kind := 'CUT';
+            exit;
+          end if;
+          v_bytes := v_bytes + v_entry.bytes;
+          v_from := 0;
+          while v_from < v_entry.count and v_left is not null loop
+            v_count := least(v_left, v_entry.count - v_from);
+            v_tids := v_tids || v_entry.tid;
+            v_froms := v_froms || v_from;
+            v_counts := v_counts || v_count;
+            v_requests := v_requests || v_asking[v_turn];
+            v_from := v_from + v_count;
+            v_left := v_left - v_count;
+            if v_left = 0 then
+              v_turn := v_turn + 1;
+              v_left := p_limits[v_asking[v_turn]];
+            end if;
+          end loop;
+        end loop;
+        close v_entries;
+      end loop;
+      exit when v_left is null or v_kind = 'CUT';
+
+      select e.tid into v_locked
+      from unnest(v_highs[v_first:v_last], v_lows[v_first:v_last], v_places[v_first:v_last]) r(high, low, place)
+      cross join lateral (
+        select q.ctid as tid from jobtree.queue_entry q
+        where q.type = v_type and q.run_at is null
+          and (-q.priority::integer, q.place) >= (-r.high, r.place) and -q.priority::integer <= -r.low
+          and q.ctid <> all (v_tids)
+        limit 1
+      ) e
+      limit 1;
+      exit when not found;
+      if not jobtree.wait_for_entry(v_locked, v_until) then
+        v_kind := 'LOCKED';
+        exit;
+      end if;
+    end loop;
+    v_first := v_last + 1;
   end loop;
 
   if cardinality(v_tids) > 0 then
-    return query select h.*, v_kind from jobtree.hold_entries(v_tids, v_workers, v_claim_ids, v_offsets) h;
+    return query
+      select h.*, v_kind
+      from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids) h;
+  elsif v_kind = 'LOCKED' then
+    return query select null::uuid, null::integer, null::uuid, null::uuid, null::text, null::bigint, null::integer, null::text,
+      null::integer, null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::json, v_kind;
   end if;
 end
 $$;

@@ -7,7 +7,7 @@
 --            the order of the document, parents before their children.
 -- returns    the root's id, and whether it is new: with a dedupeKey that a job of the type has, it is that job's id
 -- errors     JT002 a tree too deep or too large, a child's dedupeKey that is in use, a job or items that are none: check_job
-create or replace function jobtree.create_job(p_tree jsonb)
+create or replace function jobtree.create_job(p_tree json)
 returns table (job_id uuid, created boolean)
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
@@ -19,6 +19,8 @@ declare
   v_root uuid;
   v_existing uuid;
   v_node record;
+  v_spec jsonb;
+  v_payloads json[];
   v_job jobtree.job;
 begin
   for v_node in
@@ -27,8 +29,8 @@ begin
       union all
       select n.path || c.ordinality::integer, c.value
       from node n
-      cross join lateral jsonb_array_elements(
-        case jsonb_typeof(n.spec -> 'children') when 'array' then n.spec -> 'children' end
+      cross join lateral json_array_elements(
+        case json_typeof(n.spec -> 'children') when 'array' then n.spec -> 'children' end
       ) with ordinality c
       where cardinality(n.path) <= 32
     )
@@ -43,7 +45,8 @@ begin
       raise exception 'The tree has % jobs; the limit is 1000.', v_node.jobs using errcode = 'JT002', column = 'children';
     end if;
 
-    perform jobtree.check_job(v_node.spec, v_node.path);
+    v_spec := v_node.spec::jsonb;
+    v_payloads := jobtree.check_job(v_spec, v_node.spec -> 'items', v_node.path);
 
     -- Nodes come parents first, so the ancestors of this one are the jobs of its path, which v_job still is one of, or
     -- is below one of: walk up from the last job to the parent.
@@ -59,12 +62,12 @@ begin
       n.id, coalesce(v_root, n.id), v_job.id, cardinality(v_node.path),
       s.type, s."dedupeKey", coalesce(s.priority, 0), s."runAt", coalesce(s."maxFailuresPerItem", 3),
       coalesce(s."backoffMs", '{30000,300000,1800000}'), coalesce(s."backoffJitter", 0.1),
-      coalesce(s."heartbeatIntervalMs", 60000), coalesce(s."finalStage", not coalesce(jsonb_path_exists(v_node.spec, '$.children[0]'), false)),
-      case when v_node.spec ->> 'feed' is not null then '{"source": "SUCCESSES"}' || jsonb_strip_nulls(s.feed) end,
-      coalesce(jsonb_path_exists(v_node.spec, '$.children[*].feed ? (@ != null)'), false), v_now,
+      coalesce(s."heartbeatIntervalMs", 60000), coalesce(s."finalStage", not coalesce(jsonb_path_exists(v_spec, '$.children[0]'), false)),
+      case when v_spec ->> 'feed' is not null then '{"source": "SUCCESSES"}' || jsonb_strip_nulls(s.feed) end,
+      coalesce(jsonb_path_exists(v_spec, '$.children[*].feed ? (@ != null)'), false), v_now,
       case when s.sealed then v_now end
     from (select (v_id || lpad(to_hex(v_node.number), 6, '0'))::uuid as id) n,
-      jsonb_to_record(v_node.spec) as s(
+      jsonb_to_record(v_spec) as s(
         type text, "dedupeKey" text, priority smallint, "runAt" timestamptz, "maxFailuresPerItem" integer,
         "backoffMs" integer[], "backoffJitter" real, "heartbeatIntervalMs" integer, "finalStage" boolean,
         feed jsonb, sealed boolean
@@ -74,19 +77,21 @@ begin
 
     if v_job.id is null then
       if v_root is not null then
-        raise exception 'A job of type % with the dedupe key % exists already.', v_node.spec ->> 'type', v_node.spec ->> 'dedupeKey'
+        raise exception 'A job of type % with the dedupe key % exists already.', v_spec ->> 'type', v_spec ->> 'dedupeKey'
           using errcode = 'JT002', column = 'dedupeKey';
       end if;
       select j.id into v_existing from jobtree.job j
-      where j.type = v_node.spec ->> 'type' and j.dedupe_key = v_node.spec ->> 'dedupeKey';
+      where j.type = v_spec ->> 'type' and j.dedupe_key = v_spec ->> 'dedupeKey';
       return query select v_existing, false;
       return;
     end if;
 
     v_root := coalesce(v_root, v_job.id);
-    insert into jobtree.job_progress (job_id, root_id, open_jobs)
-    values (v_job.id, v_root, case when v_job.id = v_root then v_node.jobs else 0 end);
-    if coalesce(v_node.spec -> 'items', 'null') not in ('null', '[]') then
+    insert into jobtree.job_progress (job_id, version, is_root, open_jobs)
+    values (v_job.id, 0, v_job.id = v_root, case when v_job.id = v_root then v_node.jobs else 0 end);
+    if v_payloads is not null then
+      perform jobtree.insert_payloads(v_job, v_payloads);
+    elsif jsonb_path_exists(v_spec, '$.items[0]') then
       perform jobtree.insert_items(v_job, v_node.spec -> 'items');
     end if;
     if v_job.sealed_at is not null then

@@ -1,48 +1,62 @@
--- Deletes a tree that is complete, up to p_limit items a call, the jobs with the last of them. A tree at work is
--- cancelled first: cancel_job, cancel_items, fold_progress.
+-- Deletes up to p_limit items of a tree that delete_job has marked, and whose cancellation is counted, and at the end the tree
+-- itself. Each call goes on where the last one ended.
 --
--- returns    whether the tree is gone
--- errors     JT001 no such job, JT002 not a root, or not complete
-create or replace function jobtree.delete_tree(p_root_id uuid, p_limit integer default 1000)
+-- returns    whether the tree is gone; null if it is not complete yet, or somebody else is at it
+-- locks      the tree's row in tree_deletion, skipping it if somebody has it
+create or replace function jobtree.delete_tree(p_root_id uuid, p_limit integer default 10000)
 returns boolean
 language plpgsql volatile
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_root jobtree.job;
-  v_items uuid[];
+  v_deletion jobtree.tree_deletion;
+  v_job_id uuid;
+  v_last bigint;
+  v_count bigint;
 begin
-  select * into v_root from jobtree.job j where j.id = p_root_id for update;
-  if v_root.id is null then
-    raise exception 'There is no job %.', p_root_id using errcode = 'JT001', column = 'jobId';
+  select * into v_deletion from jobtree.tree_deletion d where d.root_id = p_root_id for update skip locked;
+  if not found then
+    return case when not exists (select from jobtree.tree_deletion d where d.root_id = p_root_id) then true end;
   end if;
-  if v_root.root_id <> v_root.id then
-    raise exception 'Job % is not a root: only whole trees are deleted.', p_root_id using errcode = 'JT002', column = 'jobId';
-  end if;
-  if (select p.open_jobs from jobtree.job_progress p where p.job_id = p_root_id) > 0 then
-    raise exception 'The tree of job % is not complete.', p_root_id using errcode = 'JT002', column = 'jobId';
+  if (select p.open_jobs > 0 from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1) then
+    return null;
   end if;
 
-  select array_agg(i.id) into v_items
-  from (
-    select i.id from jobtree.job_item i
-    where i.job_id in (select j.id from jobtree.job j where j.root_id = p_root_id)
-    limit p_limit
-  ) i;
-  if v_items is not null then
-    delete from jobtree.assignment a where a.held_item_id = any (v_items);
-    -- The assignments that failed are named by the failures of their items.
-    delete from jobtree.assignment a
-    using jobtree.job_item i, jsonb_array_elements(i.failures) f
-    where i.id = any (v_items) and a.id = (f.value ->> 'assignmentId')::uuid;
-    delete from jobtree.job_item i where i.id = any (v_items);
-    return false;
+  select j.id into v_job_id from jobtree.job j
+  where j.root_id = p_root_id and j.id >= coalesce(v_deletion.next_job_id, p_root_id)
+  order by j.id
+  limit 1;
+  if v_job_id is not null then
+    v_deletion.next_position := case when v_job_id = v_deletion.next_job_id then v_deletion.next_position else 0 end;
+    select max(i.position), count(*) into v_last, v_count
+    from (
+      select i.position from jobtree.job_item i
+      where i.job_id = v_job_id and i.position >= v_deletion.next_position
+      order by i.position
+      limit p_limit
+    ) i;
+    delete from jobtree.outcome o where o.job_id = v_job_id and o.position between v_deletion.next_position and v_last;
+    delete from jobtree.failure f where f.job_id = v_job_id and f.position between v_deletion.next_position and v_last;
+    delete from jobtree.lease l where l.job_id = v_job_id and l.position between v_deletion.next_position and v_last;
+    delete from jobtree.job_item i where i.job_id = v_job_id and i.position between v_deletion.next_position and v_last;
+    update jobtree.tree_deletion d
+    set deleted_items = d.deleted_items + v_count,
+      next_position = case when v_count = p_limit then v_last + 1 else 0 end,
+      next_job_id = case when v_count = p_limit then v_job_id else (
+        select j.id from jobtree.job j where j.root_id = p_root_id and j.id > v_job_id order by j.id limit 1
+      ) end
+    where d.root_id = p_root_id
+    returning * into v_deletion;
+    if v_deletion.next_job_id is not null then
+      return false;
+    end if;
   end if;
 
-  -- In the order in which a fold takes them.
-  delete from jobtree.job_progress p where p.root_id = p_root_id;
+  delete from jobtree.job_progress p where p.job_id in (select j.id from jobtree.job j where j.root_id = p_root_id);
   delete from jobtree.progress_delta d where d.root_id = p_root_id;
   delete from jobtree.job j where j.root_id = p_root_id;
+  delete from jobtree.tree_deletion d where d.root_id = p_root_id;
   return true;
 end
 $$;

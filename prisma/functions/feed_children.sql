@@ -1,45 +1,56 @@
 -- Makes the items of child jobs from successes of their parents: by each child's mapping, and by the new items that
 -- the reports name. A cancelled child gets none.
 --
--- p_ids      assignments that this transaction has just let succeed
--- p_reports  JSON object of the report that counts for each assignment: report_outcomes
--- returns    the types of the children that got items, each as often as it got some (from 1,000 on it is many)
--- locks      the children's rows, shared and in the order of their ids, so that cancel_job waits
-create or replace function jobtree.feed_children(p_ids uuid[], p_reports jsonb)
-returns text[]
+-- p_job_ids, p_positions   items that this transaction has just let succeed
+-- p_new_items  of each, the JSON array of new items that its report names, if any
+-- returns    the types of the children that got items, and how many: {type: count}
+-- locks      none: the caller has locked the children's rows, shared
+create or replace function jobtree.feed_children(p_job_ids uuid[], p_positions bigint[], p_new_items json[] default null)
+returns jsonb
 language plpgsql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_child jobtree.job;
-  v_items jsonb;
-  v_types text[] := '{}';
+  v_payloads json[];
+  v_items json;
+  v_ready jsonb;
 begin
   for v_child in
-    select c.* from jobtree.job c
-    where c.feed is not null and c.parent_id in (select a.job_id from jobtree.assignment a where a.id = any (p_ids))
-    order by c.id
-    for share
+    select c.* from jobtree.job c where c.feed is not null and c.parent_id = any (p_job_ids) order by c.id
   loop
     continue when v_child.cancelled_at is not null;
-    select jsonb_agg(f.item) into v_items
-    from (
-      select jsonb_build_object('payload', p.payload) as item
-      from jobtree.assignment a
-      join jobtree.job_item i on i.id = a.item_id
-      cross join lateral jobtree.feed_payloads(v_child.feed, i.payload, a.result) p(payload)
-      where a.id = any (p_ids) and a.job_id = v_child.parent_id and v_child.feed ->> 'source' = 'SUCCESSES'
-      union all
-      select n.value
-      from jobtree.assignment a
-      cross join lateral jsonb_array_elements(p_reports -> a.id::text -> 'newItems') n
-      where a.id = any (p_ids) and a.job_id = v_child.parent_id and n.value ->> 'type' = v_child.type
-    ) f;
+    v_payloads := null;
+    if v_child.feed ->> 'source' = 'SUCCESSES' then
+      select array_agg(p.payload order by u.n) into v_payloads
+      from unnest(p_job_ids, p_positions) with ordinality u(job_id, position, n)
+      join jobtree.outcome o on o.job_id = u.job_id and o.position = u.position
+      left join jobtree.job_item i on v_child.feed ?| '{forEach,payload}' and i.job_id = u.job_id and i.position = u.position
+      cross join lateral (
+        select o.result as payload where not v_child.feed ?| '{forEach,payload}'
+        union all
+        select f.payload from jobtree.feed_payloads(v_child.feed, i.payload, o.result) f(payload)
+        where v_child.feed ?| '{forEach,payload}'
+      ) p
+      where u.job_id = v_child.parent_id;
+    end if;
+    if v_payloads is not null then
+      perform jobtree.insert_payloads(v_child, v_payloads);
+      v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, cardinality(v_payloads)));
+    end if;
+
+    select json_agg(e.value) into v_items
+    from unnest(p_job_ids, p_new_items) u(job_id, new_items)
+    cross join lateral json_array_elements(u.new_items) e
+    where p_new_items is not null and u.job_id = v_child.parent_id and e.value ->> 'type' = v_child.type;
     if v_items is not null then
       perform jobtree.insert_items(v_child, v_items);
-      v_types := v_types || array_fill(v_child.type, array[least(jsonb_array_length(v_items), 1000)]);
+      v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, json_array_length(v_items)));
     end if;
   end loop;
-  return v_types;
+  return v_ready;
 end
 $$;

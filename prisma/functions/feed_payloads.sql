@@ -4,13 +4,13 @@
 --            result or (with forEach) element, then keys or list positions behind dots: result.lines.0.amount.
 --            Without payload: the element, or the whole result. A path to nothing gives null.
 -- returns    one payload, or one for each element of the list; with forEach that leads to no list: no row at all
-create or replace function jobtree.feed_payloads(p_feed jsonb, p_payload jsonb, p_result jsonb)
-returns setof jsonb
+create or replace function jobtree.feed_payloads(p_feed jsonb, p_payload json, p_result json)
+returns setof json
 language sql immutable
 as $$
   select case jsonb_typeof(f.template)
     when 'object' then (
-      select coalesce(jsonb_object_agg(t.key, jobtree.feed_value(t.value, p_payload, p_result, c.element)), '{}')
+      select coalesce(json_object_agg(t.key, jobtree.feed_value(t.value, p_payload, p_result, c.element)), '{}')
       from jsonb_each_text(f.template) t
     )
     else jobtree.feed_value(f.template #>> '{}', p_payload, p_result, c.element)
@@ -21,10 +21,10 @@ as $$
       coalesce(p_feed -> 'payload', case when p_feed ->> 'forEach' is null then '"result"' else '"element"' end::jsonb) as template
   ) f
   cross join lateral (
-    select null::jsonb as element where p_feed ->> 'forEach' is null
+    select null::json as element where p_feed ->> 'forEach' is null
     union all
     select e.value
-    from jsonb_array_elements(case jsonb_typeof(f.list) when 'array' then f.list else '[]' end) e
+    from json_array_elements(case json_typeof(f.list) when 'array' then f.list else '[]' end) e
     where p_feed ->> 'forEach' is not null
   ) c
 $$;

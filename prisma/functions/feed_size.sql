@@ -3,11 +3,11 @@
 -- p_feed     as feed_payloads has it
 -- returns    how many items, and about how many bytes their payloads have together: more than they will have where the
 --            mapping takes parts of the elements of a list
-create or replace function jobtree.feed_size(p_feed jsonb, p_payload jsonb, p_result jsonb)
+create or replace function jobtree.feed_size(p_feed jsonb, p_payload json, p_result json)
 returns table (items bigint, bytes bigint)
 language sql immutable
 as $$
-  select c.items, coalesce(sum(
+  select min(c.items), coalesce(sum(
     case split_part(t.path, '.', 1)
       -- No larger than the list, all elements together.
       when 'element' then pg_column_size(c.list)
@@ -19,7 +19,7 @@ as $$
     select l.list,
       case
         when p_feed ->> 'forEach' is null then 1
-        when jsonb_typeof(l.list) = 'array' then jsonb_array_length(l.list)
+        when json_typeof(l.list) = 'array' then json_array_length(l.list)
         else 0
       end::bigint as items
     from (select jobtree.feed_value(p_feed ->> 'forEach', p_payload, p_result, null) as list) l
@@ -31,5 +31,4 @@ as $$
     select '', coalesce(p_feed ->> 'payload', case when p_feed ->> 'forEach' is null then 'result' else 'element' end)
     where jsonb_typeof(p_feed -> 'payload') is distinct from 'object'
   ) t on true
-  group by c.items
 $$;

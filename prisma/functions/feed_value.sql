@@ -1,7 +1,7 @@
 -- What a path of a feed leads to: payload, result or element, then keys or list positions behind dots; null if to nothing.
 -- Each path is looked up in its own root: one object of all three would be copied for every element of a list.
-create or replace function jobtree.feed_value(p_path text, p_payload jsonb, p_result jsonb, p_element jsonb)
-returns jsonb
+create or replace function jobtree.feed_value(p_path text, p_payload json, p_result json, p_element json)
+returns json
 language sql immutable
 as $$
   select coalesce(

@@ -7,9 +7,9 @@
 --            it that committed late is found by a fold from 0. Before a job is declared complete its deltas are read
 --            from 0, after it was seen to be sealed: it can get no more items, so the sum is exact then.
 -- returns    no row if another fold has the tree (try again), else the last delta read (0 for none), and whether a child could
---            not be sealed yet because somebody is adding to it (try again)
+--            not be sealed yet because somebody is adding to it (try again). Deltas of a tree that is gone are deleted
 -- locks      the root's job_progress row, and then the rows of children to be sealed, both skipped where taken
--- notifies   channel jobtree_progress: {root, openJobs, jobs: [{jobId, itemCount, succeeded, failed, cancelled,
+-- notifies   channel jobtree_progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled,
 --            sealed, startedAt, completedAt}]}, times in milliseconds; up to 25 jobs a message, below 8,000 bytes
 -- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant;
 --            after a crash the deltas are there again, and are counted again
@@ -20,7 +20,10 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_now constant timestamptz := clock_timestamp();
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_root jobtree.job_progress;
+  -- The counters of what is looked at, as they will be written at the end.
+  v_rows jobtree.job_progress[];
   v_from bigint := p_from;
   v_last bigint := 0;
   v_read_last bigint;
@@ -30,19 +33,21 @@ declare
   v_completed uuid[];
   -- Known to be sealed before the deltas were last read from 0: their sums are exact.
   v_sure uuid[] := '{}';
-  v_sealed uuid[];
+  v_sealed uuid[] := '{}';
   v_suspect boolean;
-  v_open integer;
   v_blocked uuid[] := '{}';
 begin
   perform set_config('synchronous_commit', 'off', true);
-  perform 1 from jobtree.job_progress p where p.job_id = p_root_id for no key update skip locked;
+  select * into v_root from jobtree.job_progress p
+  where p.job_id = p_root_id order by p.version desc limit 1 for no key update skip locked;
   if not found then
-    -- No row if another fold has the tree; one that asks for nothing more if the tree is gone.
-    return query select 0::bigint, false
-    where not exists (select from jobtree.job_progress p where p.job_id = p_root_id);
+    if not exists (select from jobtree.job_progress p where p.job_id = p_root_id) then
+      delete from jobtree.progress_delta d where d.root_id = p_root_id;
+      return query select 0::bigint, false;
+    end if;
     return;
   end if;
+  v_rows := array[v_root];
 
   loop
     with consumed as (
@@ -53,41 +58,57 @@ begin
         sum(c.cancelled) as cancelled, bool_or(c.started or c.succeeded + c.failed > 0) as started, max(c.id) as last
       from consumed c
       group by c.job_id
+    ), known as (
+      select r.* from unnest(v_rows) r
+      union all
+      select p.*
+      from (select s.job_id from summed s union select u from unnest(v_sealed) u) n
+      cross join lateral (
+        select * from jobtree.job_progress p where p.job_id = n.job_id order by p.version desc limit 1
+      ) p
+      where n.job_id not in (select r.job_id from unnest(v_rows) r)
     ), counted as (
-      update jobtree.job_progress p
-      set item_count = p.item_count + s.items, succeeded = p.succeeded + s.succeeded, failed = p.failed + s.failed,
-        cancelled = p.cancelled + s.cancelled,
-        started_at = coalesce(p.started_at, case when s.started then v_now end)
-      from summed s
-      where p.job_id = s.job_id
-      returning p.job_id, p.succeeded + p.failed + p.cancelled > p.item_count as ahead
+      select k.job_id, k.version, k.is_root, k.generation, k.item_count + coalesce(s.items, 0) as item_count,
+        k.succeeded + coalesce(s.succeeded, 0) as succeeded, k.failed + coalesce(s.failed, 0) as failed,
+        k.cancelled + coalesce(s.cancelled, 0) as cancelled, k.open_jobs,
+        coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at
+      from known k
+      left join summed s on s.job_id = k.job_id
     )
-    select (select max(s.last) from summed s), (select array_agg(s.job_id) from summed s), (select bool_or(c.ahead) from counted c)
-    into v_read_last, v_read, v_suspect;
+    select (select max(s.last) from summed s), (select array_agg(s.job_id) from summed s),
+      bool_or(c.succeeded + c.failed + c.cancelled > c.item_count), array_agg(c::jobtree.job_progress)
+    into v_read_last, v_read, v_suspect, v_rows
+    from counted c;
 
     v_last := greatest(v_last, v_read_last);
     v_touched := v_touched || v_read;
     v_changed := v_changed || v_read;
 
-    select array_agg(p.job_id) into v_completed
-    from jobtree.job_progress p
-    join jobtree.job j on j.id = p.job_id
-    where p.job_id = any (v_touched) and p.completed_at is null and j.sealed_at is not null
-      and p.succeeded + p.failed + p.cancelled = p.item_count;
+    select array_agg(r.job_id) into v_completed
+    from unnest(v_rows) r
+    join jobtree.job j on j.id = r.job_id
+    where r.job_id = any (v_touched) and r.completed_at is null and j.sealed_at is not null
+      and r.succeeded + r.failed + r.cancelled = r.item_count;
 
     if (v_from > 0 and v_suspect) or not coalesce(v_completed, '{}') <@ v_sure then
       v_from := 0;
       v_sure := v_sure || v_completed;
       continue;
     end if;
-    update jobtree.job_progress p set completed_at = v_now where p.job_id = any (v_completed);
-    update jobtree.job_progress p set open_jobs = p.open_jobs - cardinality(v_completed)
-    where p.job_id = p_root_id and v_completed is not null;
+    if v_completed is not null then
+      select array_agg(row(
+        r.job_id, r.version, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled,
+        r.open_jobs - case when r.is_root then cardinality(v_completed) else 0 end, r.started_at,
+        case when r.job_id = any (v_completed) then v_now else r.completed_at end
+      )::jobtree.job_progress) into v_rows
+      from unnest(v_rows) r;
+      v_changed := v_changed || v_completed || p_root_id;
+    end if;
 
     with waiting as (
       select c.id from jobtree.job c
-      join jobtree.job_progress p on p.job_id = c.parent_id
-      where c.parent_id = any (v_touched) and p.completed_at is not null and c.feed is not null and c.sealed_at is null
+      where c.parent_id in (select r.job_id from unnest(v_rows) r where r.job_id = any (v_touched) and r.completed_at is not null)
+        and c.feed is not null and c.sealed_at is null
     ), free as (
       select c.id from jobtree.job c where c.id in (select w.id from waiting w)
       order by c.id
@@ -101,32 +122,27 @@ begin
     into v_sealed, v_blocked;
 
     exit when v_completed is null and v_sealed is null;
-    v_changed := v_changed || v_completed || v_sealed;
+    v_changed := v_changed || v_sealed;
     v_touched := v_sealed;
     v_sure := v_sure || v_sealed;
   end loop;
+
+  with replaced as (
+    delete from jobtree.job_progress p using unnest(v_rows) r
+    where r.job_id = any (v_changed) and p.job_id = r.job_id and p.version = r.version
+  )
+  insert into jobtree.job_progress
+  select r.job_id, r.version + 1, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled, r.open_jobs,
+    r.started_at, r.completed_at
+  from unnest(v_rows) r
+  where r.job_id = any (v_changed);
 
   -- Somebody is adding to these children: have the next fold look at their parents again.
   insert into jobtree.progress_delta (root_id, job_id)
   select distinct p_root_id, c.parent_id from jobtree.job c where c.id = any (v_blocked);
 
   if cardinality(v_changed) > 0 then
-    select p.open_jobs into v_open from jobtree.job_progress p where p.job_id = p_root_id;
-    perform pg_notify('jobtree_progress', jsonb_build_object('root', p_root_id, 'openJobs', v_open, 'jobs', m.jobs)::text)
-    from (
-      select jsonb_agg(jsonb_build_object(
-        'jobId', p.job_id, 'itemCount', p.item_count, 'succeeded', p.succeeded,
-        'failed', p.failed, 'cancelled', p.cancelled, 'sealed', j.sealed_at is not null,
-        'startedAt', floor(extract(epoch from p.started_at) * 1000),
-        'completedAt', floor(extract(epoch from p.completed_at) * 1000)
-      )) as jobs
-      from (
-        select c.*, (row_number() over (order by c.job_id) - 1) / 25 as page from jobtree.job_progress c
-        where c.job_id = any (v_changed) or c.job_id = p_root_id
-      ) p
-      join jobtree.job j on j.id = p.job_id
-      group by p.page
-    ) m;
+    perform jobtree.tell_progress(p_root_id, array(select r from unnest(v_rows) r where r.job_id = any (v_changed) or r.is_root));
   end if;
   return query select v_last, cardinality(v_blocked) > 0;
 end

@@ -1,37 +1,29 @@
--- Keeps holds alive: each deadline moves to three heartbeat intervals from now.
+-- Keeps assignments alive: the deadline of each moves to three heartbeat intervals from now.
 --
 -- returns    per assignment HELD, FINISHED (its outcome was reported), CANCELLED, or LOST (unknown, released, or taken
 --            back); for all but HELD the worker stops its work
--- locks      the assignments, in the order of their ids
--- durability the commit does not wait for the disk: losing a heartbeat costs at most the hold
+-- locks, durability   those of keep_leases
 create or replace function jobtree.heartbeat(p_ids uuid[])
 returns table (assignment_id uuid, status text)
 language plpgsql volatile
-set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
-declare
-  v_now constant timestamptz := clock_timestamp();
 begin
-  perform set_config('synchronous_commit', 'off', true);
-  perform 1 from jobtree.assignment a where a.id = any (p_ids) order by a.id for no key update;
-
-  update jobtree.assignment a
-  set heartbeat_at = v_now, deadline_at = v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond'
-  from jobtree.job j
-  where a.id = any (p_ids) and a.finished_at is null and j.id = a.job_id;
-
   return query
-  select g.id,
-    case
-      when a.id is null then 'LOST'
-      when a.finished_at is null then 'HELD'
-      when a.outcome = 'cancelled' then 'CANCELLED'
-      when a.outcome = 'lost' then 'LOST'
-      else 'FINISHED'
-    end
-  from unnest(p_ids) with ordinality g(id, n)
-  left join jobtree.assignment a on a.id = g.id
+  with given as materialized (
+    select u.id, u.n, jobtree.lease_id(u.id) as lease_id, jobtree.assignment_number(u.id) as number
+    from unnest(p_ids) with ordinality u(id, n)
+  ), leases as (
+    select array_agg(l.lease_id) as ids, array_agg(l.named) as named
+    from (
+      select g.lease_id, bit_or(jobtree.bit_at(g.number)) as named from given g where g.number > 0 group by g.lease_id
+    ) l
+  ), ended as materialized (
+    select k.* from leases l cross join lateral jobtree.keep_leases(l.ids, l.named) k
+  )
+  select g.id, case when g.number = 0 then 'LOST' else coalesce(e.status, 'HELD') end
+  from given g
+  left join ended e on e.lease_id = g.lease_id and e.number = g.number
   order by g.n;
 end
 $$;

@@ -1,13 +1,13 @@
--- Puts new items into a job: the items, their queue entries, and one delta. The one door through which items come,
--- for add_items, create_job and feed_children; it checks nothing, that is the callers' part.
+-- Puts new items into a job, each with what settings it has: the items, their queue entries, and one delta. It checks
+-- nothing, that is the callers' part.
 --
 -- p_job      the job's row, which the caller holds locked, or has just inserted
--- p_items    JSON array of {payload, dedupeKey?, priority?, runAt?}; what is missing comes from the job
--- returns    for each entry, in order, the item's id, and whether the item is new; if not, an item of the job had the
---            dedupe key already, and the id is that item's
+-- p_items    JSON array of {payload, dedupeKey?, priority?, runAt?}, at least one; what is missing comes from the job
+-- returns    for each entry, in order, the item's position, and whether the item is new; if not, an item of the job had the
+--            dedupe key already, and the position is that item's
 -- locks      none but those of inserting; meeting an uncommitted item with the same key waits for it
-create or replace function jobtree.insert_items(p_job jobtree.job, p_items jsonb)
-returns table (item_ids uuid[], added boolean[])
+create or replace function jobtree.insert_items(p_job jobtree.job, p_items json)
+returns table (positions bigint[], added boolean[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -15,62 +15,65 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_now constant timestamptz := clock_timestamp();
-  -- One random id for the batch; its last 24 bits count the entries. Random bytes for each would cost a fifth of the call.
-  v_id constant text := left(jobtree.new_id()::text, 30);
-  v_ids uuid[];
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_job_id constant uuid := p_job.id;
+  v_priority constant smallint := p_job.priority;
+  v_positions bigint[];
   v_keys text[];
   v_added integer;
 begin
+  v_positions := jobtree.new_positions(json_array_length(p_items));
+
   with given as materialized (
-    select
-      (v_id || lpad(to_hex(e.ordinality), 6, '0'))::uuid as id,
-      nextval('jobtree.job_item_position_seq') as position,
-      coalesce(e.value -> 'payload', 'null') as payload,
-      e.value ->> 'dedupeKey' as dedupe_key,
-      coalesce((e.value ->> 'priority')::smallint, p_job.priority) as priority,
-      coalesce((e.value ->> 'runAt')::timestamptz, p_job.run_at) as run_at
-    from jsonb_array_elements(p_items) with ordinality e
+    select u.position, coalesce(u.value -> 'payload', 'null') as payload, u.value ->> 'dedupeKey' as dedupe_key,
+      (u.value ->> 'priority')::smallint as priority, coalesce((u.value ->> 'runAt')::timestamptz, p_job.run_at) as run_at
+    from rows from (unnest(v_positions), json_array_elements(p_items)) u(position, value)
   ), plain as (
     -- On their own: "on conflict" makes every row pay for a search of each unique index and a speculative insert.
-    insert into jobtree.job_item (id, root_id, job_id, position, payload, payload_bytes, priority, run_at, created_at)
-    select g.id, p_job.root_id, p_job.id, g.position, g.payload, octet_length(g.payload::text), g.priority, g.run_at, v_now
+    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, payload)
+    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.payload
     from given g
     where g.dedupe_key is null
-    returning job_item.id, job_item.position, job_item.payload_bytes, job_item.priority, job_item.run_at
+    returning i.position, i.payload_bytes, i.priority, i.run_at
   ), keyed as (
-    insert into jobtree.job_item (id, root_id, job_id, position, payload, payload_bytes, dedupe_key, priority, run_at, created_at)
-    select g.id, p_job.root_id, p_job.id, g.position, g.payload, octet_length(g.payload::text), g.dedupe_key, g.priority,
-      g.run_at, v_now
+    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, dedupe_key, payload)
+    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.dedupe_key, g.payload
     from given g
     where g.dedupe_key is not null
     -- In the order of their keys: two calls with the same keys would deadlock otherwise.
     order by g.dedupe_key, g.position
     on conflict (job_id, dedupe_key) where dedupe_key is not null do nothing
-    returning job_item.id, job_item.position, job_item.payload_bytes, job_item.priority, job_item.run_at
-  ), queued as (
-    insert into jobtree.queue_entry (item_id, root_id, job_id, type, priority, position, run_at, attempt, payload_bytes)
-    select i.id, p_job.root_id, p_job.id, p_job.type, i.priority, i.position,
-      case when i.run_at > v_now then i.run_at end, 1, i.payload_bytes
+    returning i.position, i.payload_bytes, i.priority, i.run_at
+  ), inserted as materialized (
+    select i.position, i.payload_bytes, coalesce(i.priority, v_priority) as priority, case when i.run_at > v_now then i.run_at end as due_at
     from (select * from plain union all select * from keyed) i
-    returning 1
+  ), queued as (
+    insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
+    select v_job_id, min(r.position), min(r.position), sum(r.payload_bytes), r.due_at, 1, count(*), r.priority, p_job.type
+    from (
+      -- Neighbours that wait under the same conditions have the same run.
+      select i.*, i.position - row_number() over (partition by i.priority, i.due_at order by i.position) as run,
+        jobtree.entry_size(max(i.payload_bytes) over ()) as size
+      from inserted i
+    ) r
+    group by r.priority, r.due_at, r.run, r.position / r.size
   )
-  select array_agg(g.id order by g.id), array_agg(g.dedupe_key order by g.id), (select count(*) from queued)
-  into v_ids, v_keys, v_added
+  select array_agg(g.dedupe_key order by g.position), (select count(*) from inserted)
+  into v_keys, v_added
   from given g;
 
   if v_added > 0 then
-    insert into jobtree.progress_delta (root_id, job_id, items) values (p_job.root_id, p_job.id, v_added);
+    insert into jobtree.progress_delta (root_id, job_id, items) values (p_job.root_id, v_job_id, v_added);
   end if;
 
-  if cardinality(v_ids) = v_added then
-    return query select v_ids, array_fill(true, array[v_added]);
+  if cardinality(v_positions) = v_added then
+    return query select v_positions, array_fill(true, array[v_added]);
   else
     -- A new statement: it sees what the conflicting transactions committed.
     return query
-      select array_agg(coalesce(i.id, u.id) order by u.n), array_agg(coalesce(i.id = u.id, true) order by u.n)
-      from unnest(v_ids, v_keys) with ordinality u(id, dedupe_key, n)
-      left join jobtree.job_item i on i.job_id = p_job.id and i.dedupe_key = u.dedupe_key;
+      select array_agg(coalesce(i.position, u.position) order by u.n), array_agg(coalesce(i.position = u.position, true) order by u.n)
+      from unnest(v_positions, v_keys) with ordinality u(position, dedupe_key, n)
+      left join jobtree.job_item i on i.job_id = v_job_id and i.dedupe_key = u.dedupe_key;
   end if;
 end
 $$;

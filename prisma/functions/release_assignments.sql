@@ -1,37 +1,47 @@
--- Gives items back unfinished, for somebody else to claim at once. Costs no attempt: a deploy is no failure.
+-- Gives items back unfinished, for somebody else to claim at once, in their old place. Costs no attempt: a deploy is no failure.
 --
--- returns    per assignment RELEASED, or STALE where there is no such hold (any more), with the type of what came back
--- locks      the assignments, in the order of their ids
+-- returns    per assignment RELEASED, or STALE where it holds no item (any more), with the type and the place of what came back
+-- locks      the leases, in the order of their ids
 create or replace function jobtree.release_assignments(p_ids uuid[])
-returns table (assignment_id uuid, status text, type text)
+returns table (assignment_id uuid, status text, type text, priority smallint, place bigint)
 language plpgsql volatile
 set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
+#variable_conflict use_column
 declare
-  v_open uuid[];
+  v_given record;
 begin
-  select array_agg(l.id) filter (where l.finished_at is null) into v_open
-  from (
-    select a.id, a.finished_at from jobtree.assignment a where a.id = any (p_ids) order by a.id for update
-  ) l;
+  perform from jobtree.lease l where l.id = any (array(select jobtree.lease_id(u) from unnest(p_ids) u)) order by l.id for update;
 
-  return query
-  with released as (
-    delete from jobtree.assignment a where a.id = any (v_open)
-    returning a.id, a.item_id, a.attempt
-  ), queued as (
-    insert into jobtree.queue_entry (item_id, root_id, job_id, type, priority, position, attempt, payload_bytes)
-    select i.id, i.root_id, i.job_id, j.type, i.priority, i.position, r.attempt, i.payload_bytes
-    from released r
-    join jobtree.job_item i on i.id = r.item_id
-    join jobtree.job j on j.id = i.job_id
-    returning queue_entry.item_id, queue_entry.type
+  with given as materialized (
+    select distinct on (l.id, a.number) u.id, a.number, l.id as lease_id, l.job_id, l.position + a.number - 1 as position, l.attempt, l.priority,
+      j.type
+    from unnest(p_ids) u(id)
+    cross join lateral (select jobtree.assignment_number(u.id) as number) a
+    join jobtree.lease l on l.id = jobtree.lease_id(u.id)
+    join jobtree.job j on j.id = l.job_id
+    where case when a.number > 0 then get_bit(l.open, a.number - 1) = 1 end and j.cancelled_at is null
+    order by l.id, a.number
+  ), closed as (
+    update jobtree.lease l
+    set open = l.open # g.bits, deadline_at = case when l.open <> g.bits then l.deadline_at end
+    from (select g.lease_id, bit_or(jobtree.bit_at(g.number)) as bits from given g group by g.lease_id) g
+    where l.id = g.lease_id
   )
-  select g.id, case when r.id is null then 'STALE' else 'RELEASED' end, q.type
-  from unnest(p_ids) with ordinality g(id, n)
-  left join released r on r.id = g.id
-  left join queued q on q.item_id = r.item_id
-  order by g.n;
+  select array_agg(g.id) as ids, array_agg(g.type) as types, array_agg(g.job_id) as job_ids, array_agg(g.position) as positions,
+    array_agg(g.attempt) as attempts, array_agg(g.priority) as priorities
+  into v_given
+  from given g;
+
+  perform jobtree.requeue(v_given.job_ids, v_given.positions, v_given.attempts, v_given.priorities, null, false);
+  return query
+  select u.id, case when g.id is null then 'STALE' else 'RELEASED' end, g.type, g.priority, g.place
+  from unnest(p_ids) with ordinality u(id, n)
+  left join unnest(v_given.ids, v_given.types, v_given.priorities, v_given.positions) g(id, type, priority, place) on g.id = u.id
+  order by u.n;
 end
 $$;

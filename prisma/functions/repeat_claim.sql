@@ -1,13 +1,14 @@
--- Gives the holds again that a claim got, for a caller that never saw the answer: those that are not finished. Counts as
--- a heartbeat, since the worker is there.
+-- Gives the leases again that a claim got, for a caller that never saw the answer: what of them is not finished. Counts as a
+-- heartbeat, since the worker is there.
 --
--- returns    as hold_entries has it, in the order in which they were given out, without positions: they left the queue
--- locks      the claim's assignments, in the order of their ids
+-- returns    as lease_entries has it, in the order of their ids, each with the numbers of its items that are open
+-- locks      the claim's leases, in the order of their ids
 -- errors     JT002 the claim was another worker's
 create or replace function jobtree.repeat_claim(p_claim_id uuid, p_worker text)
 returns table (
-  job_id uuid, root_id uuid, type text, heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz,
-  items json
+  lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
+  heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
+  has_rest boolean, numbers integer[], payloads json
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -20,32 +21,39 @@ declare
   -- As the columns keep it.
   v_now constant timestamptz(3) := clock_timestamp();
   v_ids uuid[];
-  v_open uuid[];
 begin
-  select array_agg(c) into v_ids from jobtree.claimed_ids(p_claim_id) c;
-  if exists (select from jobtree.assignment a where a.id = any (v_ids) and a.worker <> p_worker) then
+  select array_agg(l.id) into v_ids
+  from (
+    select l.id from jobtree.lease l
+    where l.claim_id = p_claim_id
+      and l.id between (left(p_claim_id::text, 19) || '0000-000000000000')::uuid
+        and (left(p_claim_id::text, 19) || 'ffff-ffffffffffff')::uuid
+    order by l.id
+    for no key update
+  ) l;
+  if exists (select from jobtree.lease l where l.id = any (v_ids) and l.worker <> p_worker) then
     raise exception 'claimId belongs to a claim of another worker.' using errcode = 'JT002', column = 'claimId';
   end if;
-  select array_agg(l.id) filter (where l.finished_at is null) into v_open
-  from (
-    select a.id, a.finished_at from jobtree.assignment a where a.id = any (v_ids) order by a.id for no key update
-  ) l;
 
   return query
   with kept as (
-    update jobtree.assignment a
-    set heartbeat_at = v_now, deadline_at = v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond'
+    update jobtree.lease l
+    set heartbeat_at = v_now, deadline_at = v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond', deadlines = null
     from jobtree.job j
-    where a.id = any (v_open) and j.id = a.job_id
-    returning a.*, j.type, j.heartbeat_interval_ms
+    where l.id = any (v_ids) and l.deadline_at is not null and j.id = l.job_id and j.cancelled_at is null
+    returning l.*, j.root_id, j.type, j.heartbeat_interval_ms
   )
-  select k.job_id, k.root_id, k.type, k.heartbeat_interval_ms, k.claimed_at, k.deadline_at,
-    json_build_object(
-      'n', array_agg(k.n), 'id', array_agg(k.id), 'itemId', array_agg(k.item_id), 'attempt', array_agg(k.attempt),
-      'payload', array_agg(i.payload)
-    )
-  from (select row_number() over (order by kept.id) as n, kept.* from kept) k
-  join jobtree.job_item i on i.id = k.item_id
-  group by k.job_id, k.root_id, k.type, k.heartbeat_interval_ms, k.claimed_at, k.deadline_at;
+  select k.id, 1, k.job_id, k.root_id, k.type, k.position, k.attempt, k.worker, k.heartbeat_interval_ms,
+    k.claimed_at::timestamptz, k.deadline_at::timestamptz, k.priority, null::bigint, false, i.numbers, i.payloads
+  from kept k
+  cross join lateral (
+    select array_agg(i.number order by i.number) as numbers, json_agg(i.payload order by i.number) as payloads
+    from (
+      select (i.position - k.position)::integer + 1 as number, i.payload from jobtree.job_item i
+      where i.job_id = k.job_id and i.position >= k.position and i.position < k.position + k.count
+    ) i
+    where get_bit(k.open, i.number - 1) = 1
+  ) i
+  order by k.id;
 end
 $$;

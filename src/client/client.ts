@@ -20,6 +20,7 @@ import { Socket } from './socket.ts';
 import type {
   Assignment,
   CallOptions,
+  HoldAnswer,
   Item,
   Job,
   JobProgress,
@@ -41,7 +42,7 @@ export interface ClientOptions {
   readonly url?: string | undefined;
   /** Sent with every request and, except in browsers, with the WebSocket's. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** For how long a request that got no answer, and is safe to repeat, is tried again, in milliseconds. Default: 5,000. */
+  /** For how long a request that got no answer or `BUSY`, and is safe to repeat, is tried again, in milliseconds. Default: 5,000. */
   readonly retryMs?: number | undefined;
   /** How long an answer may take, in milliseconds. Default: 60,000. */
   readonly timeoutMs?: number | undefined;
@@ -55,7 +56,7 @@ export interface ClientOptions {
  * Talks to one service. Queries and mutations go over HTTP, subscriptions and workers share one WebSocket, which is opened
  * when it is needed. Every refusal is a thrown `JobtreeError`.
  *
- * A call that got no answer is repeated (`retryMs`) if a second time changes nothing: reads, `sealJob`, `cancelJob`,
+ * A call that got no answer, or the answer BUSY, is repeated (`retryMs`) if a second time changes nothing: reads, `sealJob`, `cancelJob`,
  * reports, heartbeats, `createJob` with a dedupe key, `addItems` when all items have one. Any other throws `UNREACHABLE`,
  * unless it can't have reached the server.
  */
@@ -115,22 +116,25 @@ export class Client {
   }
 
   /**
-   * Cancels a job and all below it; what is done stays. Cancelling twice changes nothing.
+   * Cancels a job and all below it; what is done stays. Returns once no worker can get any of it; of a large job the rest goes
+   * on in the server, and its progress shows how far that is. Cancelling twice changes nothing.
    *
-   * @returns how many pending items this call cancelled
    * @throws JobtreeError NOT_FOUND
    */
-  async cancelJob(jobId: string, options: CallOptions = {}): Promise<{ cancelledItems: number }> {
-    return payloadOf((await this.#send(operations.cancelJob, { input: { jobId } }, options, true)).cancelJob);
+  async cancelJob(jobId: string, options: CallOptions = {}): Promise<void> {
+    payloadOf((await this.#send(operations.cancelJob, { input: { jobId } }, options, true)).cancelJob);
   }
 
   /**
    * Deletes a whole tree, by its root; what is still at work is cancelled.
    *
+   * @returns `deleted` is false while the server still deletes: a large tree goes in the background, and `job` says under
+   *   `deletion` how far that is, until it throws NOT_FOUND
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT for a job that is no root
    */
-  async deleteJob(jobId: string, options: CallOptions = {}): Promise<void> {
-    payloadOf((await this.#send(operations.deleteJob, { input: { jobId } }, options, false)).deleteJob);
+  async deleteJob(jobId: string, options: CallOptions = {}): Promise<{ deleted: boolean }> {
+    const data = await this.#send(operations.deleteJob, { input: { jobId } }, options, false);
+    return { deleted: payloadOf(data.deleteJob).deleted };
   }
 
   /** @throws JobtreeError NOT_FOUND */
@@ -274,23 +278,23 @@ export class Client {
   async heartbeat(
     assignmentIds: readonly string[],
     options: CallOptions = {},
-  ): Promise<{ assignmentId: string; status: HoldStatus }[]> {
+  ): Promise<HoldAnswer<HoldStatus>[]> {
     const input = { assignmentIds: [...assignmentIds] };
     const { entries } = payloadOf(
       (await this.#send(operations.heartbeat, { input }, options, true)).heartbeat,
     );
-    return entries.map(({ status }, i) => ({ assignmentId: assignmentIds[i] ?? '', status }));
+    return toHoldAnswers(assignmentIds, entries);
   }
 
   /** Gives items back unfinished, 1 to 1,000, for others to claim at once. It costs no attempt. */
   async releaseAssignments(
     assignmentIds: readonly string[],
     options: CallOptions = {},
-  ): Promise<{ assignmentId: string; status: ReleaseStatus }[]> {
+  ): Promise<HoldAnswer<ReleaseStatus>[]> {
     const releases = { assignmentIds: [...assignmentIds] };
     const data = await this.#exchange({ withReleases: true, releases }, options, true);
     const { entries } = payloadOf(data.releaseAssignments);
-    return entries.map(({ status }, i) => ({ assignmentId: assignmentIds[i] ?? '', status }));
+    return toHoldAnswers(assignmentIds, entries);
   }
 
   /** Ends what is being watched and closes the WebSocket. Stop workers that use this client first. */
@@ -321,6 +325,17 @@ export class Client {
 /** A client of the service; `close()` it when you are done. See `ClientOptions` for the defaults. */
 export function createClient(options: ClientOptions = {}): Client {
   return new Client(options);
+}
+
+function toHoldAnswers<Status>(
+  assignmentIds: readonly string[],
+  entries: readonly { status: Status; error?: { message: string } | null }[],
+): HoldAnswer<Status>[] {
+  return entries.map(({ status, error }, i) => ({
+    assignmentId: assignmentIds[i] ?? '',
+    status,
+    error: error?.message ?? null,
+  }));
 }
 
 const defaultPageSize = 50;

@@ -100,8 +100,14 @@ const codes: Record<ErrorCode, true> = {
   JOB_SEALED: true,
   JOB_FED_BY_PARENT: true,
   ITEM_NOT_CLAIMABLE: true,
+  BUSY: true,
 };
 const expected = new Set([...Object.keys(codes), 'LIMIT_EXCEEDED']);
+
+/** Whether the same operation may well succeed a little later. */
+export function isTransient({ code }: JobtreeError): boolean {
+  return code === 'UNREACHABLE' || code === 'BUSY';
+}
 
 interface Refusal {
   readonly code: ErrorCode;

@@ -4,7 +4,7 @@
  */
 import type { TypedDocumentString } from '../generated/graphql/graphql.ts';
 import { backoffMs, wait } from './backoff.ts';
-import { fromGraphqlErrors, JobtreeError } from './errors.ts';
+import { fromGraphqlErrors, isTransient, JobtreeError } from './errors.ts';
 import type { Post, PostAnswer } from './post.ts';
 
 export interface HttpOptions {
@@ -40,8 +40,7 @@ export class Http {
         return await this.#post<R>(body, signal);
       } catch (error) {
         signal?.throwIfAborted();
-        const again =
-          error instanceof JobtreeError && error.code === 'UNREACHABLE' && (repeatable || neverSent(error));
+        const again = error instanceof JobtreeError && isTransient(error) && (repeatable || neverSent(error));
         const delay = backoffMs(failures);
         if (!again || performance.now() + delay > giveUpAt) throw error;
         await wait(delay, signal);

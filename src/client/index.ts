@@ -27,6 +27,7 @@ export type { FeedSpec, ItemSpec, JobPolicies, JobSpec } from './job-spec.ts';
 export type {
   Assignment,
   CallOptions,
+  HoldAnswer,
   Item,
   Job,
   JobProgress,

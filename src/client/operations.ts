@@ -35,7 +35,7 @@ export const sealJob = graphql(`
 export const cancelJob = graphql(`
   mutation CancelJob($input: CancelJobInput!) {
     cancelJob(input: $input) {
-      ... on CancelJobPayload { cancelledItems }
+      ... on CancelJobPayload { job { id } }
       ... on Error { code message field }
     }
   }
@@ -44,7 +44,7 @@ export const cancelJob = graphql(`
 export const deleteJob = graphql(`
   mutation DeleteJob($input: DeleteJobInput!) {
     deleteJob(input: $input) {
-      ... on DeleteJobPayload { jobId }
+      ... on DeleteJobPayload { deleted }
       ... on Error { code message field }
     }
   }
@@ -66,14 +66,14 @@ export const jobFields = graphql(`
 
 export const itemFields = graphql(`
   fragment ItemFields on JobItem {
-    id status payload result failures { attempt code message worker at }
+    id status payload result failureCount failures { attempt code message worker at }
     priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }
   }
 `);
 
 export const job = graphql(`
   query Job($id: ID!) {
-    job(id: $id) { ...JobFields children { id } }
+    job(id: $id) { ...JobFields children { id } deletion { requestedAt itemCount deletedItems } }
   }
 `);
 
@@ -130,7 +130,7 @@ export const exchange = graphql(`
       ... on Error { code message field }
     }
     releaseAssignments(input: $releases) @include(if: $withReleases) {
-      ... on ReleaseAssignmentsPayload { entries { status } }
+      ... on ReleaseAssignmentsPayload { entries { status error { message } } }
       ... on Error { code message field }
     }
     claimItems(input: $claims) @include(if: $withClaims) {
@@ -143,20 +143,20 @@ export const exchange = graphql(`
 export const heartbeat = graphql(`
   mutation Heartbeat($input: HeartbeatInput!) {
     heartbeat(input: $input) {
-      ... on HeartbeatPayload { entries { status } }
+      ... on HeartbeatPayload { entries { status error { message } } }
       ... on Error { code message field }
     }
   }
 `);
 
 export const jobProgress = graphql(`
-  subscription JobProgress($jobId: ID!, $sinceRevision: Int) {
+  subscription JobProgress($jobId: ID!, $sinceRevision: String) {
     jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) { ...ProgressFields }
   }
 `);
 
 export const jobTreeProgress = graphql(`
-  subscription JobTreeProgress($rootId: ID!, $sinceRevision: Int) {
+  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {
     jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete jobs { ...ProgressFields } }
   }
 `);

@@ -31,18 +31,18 @@ export interface Page<T> {
 
 /** A job with its policies and its progress. Times are text in ISO 8601. */
 export type Job = JobFieldsFragment;
-/** A job, and the ids of the jobs right below it. */
+/** A job, the ids of the jobs right below it, and how far the deletion of its tree is, if somebody deletes it. */
 export type JobWithChildren = NonNullable<JobQuery['job']>;
 /** An item with its payload, its result or failures, and the hold on it, if it has one. */
 export type Item = ItemFieldsFragment;
-/** How far a job is: absolute counts. Of two states the one with the higher `revision` is newer. */
+/** How far a job is: absolute counts. Of two states the one with the greater `revision` (as text) is newer. */
 export type JobProgress = ProgressFieldsFragment;
 
 /** How far a tree is. */
 export interface JobTreeProgress {
   readonly rootId: string;
-  /** Grows with every change of any of its jobs. */
-  readonly revision: number;
+  /** Grows with every change of any of its jobs, compared as text. */
+  readonly revision: string;
   /** How many of its jobs are not complete. */
   readonly openJobs: number;
   /** Whether all of its jobs are complete. */
@@ -70,6 +70,14 @@ export interface Assignment {
   readonly payload: unknown;
   /** How often to heartbeat, in milliseconds. After three without one the hold may be taken back. */
   readonly heartbeatIntervalMs: number;
+}
+
+/** The answer to one heartbeat, or to one hold that was given back. */
+export interface HoldAnswer<Status> {
+  readonly assignmentId: string;
+  readonly status: Status;
+  /** What is wrong with an invalid id. */
+  readonly error: string | null;
 }
 
 /** The answer to one report. */

@@ -5,7 +5,7 @@
  */
 import type { TypedDocumentString } from '../generated/graphql/graphql.ts';
 import { backoffMs, wait } from './backoff.ts';
-import { JobtreeError } from './errors.ts';
+import { isTransient, JobtreeError } from './errors.ts';
 import type { Socket } from './socket.ts';
 
 const steadyMs = 10_000;
@@ -80,7 +80,7 @@ export async function* watch<R, V, T>(
     if (signal?.aborted || ended === undefined) return;
     const error =
       ended === 'completed' ? new JobtreeError('UNREACHABLE', 'The server ended the stream.') : ended;
-    if (error.code === 'UNREACHABLE') failures = 0;
+    if (isTransient(error)) failures = 0;
     else if (error.code !== 'BAD_RESPONSE' || ++failures > patience) throw error;
     onLost?.(error);
     // What lasted had begun, though nothing came: what is known is not told again.

@@ -21,7 +21,7 @@ export function watchJob(socket: Socket, jobId: string, signal: AbortSignal) {
 
 export function watchTree(socket: Socket, rootId: string, signal: AbortSignal) {
   const jobs = new Map<string, JobProgress>();
-  let sinceRevision: number | null = null;
+  let sinceRevision: string | null = null;
   const take = ({ jobTreeProgress: tree }: { jobTreeProgress: JobTreeProgress }): JobTreeProgress => {
     for (const job of tree.jobs) if (isNews(jobs.get(job.jobId), job)) jobs.set(job.jobId, job);
     sinceRevision = tree.revision;

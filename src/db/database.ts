@@ -14,6 +14,8 @@ export interface DatabaseOptions {
   readonly timeoutMs: number;
   /** Whether statements are prepared by name. Default: true. */
   readonly preparedStatements?: boolean;
+  /** Whether the URL is that of a pooler, which refuses settings for a session. Default: false. */
+  readonly pooled?: boolean;
   /** Told of connections that break while they idle; the pool replaces them by itself. */
   readonly onIdleError: (error: Error) => void;
 }
@@ -39,6 +41,10 @@ const types: pg.CustomTypesConfig = {
 /** The pool's own timeout is for waiting in its queue, too; a connection that is not there by then never will be. */
 const connectMs = 3_000;
 const answerAfterRenewalMs = 1_000;
+/** How long a statement may wait for a lock: nobody waits longer for what a stranger's open transaction holds. */
+const lockTimeoutMs = 1_000;
+/** How often Postgres looks whether the client of a statement is still there. */
+const connectionCheckMs = 10_000;
 
 class PooledClient extends pg.Client {
   constructor(config?: pg.ClientConfig) {
@@ -75,6 +81,7 @@ export class Database {
       query_timeout: options.timeoutMs,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
+      ...(options.pooled !== true && { lock_timeout: lockTimeoutMs, statement_timeout: options.timeoutMs }),
     };
     this.pool = new pg.Pool({
       ...connection,
@@ -90,9 +97,12 @@ export class Database {
     });
     for (const pool of [this.pool, this.#reads]) {
       pool.on('error', options.onIdleError);
-      pool.on('connect', (client) =>
-        this.#connections.set(client, { madeAt: Date.now(), calls: 0, idle: false }),
-      );
+      pool.on('connect', (client) => {
+        this.#connections.set(client, { madeAt: Date.now(), calls: 0, idle: false });
+        // Not every system that Postgres runs on can do that.
+        if (options.pooled !== true)
+          client.query(`set client_connection_check_interval = ${connectionCheckMs}`).catch(() => undefined);
+      });
       pool.on('acquire', (client) => {
         const connection = this.#connections.get(client);
         if (connection !== undefined) connection.idle = false;

@@ -4,6 +4,8 @@
  */
 import { DatabaseError } from 'pg';
 import {
+  BusyError,
+  errorCodes,
   InvalidInputError,
   ItemNotClaimableError,
   JobFedByParentError,
@@ -21,6 +23,8 @@ const refusals: Readonly<Record<string, (error: DatabaseError) => JobtreeError>>
   JT004: (error) => new JobFedByParentError(error.message, error.column),
   // statement_too_complex: the stack that Postgres gives its JSON parser ended.
   '54001': () => new InvalidInputError('A JSON value is nested too deeply.'),
+  // lock_not_available: lock_timeout is over.
+  '55P03': () => new BusyError(errorCodes.BUSY),
   JT005: (error) =>
     new ItemNotClaimableError(error.message, error.column, error.detail as NotClaimableReason),
 };
@@ -41,11 +45,8 @@ export function isRolledBack(error: unknown): boolean {
 }
 
 /**
- * Postgres ended the transaction to let another one go on: a deadlock, a serialization failure, or two claims with one id at
- * once, of which the second will find what the first got. Try again.
+ * Postgres ended the transaction to let another one go on: a deadlock, or a serialization failure. Try again.
  */
 export function isRetryable(error: unknown): boolean {
-  if (!(error instanceof DatabaseError)) return false;
-  const { code, constraint } = error;
-  return code === '40P01' || code === '40001' || (code === '23505' && constraint === 'assignment_pkey');
+  return error instanceof DatabaseError && (error.code === '40P01' || error.code === '40001');
 }

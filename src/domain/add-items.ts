@@ -5,17 +5,12 @@
 import { InvalidInputError } from '../errors.ts';
 import { checkBatch } from './checks.ts';
 import type { Engine } from './engine.ts';
+import { itemIdOf } from './item-state.ts';
 import { type NewItem, toItemText } from './items.ts';
 
 export type AddEntry =
   | { readonly status: 'ADDED' | 'DUPLICATE'; readonly itemId: string }
   | { readonly status: 'INVALID'; readonly error: InvalidInputError };
-
-/** An item that passed its checks, ready for the database. */
-export interface PreparedItem {
-  readonly text: string;
-  readonly priority: number | undefined;
-}
 
 export async function addItems(
   engine: Engine,
@@ -24,12 +19,11 @@ export async function addItems(
   options: { seal: boolean },
 ): Promise<AddEntry[]> {
   checkBatch(items.length, 'items');
-  const prepared: PreparedItem[] = [];
+  const prepared: string[] = [];
   const invalid = new Map<number, InvalidInputError>();
   for (const [i, item] of items.entries()) {
     try {
-      const text = toItemText(item, `items[${i}]`, engine.limits);
-      prepared.push({ text, priority: item.priority ?? undefined });
+      prepared.push(toItemText(item, `items[${i}]`, engine.limits));
     } catch (error) {
       if (!(error instanceof InvalidInputError)) throw error;
       invalid.set(i, error);
@@ -51,8 +45,8 @@ export async function addItems(
 interface AddRow {
   root_id: string;
   type: string;
-  priority: number;
-  item_ids: string[] | null;
+  positions: number[];
+  /** Null if all are new. */
   added: boolean[] | null;
 }
 
@@ -60,20 +54,16 @@ interface AddRow {
 export async function insertItems(
   engine: Engine,
   jobId: string,
-  items: readonly PreparedItem[],
+  texts: readonly string[],
   seal: boolean,
 ): Promise<AddEntry[]> {
-  const texts = `[${items.map((item) => item.text).join(',')}]`;
-  const [row] = await engine.database.call<AddRow>('add_items', jobId, texts, seal);
+  const [row] = await engine.database.call<AddRow>('add_items', jobId, `[${texts.join(',')}]`, seal);
   if (row === undefined) throw new Error('add_items returned no row');
   engine.effects.touched(row.root_id);
-  for (const priority of new Set(items.map((item) => item.priority ?? row.priority))) {
-    engine.lowWater.added(row.type, priority);
-  }
-  const added = row.added?.filter(Boolean).length ?? 0;
+  const added = row.added?.filter(Boolean).length ?? texts.length;
   if (added > 0) engine.effects.ready(new Map([[row.type, added]]));
-  return items.map((_, i) => ({
-    status: row.added?.[i] ? 'ADDED' : 'DUPLICATE',
-    itemId: row.item_ids?.[i] as string,
+  return texts.map((_, i) => ({
+    status: row.added === null || row.added[i] ? 'ADDED' : 'DUPLICATE',
+    itemId: itemIdOf({ jobId, position: row.positions[i] as number }),
   }));
 }

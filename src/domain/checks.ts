@@ -3,6 +3,7 @@ import { InvalidInputError } from '../errors.ts';
 import { maxBatch, runAtEnd } from './limits.ts';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const revision = /^[0-9a-f]{8}-[0-9a-f]{14}$/;
 const unstorable = /\\u0000|\\ud[89a-f]/i;
 
 export function isId(value: string): boolean {
@@ -13,6 +14,16 @@ export function checkId(value: string, kind: string, field: string): string {
   if (!isId(value)) throw new InvalidInputError(`${field} is not the id of ${kind}: ${quote(value)}.`, field);
   // As Postgres writes it, so that ids can be compared.
   return value.toLowerCase();
+}
+
+/** Whether the text says how far a job or a tree is, as `revision` writes it. */
+export function isRevision(value: string): boolean {
+  return revision.test(value);
+}
+
+export function checkRevision(value: string, field: string): string {
+  if (!isRevision(value)) throw new InvalidInputError(`${field} is no revision: ${quote(value)}.`, field);
+  return value;
 }
 
 /** Version 7, so that the ids of assignments, which begin as this does, go up with time: that keeps their index small. */

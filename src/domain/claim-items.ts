@@ -1,6 +1,6 @@
 /** Claims items for workers, by type; claims that arrive together go to the database as one. */
 import { InvalidInputError } from '../errors.ts';
-import { type Assignment, type HeldRow, logClaims, toAssignments } from './assignment.ts';
+import { type Assignment, type LeaseRow, logClaims, toAssignments } from './assignment.ts';
 import { checkBatch, checkClaimId, checkInteger, checkText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { maxBatch, maxNameLength } from './limits.ts';
@@ -9,8 +9,8 @@ export interface Want {
   readonly worker: string;
   readonly type: string;
   readonly limit: number;
-  /** The claim that it belongs to, if that may be repeated, and what the wants before it there ask for. */
-  readonly claim?: { readonly id: string; readonly before: number } | undefined;
+  /** The claim that it belongs to, if that may be repeated. */
+  readonly claimId: string | undefined;
 }
 
 /** With a `claimId`, a claim that was carried out before gives what it got then, and nothing new. */
@@ -25,10 +25,9 @@ export async function claimItems(
   const id = claimId == null ? undefined : checkClaimId(claimId);
   let total = 0;
   const entries = wants.map(({ type, limit }, i): Want => {
-    const before = total;
     checkText(type, `wants[${i}].type`, maxNameLength);
     total += checkInteger(limit, `wants[${i}].limit`, 1, maxBatch);
-    return { worker, type, limit, claim: id === undefined ? undefined : { id, before } };
+    return { worker, type, limit, claimId: id };
   });
   if (total > maxBatch) {
     throw new InvalidInputError(`wants asks for ${total} items; the limit is ${maxBatch} a call.`, 'wants');
@@ -58,86 +57,81 @@ async function inTurn<T>(
   }
 }
 
-interface ClaimedRow extends HeldRow {
-  /** CUT: there was more, which was too much for one answer. REPEATED: what the claim got before. */
-  readonly kind: 'NEW' | 'CUT' | 'REPEATED';
+interface ClaimedRow extends LeaseRow {
+  /**
+   * CUT: there was more, which was too much for one answer. LOCKED: somebody has locked what was left, and the row may have no
+   * lease. REPEATED: what the claim got before.
+   */
+  readonly kind: 'NEW' | 'CUT' | 'LOCKED' | 'REPEATED';
 }
 
 /** The call itself: the wants of one or several workers. */
 export async function claimForWants(engine: Engine, wants: readonly Want[]): Promise<Assignment[][]> {
   const types = wants.map((want) => want.type);
   const startedAt = performance.now();
-  const lanes = engine.lowWater.lanes(types, startedAt);
-  const repeatable = wants.some(({ claim }) => claim !== undefined);
+  const since = engine.lowWater.now();
+  const ranges = engine.lowWater.ranges(types);
   const rows = await engine.database.call<ClaimedRow>(
     'claim_items',
     wants.map((want) => want.worker),
     types,
     wants.map((want) => want.limit),
-    lanes.map((lane) => lane.type),
-    lanes.map((lane) => lane.priority),
-    lanes.map((lane) => lane.from),
-    repeatable ? wants.map(({ claim }) => claim?.id) : [],
-    repeatable ? wants.map(({ claim }) => claim?.before) : [],
+    wants.some(({ claimId }) => claimId !== undefined) ? wants.map(({ claimId }) => claimId) : [],
+    ranges.map((range) => range.type),
+    ranges.map((range) => range.high),
+    ranges.map((range) => range.low),
+    ranges.map((range) => range.place),
+    engine.durableClaims,
   );
-  for (const rootId of new Set(rows.map((row) => row.root_id))) engine.effects.touched(rootId);
   const kind = rows[0]?.kind;
+  const leases = rows.filter((row) => row.lease_id !== null);
+  for (const rootId of new Set(leases.map((row) => row.root_id))) engine.effects.touched(rootId);
+  const answers = wants.map((): Assignment[] => []);
+  for (const row of leases) answers[row.request - 1]?.push(...toAssignments(row));
   // It went alone, so all of it is for one worker, whatever that wants now.
-  if (kind === 'REPEATED') return wants.map(({ worker }, i) => (i === 0 ? toAssignments(rows, worker) : []));
+  if (kind === 'REPEATED') return answers;
 
-  const taken = rows.flatMap(({ type, items }) =>
-    items.position.map((position, i) => ({ type, priority: items.priority[i] as number, position })),
-  );
-  engine.lowWater.learn({ types, lanes, taken, startedAt, endedAt: performance.now() });
-  const isCut = kind === 'CUT';
-  tellClaimed(engine, wants, rows, startedAt, isCut);
-  const answers = handOut(wants, rows);
-  if (isCut) {
-    const unmet = new Map<string, number>();
-    for (const [i, { type, limit }] of wants.entries()) {
-      const left = limit - (answers[i]?.length ?? 0);
-      if (left > 0) unmet.set(type, (unmet.get(type) ?? 0) + left);
-    }
-    for (const type of unmet.keys()) engine.lowWater.returned(type);
-    engine.effects.ready(unmet);
-  }
+  learn(engine, leases, since);
+  const unmet = tellClaimed(engine, wants, answers, startedAt, kind === 'CUT' || kind === 'LOCKED');
+  if (kind === 'CUT') engine.effects.ready(unmet);
+  if (kind === 'LOCKED') for (const type of unmet.keys()) engine.lowWater.locked(type);
   return answers;
 }
 
-/** As claim_items gave them out: of one type, who asked first has what goes first. */
-function handOut(wants: readonly Want[], rows: readonly HeldRow[]): Assignment[][] {
-  const only = wants.length === 1 ? wants[0] : undefined;
-  if (only !== undefined) return [toAssignments(rows, only.worker)];
-  const byType = groupByType(toAssignments(rows, ''));
-  return wants.map(({ worker, type, limit }) =>
-    (byType.get(type) ?? []).splice(0, limit).map((assignment) => ({ ...assignment, worker })),
-  );
+/** The next claim begins behind what this one took, or at what it left of an entry. */
+function learn(engine: Engine, leases: readonly LeaseRow[], since: number): void {
+  const last = new Map<string, LeaseRow>();
+  for (const row of leases) {
+    const key = `${row.priority}/${row.type}`;
+    if (row.place >= (last.get(key)?.place ?? 0)) last.set(key, row);
+  }
+  for (const { type, priority, place: first, payloads, has_rest } of last.values()) {
+    const place = first + payloads.length;
+    engine.lowWater.learn({ type, priority, place }, since);
+    // Another claim may have passed by the entry meanwhile, since it was locked.
+    if (has_rest) engine.lowWater.goBack({ type, priority, place });
+  }
 }
 
-/** Tells, for each type, how much was taken, and whether there was no more. */
+/** Tells, for each type, how much was taken, and whether there was no more; gives how much is missing, by type. */
 function tellClaimed(
   engine: Engine,
   wants: readonly Want[],
-  rows: readonly HeldRow[],
+  answers: readonly (readonly Assignment[])[],
   startedAt: number,
-  isCut: boolean,
-): void {
+  isShort: boolean,
+): Map<string, number> {
   const asked = new Map<string, number>();
-  for (const { type, limit } of wants) asked.set(type, (asked.get(type) ?? 0) + limit);
   const taken = new Map<string, number>();
-  for (const { type, items } of rows) taken.set(type, (taken.get(type) ?? 0) + items.position.length);
+  const unmet = new Map<string, number>();
+  for (const [i, { type, limit }] of wants.entries()) {
+    asked.set(type, (asked.get(type) ?? 0) + limit);
+    taken.set(type, (taken.get(type) ?? 0) + (answers[i]?.length ?? 0));
+  }
   for (const [type, count] of asked) {
     const got = taken.get(type) ?? 0;
-    engine.effects.claimed(type, got, got < count && !isCut, startedAt);
+    engine.effects.claimed(type, got, got < count && !isShort, startedAt);
+    if (got < count) unmet.set(type, count - got);
   }
-}
-
-function groupByType(assignments: readonly Assignment[]): Map<string, Assignment[]> {
-  const byType = new Map<string, Assignment[]>();
-  for (const assignment of assignments) {
-    const list = byType.get(assignment.type);
-    if (list === undefined) byType.set(assignment.type, [assignment]);
-    else list.push(assignment);
-  }
-  return byType;
+  return unmet;
 }

@@ -1,21 +1,22 @@
 /** Puts the engine together: its memory of where claims start, and the merging of calls that arrive together. */
-import { type AddEntry, insertItems, type PreparedItem } from './add-items.ts';
+import { type AddEntry, insertItems } from './add-items.ts';
 import { claimForWants } from './claim-items.ts';
 import type { Engine } from './engine.ts';
-import { beat } from './heartbeat.ts';
+import { keepLeases } from './heartbeat.ts';
 import { maxBatch } from './limits.ts';
 import { LowWater } from './low-water.ts';
 import { Merger } from './merger.ts';
-import { reportPrepared } from './report-outcomes.ts';
+import { type PreparedReport, reportPrepared } from './report-outcomes.ts';
 
 /** Two batches of a kind at a time: one is on its way while Postgres works on the other. */
 const width = 2;
 
 /** An entry of 20 kB counts as one, larger ones by their size: a full batch then has about 20 MB. */
 const weighText = (text: string) => Math.max(1, text.length / 20_000);
+const weighReport = ({ result, other }: PreparedReport) => weighText(result ?? other ?? '');
 
 export function createEngine(parts: Omit<Engine, 'lowWater' | 'merged' | 'claimsUnderWay'>): Engine {
-  const adders = new Map<string, Merger<PreparedItem, AddEntry>>();
+  const adders = new Map<string, Merger<string, AddEntry>>();
   const engine: Engine = {
     ...parts,
     lowWater: new LowWater(),
@@ -28,12 +29,17 @@ export function createEngine(parts: Omit<Engine, 'lowWater' | 'merged' | 'claims
         weigh: (want) => want.limit,
       }),
       reports: new Merger({
-        run: (texts) => reportPrepared(engine, texts),
+        run: (reports) => reportPrepared(engine, reports, false),
         width,
         maxWeight: maxBatch,
-        weigh: weighText,
+        weigh: weighReport,
       }),
-      heartbeats: new Merger({ run: (ids) => beat(engine, ids), width, maxWeight: maxBatch }),
+      busyReports: new Merger({
+        run: (reports) => reportPrepared(engine, reports, true),
+        width,
+        maxWeight: 0,
+      }),
+      heartbeats: new Merger({ run: (ids) => keepLeases(engine, ids), width, maxWeight: maxBatch }),
       adds: (jobId) => {
         let merger = adders.get(jobId);
         if (merger === undefined) {
@@ -41,7 +47,7 @@ export function createEngine(parts: Omit<Engine, 'lowWater' | 'merged' | 'claims
             run: (items) => insertItems(engine, jobId, items, false),
             width,
             maxWeight: maxBatch,
-            weigh: (item) => weighText(item.text),
+            weigh: weighText,
             onIdle: () => adders.delete(jobId),
           });
           adders.set(jobId, merger);

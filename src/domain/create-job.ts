@@ -43,15 +43,12 @@ export interface NewJob {
 }
 
 export async function createJob(engine: Engine, job: NewJob): Promise<{ jobId: string; created: boolean }> {
-  const priorities = new Map<string, number[]>();
-  const text = toJobText(job, '', { limits: engine.limits, depth: 0, jobs: 0, priorities });
+  const ready = new Map<string, number>();
+  const text = toJobText(job, '', { limits: engine.limits, depth: 0, jobs: 0, ready });
   const [row] = await engine.database.call<{ job_id: string; created: boolean }>('create_job', text);
   if (row === undefined) throw new Error('create_job returned no row');
   if (row.created) {
     engine.effects.touched(row.job_id);
-    for (const [type, ofType] of priorities)
-      for (const priority of new Set(ofType)) engine.lowWater.added(type, priority);
-    const ready = new Map([...priorities].map(([type, ofType]) => [type, ofType.length]));
     if (ready.size > 0) engine.effects.ready(ready);
   }
   return { jobId: row.job_id, created: row.created };
@@ -60,8 +57,8 @@ export async function createJob(engine: Engine, job: NewJob): Promise<{ jobId: s
 interface Walk {
   readonly limits: Limits;
   readonly depth: number;
-  /** The priorities of the new items, one for each, by type. */
-  readonly priorities: Map<string, number[]>;
+  /** How many new items there are, by type. */
+  readonly ready: Map<string, number>;
   jobs: number;
 }
 
@@ -107,11 +104,7 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
     sealed: job.sealed ?? undefined,
     feed: given(job.feed, (feed) => checkFeed(feed, `${path}feed`)),
   });
-  if (items.length > 0) {
-    const ofType = walk.priorities.get(job.type) ?? [];
-    for (const item of items) ofType.push(item.priority ?? job.priority ?? 0);
-    walk.priorities.set(job.type, ofType);
-  }
+  if (items.length > 0) walk.ready.set(job.type, (walk.ready.get(job.type) ?? 0) + items.length);
   const itemTexts = items.map((item, i) => toItemText(item, `${path}items[${i}]`, walk.limits));
   const below = { ...walk, depth: walk.depth + 1 };
   const childTexts = (job.children ?? []).map((child, i) =>

@@ -4,14 +4,14 @@
  */
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
-import type { AddEntry, PreparedItem } from './add-items.ts';
+import type { AddEntry } from './add-items.ts';
 import type { Assignment } from './assignment.ts';
 import type { Want } from './claim-items.ts';
 import type { HoldStatus } from './heartbeat.ts';
 import type { Limits } from './limits.ts';
 import type { LowWater } from './low-water.ts';
 import type { Merger } from './merger.ts';
-import type { ReportAnswer } from './report-outcomes.ts';
+import type { MergedAnswer, PreparedReport } from './report-outcomes.ts';
 
 export interface Effects {
   /** The tree has deltas to fold, with `fromStart` maybe some that committed late. */
@@ -20,6 +20,8 @@ export interface Effects {
   ready(counts: ReadonlyMap<string, number>): void;
   /** A claim that began at `startedAt` (monotonic) took so many items of the type, and with `dry` left none behind. */
   claimed(type: string, taken: number, dry: boolean, startedAt: number): void;
+  /** A cancellation or a deletion has more to do than its call did. */
+  unfinished(): void;
 }
 
 export interface Engine {
@@ -29,6 +31,8 @@ export interface Engine {
   readonly logger: Logger;
   /** Whether payloads and results may stand in the log. */
   readonly logPayloads: boolean;
+  /** Whether a claim that was answered survives a crash of Postgres. */
+  readonly durableClaims: boolean;
   readonly lowWater: LowWater;
   readonly merged: Merged;
   /** Claims that may be repeated, by their ids, while they are under way. */
@@ -45,7 +49,9 @@ export function countTypes(types: Iterable<string>): Map<string, number> {
 /** Calls of one kind that arrive while others are under way go to the database together. */
 interface Merged {
   readonly claims: Merger<Want, Assignment[]>;
-  readonly reports: Merger<string, ReportAnswer>;
+  readonly reports: Merger<PreparedReport, MergedAnswer>;
+  /** Reports that met a lock: each call alone, and it waits. */
+  readonly busyReports: Merger<PreparedReport, MergedAnswer>;
   readonly heartbeats: Merger<string, HoldStatus>;
-  adds(jobId: string): Merger<PreparedItem, AddEntry>;
+  adds(jobId: string): Merger<string, AddEntry>;
 }

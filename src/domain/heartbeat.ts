@@ -1,16 +1,35 @@
 import { checkBatch } from './checks.ts';
 import type { Engine } from './engine.ts';
+import { splitAssignmentId } from './item-state.ts';
 
 export type HoldStatus = 'HELD' | 'FINISHED' | 'LOST' | 'CANCELLED';
 
-/** Keeps holds alive, and says which are none any more. */
+/** Keeps assignments alive, and says which are none any more. */
 export async function heartbeat(engine: Engine, assignmentIds: readonly string[]): Promise<HoldStatus[]> {
   checkBatch(assignmentIds.length, 'assignmentIds');
   return engine.merged.heartbeats.submit([...assignmentIds]);
 }
 
-/** The call itself, for the holds of one or several workers. */
-export async function beat(engine: Engine, assignmentIds: readonly string[]): Promise<HoldStatus[]> {
-  const rows = await engine.database.call<{ status: HoldStatus }>('heartbeat', assignmentIds);
-  return rows.map((row) => row.status);
+/** The call itself, for the assignments of one or several workers: one row a lease goes there, and what is not held comes back. */
+export async function keepLeases(engine: Engine, assignmentIds: readonly string[]): Promise<HoldStatus[]> {
+  const assignments = assignmentIds.map(splitAssignmentId);
+  const named = new Map<string, string[]>();
+  for (const { leaseId, number } of assignments) {
+    if (number === 0) continue;
+    let bits = named.get(leaseId);
+    if (bits === undefined) {
+      bits = new Array<string>(128).fill('0');
+      named.set(leaseId, bits);
+    }
+    bits[number - 1] = '1';
+  }
+  const rows = await engine.database.call<{ lease_id: string; number: number; status: HoldStatus }>(
+    'keep_leases',
+    [...named.keys()],
+    [...named.values()].map((bits) => bits.join('')),
+  );
+  const ended = new Map(rows.map((row) => [`${row.lease_id}/${row.number}`, row.status]));
+  return assignments.map(({ leaseId, number }) =>
+    number === 0 ? 'LOST' : (ended.get(`${leaseId}/${number}`) ?? 'HELD'),
+  );
 }

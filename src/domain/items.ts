@@ -1,6 +1,10 @@
-/** Items: what a producer may say of a new one, and its check; and how large they are. */
+/**
+ * Items: what a producer may say of a new one, and its check; and how they are read, each part in one query for all that are
+ * asked for together.
+ */
 import type { Database } from '../db/database.ts';
 import { checkInstant, checkInteger, checkText, toJsonText } from './checks.ts';
+import { assignmentIdOf, type ItemKey, type ItemStatus, itemFinishedAt, itemStatus } from './item-state.ts';
 import { type Limits, maxDedupeKeyLength, priorityRange } from './limits.ts';
 
 export interface NewItem {
@@ -34,6 +38,150 @@ export function toItemText(
   return rest === '{}' ? `{"payload":${payload}}` : `{"payload":${payload},${rest.slice(1)}`;
 }
 
+/** An item without what may be large. */
+export interface Item extends ItemKey {
+  /** Its own, or else its job's. */
+  readonly priority: number;
+  readonly runAt: Date | null;
+  readonly dedupeKey: string | null;
+  readonly createdAt: Date;
+  readonly status: ItemStatus;
+  readonly finishedAt: Date | null;
+  /** When it is due again, while it waits for that. */
+  readonly retryAt: Date | null;
+  /** Of the worker that has it, or that succeeded. */
+  readonly assignmentId: string | null;
+  readonly failureCount: number;
+}
+
+interface ItemRow {
+  readonly job_id: string;
+  readonly position: number;
+  readonly priority: number;
+  readonly run_at: Date | null;
+  readonly dedupe_key: string | null;
+  readonly created_at: Date;
+  readonly job_cancelled_at: Date | null;
+  readonly failed: boolean | null;
+  readonly finished_at: Date | null;
+  readonly retry_at: Date | null;
+  readonly lease_id: string | null;
+  readonly lease_position: number | null;
+  readonly failure_count: number;
+}
+
+const requested = 'from unnest($1::uuid[], $2::bigint[]) with ordinality as u(job_id, position, n)';
+
+/** Where an item that has no outcome is: entries and leases have at most 128 items. */
+const around = `job_id = i.job_id and position between i.position - 127 and i.position and position + count > i.position`;
+
+function toValues(keys: readonly ItemKey[]): [string[], number[]] {
+  return [keys.map(({ jobId }) => jobId), keys.map(({ position }) => position)];
+}
+
+/** The items of these keys, in any order; of a key without an item, nothing. */
+export async function readItems(database: Database, keys: readonly ItemKey[]): Promise<Item[]> {
+  const { rows } = await database.pool.query<ItemRow>({
+    name: 'read_items',
+    text: `select i.job_id, i.position, coalesce(i.priority, j.priority) as priority, i.run_at, i.dedupe_key, i.created_at,
+             j.cancelled_at as job_cancelled_at, o.failed, o.finished_at, q.run_at as retry_at,
+             l.id as lease_id, l.position as lease_position, coalesce(f.count, 0) as failure_count
+           ${requested}
+           join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
+           join jobtree.job j on j.id = i.job_id
+           left join jobtree.outcome o on o.job_id = i.job_id and o.position = i.position
+           left join lateral (
+             select max(attempt) as count from jobtree.failure where job_id = i.job_id and position = i.position
+           ) f on true
+           left join lateral (
+             select run_at from jobtree.queue_entry
+             where ${around} and o.job_id is null and j.cancelled_at is null
+             limit 1
+           ) q on true
+           left join lateral (
+             select id, position from jobtree.lease where id = o.lease_id and not o.failed
+             union all
+             (select id, position from jobtree.lease
+              where ${around} and o.job_id is null and j.cancelled_at is null
+                and deadline_at is not null and get_bit(open, (i.position - position)::int) = 1
+              limit 1)
+           ) l on true`,
+    values: toValues(keys),
+  });
+  return rows.map(toItem);
+}
+
+function toItem(row: ItemRow): Item {
+  const { job_id: jobId, position, failed, finished_at: finishedAt, lease_id: leaseId } = row;
+  const facts = {
+    outcome: failed === null || finishedAt === null ? null : { failed, finishedAt },
+    jobCancelledAt: row.job_cancelled_at,
+  };
+  return {
+    jobId,
+    position,
+    priority: row.priority,
+    runAt: row.run_at,
+    dedupeKey: row.dedupe_key,
+    createdAt: row.created_at,
+    status: itemStatus(facts),
+    finishedAt: itemFinishedAt(facts),
+    retryAt: row.retry_at,
+    assignmentId: leaseId === null ? null : assignmentIdOf(leaseId, position - (row.lease_position ?? 0) + 1),
+    failureCount: row.failure_count,
+  };
+}
+
+/** The payload of each item, in the order of the keys. */
+export async function readPayloads(database: Database, keys: readonly ItemKey[]): Promise<unknown[]> {
+  const { rows } = await database.pool.query<{ payload: unknown }>({
+    name: 'read_payloads',
+    text: `select i.payload ${requested}
+           left join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
+           order by u.n`,
+    values: toValues(keys),
+  });
+  return rows.map(({ payload }) => payload);
+}
+
+/** The result of each item, in the order of the keys; null where there is none. */
+export async function readResults(database: Database, keys: readonly ItemKey[]): Promise<unknown[]> {
+  const { rows } = await database.pool.query<{ result: unknown }>({
+    name: 'read_results',
+    text: `select o.result ${requested}
+           left join jobtree.outcome o on o.job_id = u.job_id and o.position = u.position and not o.failed
+           order by u.n`,
+    values: toValues(keys),
+  });
+  return rows.map(({ result }) => result);
+}
+
+/** One failed attempt. */
+export interface ItemFailure {
+  readonly attempt: number;
+  readonly code: string;
+  readonly message: string;
+  readonly worker: string;
+  readonly at: Date;
+}
+
+/** The failures of each item that are kept, the first one first, in the order of the keys. */
+export async function readFailures(
+  database: Database,
+  keys: readonly ItemKey[],
+): Promise<(readonly ItemFailure[])[]> {
+  const { rows } = await database.pool.query<ItemFailure & { n: number }>({
+    name: 'read_failures',
+    text: `select u.n, f.attempt, f.code, f.message, f.worker, f.at ${requested}
+           join jobtree.failure f on f.job_id = u.job_id and f.position = u.position
+           order by u.n, f.attempt`,
+    values: toValues(keys),
+  });
+  const lists = keys.map((): ItemFailure[] => []);
+  for (const { n, ...failure } of rows) lists[n - 1]?.push(failure);
+  return lists;
+}
+
 /** What of an item can be large, and how many times it is wanted. */
 export interface ItemParts {
   readonly payload: number;
@@ -41,23 +189,26 @@ export interface ItemParts {
   readonly failures: number;
 }
 
-/** How many bytes of JSON text these parts of each item have together, in the order of the ids. Reads no part that is not wanted. */
+/** How many bytes these parts of each item have together, in the order of the keys. Reads no part that is not wanted. */
 export async function readItemSizes(
   database: Database,
-  itemIds: readonly string[],
+  keys: readonly ItemKey[],
   { payload, result, failures }: ItemParts,
 ): Promise<number[]> {
   const { rows } = await database.pool.query<{ sizes: number[] | null }>({
     name: 'read_item_sizes',
     text: `select json_agg(
-               $2::bigint * i.payload_bytes
-               + case when $3::bigint > 0 then $3 * coalesce(octet_length(a.result::text), 0) else 0 end
-               + case when $4::bigint > 0 then $4 * octet_length(i.failures::text) else 0 end
+               $3::bigint * i.payload_bytes
+               + case when $4::bigint > 0 then $4 * coalesce((
+                   select octet_length(o.result::text) from jobtree.outcome o
+                   where o.job_id = i.job_id and o.position = i.position), 0) else 0 end
+               + case when $5::bigint > 0 then $5 * coalesce((
+                   select sum(octet_length(f.code) + octet_length(f.message)) from jobtree.failure f
+                   where f.job_id = i.job_id and f.position = i.position), 0) else 0 end
              order by u.n) as sizes
-           from unnest($1::uuid[]) with ordinality u(id, n)
-           join jobtree.job_item i on i.id = u.id
-           left join jobtree.assignment a on a.held_item_id = i.id`,
-    values: [itemIds, payload, result, failures],
+           ${requested}
+           join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position`,
+    values: [...toValues(keys), payload, result, failures],
   });
   return rows[0]?.sizes ?? [];
 }

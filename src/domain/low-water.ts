@@ -1,107 +1,112 @@
 /**
  * Where claims start to look. Claimed entries leave dead rows behind, which Postgres can't remove while anybody holds an
  * old snapshot; a claim that began at the start would walk over all of them, and slow down with every item done. So the
- * server remembers, for each type and priority, the position below which it saw nothing claimable.
+ * server remembers a cursor for each type and priority: the place before which it saw nothing claimable. What it hands to a
+ * claim covers every priority, those without a cursor from their start.
  *
- * Of very many types it remembers those that were claimed from last.
- *
- * That is a hint: entries can come to stand below it (a transaction that committed late, an item given back, a priority
- * not seen before). So about once a second a claim reads a type from its start, less often where that is slow: it may
- * take a twentieth of the time at most.
+ * That is a hint: entries can come to stand before a cursor (a transaction that committed late, the rest of an entry that
+ * another claim had). So about once a second, beside the claims, somebody looks for such entries (`missed-entries.ts`) and the
+ * cursor goes back. A claim that began before that must not move it forward again: it may have looked past them.
  */
-export interface Lane {
+
+/** From a place in a priority down to the lowest place of another. */
+export interface ClaimRange {
+  readonly type: string;
+  readonly high: number;
+  readonly low: number;
+  readonly place: number;
+}
+
+export interface PriorityCursor {
   readonly type: string;
   readonly priority: number;
-  readonly from: number;
+  readonly place: number;
 }
 
-interface TypeState {
-  readonly lanes: Map<number, number>;
-  nextFullScanAt: number;
+interface Cursor {
+  place: number;
+  /** When it last went back: what began before does not move it forward. */
+  backAt: number;
 }
 
-const fullScanEveryMs = 1_000;
-const fullScanShare = 1 / 20;
-const maxLanes = 16;
+const highest = 32_767;
+const lowest = -32_768;
+const maxCursorsPerType = 64;
 const maxTypes = 1_000;
 
 export class LowWater {
   /** The type of which something was taken last stands last. */
-  readonly #types = new Map<string, TypeState>();
+  readonly #types = new Map<string, Map<number, Cursor>>();
+  /** Types that were claimed from since `claimed` was last called. */
+  #claimed = new Set<string>();
+  /** Types of which somebody had locked what was left. */
+  #locked = new Set<string>();
+  #now = 0;
 
-  /** The lanes to look at for these types. A type without lanes is to be read from its start. */
-  lanes(types: Iterable<string>, now: number): Lane[] {
-    const lanes: Lane[] = [];
+  /** A moment to give to `learn`: take it before the claim begins. */
+  now(): number {
+    return this.#now;
+  }
+
+  /** Where to look for each of these types, in their order, the highest priority first. */
+  ranges(types: Iterable<string>): ClaimRange[] {
+    const ranges: ClaimRange[] = [];
     for (const type of new Set(types)) {
-      const state = this.#types.get(type);
-      if (state === undefined || state.lanes.size === 0) continue;
-      if (now >= state.nextFullScanAt) {
-        // Claimed here, so that concurrent claims do not all read from the start.
-        state.nextFullScanAt = now + fullScanEveryMs;
-        continue;
+      let high = highest;
+      let place = 0;
+      const cursors = this.#types.get(type) ?? new Map<number, Cursor>();
+      if (cursors.size > 0) this.#claimed.add(type);
+      for (const priority of [...cursors.keys()].sort((a, b) => b - a)) {
+        if (priority < high || place > 0) ranges.push({ type, high, low: priority + 1, place });
+        high = priority;
+        place = (cursors.get(priority) as Cursor).place;
       }
-      for (const [priority, from] of state.lanes) lanes.push({ type, priority, from });
+      ranges.push({ type, high, low: lowest, place });
     }
-    return lanes;
+    return ranges.filter(({ high, low }) => high >= low);
   }
 
-  /** Learns from a claim: which lanes it looked at, what it took, and how long it needed. */
-  learn(claim: {
-    types: Iterable<string>;
-    lanes: readonly Lane[];
-    taken: readonly { type: string; priority: number; position: number }[];
-    startedAt: number;
-    endedAt: number;
-  }): void {
-    const inLanes = new Set(claim.lanes.map((lane) => lane.type));
-    const highest = new Map<string, Map<number, number>>();
-    for (const { type, priority, position } of claim.taken) {
-      const lanes = highest.get(type) ?? new Map<number, number>();
-      highest.set(type, lanes);
-      lanes.set(priority, Math.max(lanes.get(priority) ?? 0, position));
-    }
-    for (const [type, lanes] of highest) {
-      for (const [priority, position] of lanes)
-        this.#advance(type, priority, position + 1, inLanes.has(type));
-    }
-    // A type of which nothing was ever taken is not remembered: whoever asks for made-up types costs no memory.
-    for (const type of new Set(claim.types)) {
-      const state = this.#types.get(type);
-      if (state === undefined || inLanes.has(type)) continue;
-      const pause = Math.max(fullScanEveryMs, (claim.endedAt - claim.startedAt) / fullScanShare);
-      state.nextFullScanAt = claim.endedAt + pause;
-    }
-  }
-
-  /** Items of this priority were added: if it is a new one, its lane is to be looked at as well. */
-  added(type: string, priority: number): void {
-    const lanes = this.#types.get(type)?.lanes;
-    if (lanes !== undefined && lanes.size > 0 && !lanes.has(priority)) this.#set(lanes, priority, 0);
-  }
-
-  /** Items of the type came back to where they stood before: read it from the start next time. */
-  returned(type: string): void {
-    const state = this.#types.get(type);
-    if (state !== undefined) state.nextFullScanAt = 0;
-  }
-
-  #advance(type: string, priority: number, from: number, onlyForward: boolean): void {
-    const { lanes } = this.#state(type);
-    const known = lanes.get(priority);
-    if (!onlyForward || known === undefined || from > known) this.#set(lanes, priority, from);
-  }
-
-  /** A type of very many priorities is not worth a query for each: it is always read from its start. */
-  #set(lanes: Map<number, number>, priority: number, from: number): void {
-    lanes.set(priority, from);
-    if (lanes.size > maxLanes) lanes.clear();
-  }
-
-  #state(type: string): TypeState {
-    const state = this.#types.get(type) ?? { lanes: new Map(), nextFullScanAt: 0 };
+  /** A claim that began at `since` took of this type and priority all that stood before this place. */
+  learn({ type, priority, place }: PriorityCursor, since: number): void {
+    const cursors = this.#types.get(type) ?? new Map<number, Cursor>();
+    const known = cursors.get(priority);
+    if (known !== undefined && (known.backAt > since || known.place >= place)) return;
+    if (known !== undefined) known.place = place;
+    else cursors.set(priority, { place, backAt: 0 });
+    // A priority without a cursor is read from its start.
+    if (cursors.size > maxCursorsPerType) cursors.delete(Math.min(...cursors.keys()));
+    // Of very many types those are remembered that were claimed from last.
     this.#types.delete(type);
-    this.#types.set(type, state);
+    this.#types.set(type, cursors);
     if (this.#types.size > maxTypes) this.#types.delete(this.#types.keys().next().value as string);
-    return state;
+  }
+
+  /** Something claimable stands at this place. */
+  goBack({ type, priority, place }: PriorityCursor): void {
+    const known = this.#types.get(type)?.get(priority);
+    if (known === undefined || known.place <= place) return;
+    known.place = place;
+    known.backAt = ++this.#now;
+  }
+
+  /** A claim found the rest of this type locked for long: when the lock goes, nobody says so. */
+  locked(type: string): void {
+    if (this.#locked.size < maxTypes) this.#locked.add(type);
+  }
+
+  /** What was found locked since this was last called. */
+  takeLocked(): ReadonlySet<string> {
+    const types = this.#locked;
+    this.#locked = new Set();
+    return types;
+  }
+
+  /** The cursors of all types that were claimed from since this was last called. */
+  claimed(): PriorityCursor[] {
+    const types = this.#claimed;
+    this.#claimed = new Set();
+    return [...types].flatMap((type) =>
+      [...(this.#types.get(type) ?? [])].map(([priority, { place }]) => ({ type, priority, place })),
+    );
   }
 }

@@ -3,9 +3,12 @@
  * notification, so that a message can be lost, repeated or overtaken, and the newer of two states still wins.
  */
 import type { Database } from '../db/database.ts';
+import { jobStatus } from './item-state.ts';
 
 export interface JobProgress {
   readonly jobId: string;
+  /** How often the job was reopened: counts only grow within one generation. */
+  readonly generation: number;
   readonly itemCount: number;
   readonly succeeded: number;
   readonly failed: number;
@@ -24,15 +27,8 @@ export interface TreeProgress {
   readonly jobs: readonly JobProgress[];
 }
 
-export type JobStatus = 'WAITING' | 'RUNNING' | 'COMPLETED';
-
 export function itemProgress(progress: JobProgress): number {
   return progress.succeeded + progress.failed + progress.cancelled;
-}
-
-export function jobStatus(progress: JobProgress): JobStatus {
-  if (progress.completedAt !== null) return 'COMPLETED';
-  return progress.startedAt === null ? 'WAITING' : 'RUNNING';
 }
 
 /** Null while items can still come, since a share of an unknown whole means nothing; 100 only when complete. */
@@ -58,28 +54,39 @@ export function progressMessage(progress: JobProgress): string {
 }
 
 /**
- * Grows with every change, since everything that is told of a job only grows: it is how much of it there is. So it needs no
- * counter that a crash could set back: folds do not wait for the disk, and Postgres may lose the last of them and count the same
- * deltas again, in other portions.
+ * Grows with every change within a generation, since everything that is told of a job only grows: it is how much of it there
+ * is. So it needs no counter that a crash could set back: folds do not wait for the disk, and Postgres may lose the last of
+ * them and count the same deltas again, in other portions.
  */
-export function revision(progress: JobProgress): number {
+export function stepsOf(progress: JobProgress): number {
   const steps = [progress.sealed, progress.startedAt !== null, progress.completedAt !== null];
   return progress.itemCount + itemProgress(progress) + steps.filter(Boolean).length;
 }
 
+/** Of a job, or with the sums over its jobs, of a tree: of two such texts the greater one is newer. */
+export function toRevision(generation: number, steps: number): string {
+  return `${generation.toString(16).padStart(8, '0')}-${steps.toString(16).padStart(14, '0')}`;
+}
+
+export function revision(progress: JobProgress): string {
+  return toRevision(progress.generation, stepsOf(progress));
+}
+
 /**
- * Whether `next` says more than `known`. The end does, whatever the counts: a Postgres that was set back, to a backup or a
- * standby that was behind, may count less than before.
+ * Whether `next` says more than `known`: a later generation does, and within one the end does, whatever the counts: a Postgres
+ * that was set back, to a backup or a standby that was behind, may count less than before.
  */
 export function isNewer(next: JobProgress, known: JobProgress | undefined): boolean {
   if (known === undefined) return true;
+  if (next.generation !== known.generation) return next.generation > known.generation;
   const ends = next.completedAt !== null;
-  return ends === (known.completedAt !== null) ? revision(next) > revision(known) : ends;
+  return ends === (known.completedAt !== null) ? stepsOf(next) > stepsOf(known) : ends;
 }
 
 interface ProgressRow {
   root_id: string;
   job_id: string;
+  generation: number;
   item_count: number;
   succeeded: number;
   failed: number;
@@ -90,13 +97,32 @@ interface ProgressRow {
   completed_at: Date | null;
 }
 
+/** The counters of each job `j`. The highest version is the one to be seen, so those that are dead are never walked over. */
+export const latestProgress = `cross join lateral (
+             select * from jobtree.job_progress where job_id = j.id order by version desc limit 1
+           ) p`;
+
+function toProgress(row: ProgressRow): JobProgress {
+  return {
+    jobId: row.job_id,
+    generation: row.generation,
+    itemCount: row.item_count,
+    succeeded: row.succeeded,
+    failed: row.failed,
+    cancelled: row.cancelled,
+    sealed: row.sealed,
+    startedAt: row.started_at?.getTime() ?? null,
+    completedAt: row.completed_at?.getTime() ?? null,
+  };
+}
+
 /** The state of whole trees, in one query. A tree that does not exist is not in the answer. */
 export async function readTrees(database: Database, rootIds: readonly string[]): Promise<TreeProgress[]> {
   const { rows } = await database.pool.query<ProgressRow>({
     name: 'read_trees',
-    text: `select p.*, j.sealed_at is not null as sealed
-           from jobtree.job_progress p join jobtree.job j on j.id = p.job_id
-           where p.root_id = any ($1) order by j.depth, j.id`,
+    text: `select p.*, j.root_id, j.sealed_at is not null as sealed
+           from jobtree.job j ${latestProgress}
+           where j.root_id = any ($1) order by j.depth, j.id`,
     values: [rootIds],
   });
   const trees = new Map<string, { root: string; openJobs: number; jobs: JobProgress[] }>();
@@ -107,18 +133,21 @@ export async function readTrees(database: Database, rootIds: readonly string[]):
       trees.set(row.root_id, tree);
     }
     if (row.job_id === row.root_id) tree.openJobs = row.open_jobs;
-    tree.jobs.push({
-      jobId: row.job_id,
-      itemCount: row.item_count,
-      succeeded: row.succeeded,
-      failed: row.failed,
-      cancelled: row.cancelled,
-      sealed: row.sealed,
-      startedAt: row.started_at?.getTime() ?? null,
-      completedAt: row.completed_at?.getTime() ?? null,
-    });
+    tree.jobs.push(toProgress(row));
   }
   return [...trees.values()];
+}
+
+/** The progress of these jobs, in any order. A job that does not exist is not in the answer. */
+export async function readProgress(database: Database, jobIds: readonly string[]): Promise<JobProgress[]> {
+  const { rows } = await database.pool.query<ProgressRow>({
+    name: 'read_progress',
+    text: `select p.*, j.root_id, j.sealed_at is not null as sealed
+           from jobtree.job j ${latestProgress}
+           where j.id = any ($1)`,
+    values: [jobIds],
+  });
+  return rows.map(toProgress);
 }
 
 /** The root of the tree of each job that exists. */

@@ -2,9 +2,10 @@
  * Takes the outcomes of attempts, each with an answer of its own; what can be told without the database (an entry that
  * breaks a rule) is told before it. Reports that arrive together go to the database as one.
  */
-import { InvalidInputError } from '../errors.ts';
+import { BusyError, errorCodes, InvalidInputError } from '../errors.ts';
 import { checkBatch, checkId, checkText, toJsonText } from './checks.ts';
-import { countTypes, type Engine } from './engine.ts';
+import type { Engine } from './engine.ts';
+import { splitAssignmentId } from './item-state.ts';
 import { type NewItem, toItemText } from './items.ts';
 import { type Limits, maxBatch, maxFailureTextLength, maxNameLength } from './limits.ts';
 
@@ -32,24 +33,49 @@ export interface ReportAnswer {
   readonly error?: InvalidInputError | undefined;
 }
 
+/** A report that passed its checks, ready for the database. */
+export interface PreparedReport {
+  readonly assignmentId: string;
+  /** The result as JSON text, if that is all there is; else the whole report. */
+  readonly result: string | undefined;
+  readonly other: string | undefined;
+}
+
 export async function reportOutcomes(engine: Engine, reports: readonly Report[]): Promise<ReportAnswer[]> {
   checkBatch(reports.length, 'reports');
-  const texts: string[] = [];
+  const prepared: PreparedReport[] = [];
   const invalid = new Map<number, ReportAnswer>();
   for (const [i, report] of reports.entries()) {
     try {
-      texts.push(toReportText(report, `reports[${i}]`, engine.limits));
+      prepared.push(prepare(report, `reports[${i}]`, engine.limits));
     } catch (error) {
       if (!(error instanceof InvalidInputError)) throw error;
       invalid.set(i, { status: 'INVALID', error });
     }
   }
-  const answers = texts.length === 0 ? [] : await engine.merged.reports.submit(texts);
+  const answers = prepared.length === 0 ? [] : await submit(engine, prepared);
   let next = 0;
   const all =
     invalid.size === 0 ? answers : reports.map((_, i) => invalid.get(i) ?? (answers[next++] as ReportAnswer));
   logReports(engine, reports, all);
   return all;
+}
+
+/**
+ * Together with the reports of others, and then none of them waits for a row that somebody has locked: those reports go once
+ * more, each caller's alone, and wait.
+ */
+async function submit(engine: Engine, prepared: readonly PreparedReport[]): Promise<ReportAnswer[]> {
+  const answers = await engine.merged.reports.submit([...prepared]);
+  const busy = [...answers.keys()].filter((i) => answers[i]?.status === 'BUSY');
+  if (busy.length > 0) {
+    const again = await engine.merged.busyReports.submit(busy.map((i) => prepared[i] as PreparedReport));
+    for (const [k, i] of busy.entries()) answers[i] = again[k] as MergedAnswer;
+  }
+  return answers.map(({ status, ...rest }) => {
+    if (status === 'BUSY') throw new BusyError(errorCodes.BUSY);
+    return { status, ...rest };
+  });
 }
 
 /** Failures are news; the ends of items are many, and for who asked. */
@@ -71,7 +97,7 @@ function logReports(
   }
 }
 
-function toReportText(report: Report, field: string, limits: Limits): string {
+function prepare(report: Report, field: string, limits: Limits): PreparedReport {
   const id = checkId(report.assignmentId, 'an assignment', `${field}.assignmentId`);
   const newItems = report.newItems ?? [];
   if (report.failure != null) {
@@ -80,13 +106,14 @@ function toReportText(report: Report, field: string, limits: Limits): string {
     if (newItems.length > 0) {
       throw new InvalidInputError(`${field}.newItems: only a success makes new items.`, `${field}.newItems`);
     }
-    return JSON.stringify({ assignmentId: id, failure: checkFailure(report.failure, `${field}.failure`) });
+    const failure = checkFailure(report.failure, `${field}.failure`);
+    return { assignmentId: id, result: undefined, other: JSON.stringify({ assignmentId: id, failure }) };
   }
   if (report.result === undefined) {
     throw new InvalidInputError(`${field} has neither a result (null is one) nor a failure.`, field);
   }
   const result = toJsonText(report.result, `${field}.result`, limits.maxJsonBytes);
-  if (newItems.length === 0) return `{"assignmentId":"${id}","result":${result}}`;
+  if (newItems.length === 0) return { assignmentId: id, result, other: undefined };
   if (newItems.length > maxBatch) {
     throw new InvalidInputError(`${field}.newItems has more than ${maxBatch} entries.`, `${field}.newItems`);
   }
@@ -94,7 +121,8 @@ function toReportText(report: Report, field: string, limits: Limits): string {
     const at = `${field}.newItems[${i}]`;
     return toItemText(item, at, limits, { type: checkText(item.type, `${at}.type`, maxNameLength) });
   });
-  return `{"assignmentId":"${id}","result":${result},"newItems":[${items.join(',')}]}`;
+  const other = `{"assignmentId":"${id}","result":${result},"newItems":[${items.join(',')}]}`;
+  return { assignmentId: id, result: undefined, other };
 }
 
 function checkFailure(failure: Failure, field: string): Failure {
@@ -108,11 +136,12 @@ function checkFailure(failure: Failure, field: string): Failure {
 
 interface ReportRow {
   root_ids: string[] | null;
-  ready_types: string[];
+  /** How many items of each type may have become ready. */
+  ready: Record<string, number> | null;
   answers:
     | {
         index: number;
-        status: ReportStatus;
+        status: MergedAnswer['status'];
         retryAt: string | null;
         field: string | null;
         message: string | null;
@@ -120,21 +149,50 @@ interface ReportRow {
     | null;
 }
 
-const accepted: ReportAnswer = { status: 'ACCEPTED' };
+export interface MergedAnswer extends Omit<ReportAnswer, 'status'> {
+  /** BUSY: somebody has locked what the report needs; nothing of it has happened. */
+  readonly status: ReportStatus | 'BUSY';
+}
 
-/** The call itself, for reports of one or several callers. */
-export async function reportPrepared(engine: Engine, texts: readonly string[]): Promise<ReportAnswer[]> {
-  const [row] = await engine.database.call<ReportRow>('report_outcomes', `[${texts.join(',')}]`);
-  if (row === undefined) throw new Error('report_outcomes returned no row');
+const accepted: MergedAnswer = { status: 'ACCEPTED' };
+
+/** The call itself, for reports of one or several callers. Plain results go in arrays, everything else as JSON. */
+export async function reportPrepared(
+  engine: Engine,
+  reports: readonly PreparedReport[],
+  wait: boolean,
+): Promise<MergedAnswer[]> {
+  const results = new Map<string, number>();
+  const others: number[] = [];
+  for (const [i, { assignmentId, result }] of reports.entries()) {
+    // A second report of an assignment is judged after the first.
+    if (result === undefined || results.has(assignmentId)) others.push(i);
+    else results.set(assignmentId, i);
+  }
+  const order = [...results.values(), ...others];
+  const ids = [...results.keys()].map(splitAssignmentId);
+  const [row] = await engine.database.call<ReportRow>(
+    'report_results',
+    ids.map(({ leaseId }) => leaseId),
+    ids.map(({ number }) => number),
+    `[${[...results.values()].map((i) => reports[i]?.result).join(',')}]`,
+    others.length === 0 ? null : `[${others.map((i) => textOf(reports[i] as PreparedReport)).join(',')}]`,
+    wait,
+  );
+  if (row === undefined) throw new Error('report_results returned no row');
   for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
-  if (row.ready_types.length > 0) engine.effects.ready(countTypes(row.ready_types));
-  const all = Array.from(texts, () => accepted);
+  if (row.ready !== null) engine.effects.ready(new Map(Object.entries(row.ready)));
+  const all = Array.from(reports, () => accepted);
   for (const { index, status, retryAt, field, message } of row.answers ?? []) {
-    all[index] = {
+    all[order[index] as number] = {
       status,
       retryAt: retryAt === null ? undefined : new Date(retryAt),
       error: status === 'INVALID' ? new InvalidInputError(message ?? '', field ?? undefined) : undefined,
     };
   }
   return all;
+}
+
+function textOf({ assignmentId, result, other }: PreparedReport): string {
+  return other ?? `{"assignmentId":"${assignmentId}","result":${result}}`;
 }

@@ -1,46 +1,61 @@
-import { countTypes, type Engine } from './engine.ts';
-
-/** Where a sweep goes on from; null where it looks at everything. */
-export interface SweepMarks {
-  /** No unfinished hold has an older deadline. */
-  readonly deadlineFrom: Date | null;
-  /** Deltas up to this one were seen before. */
-  readonly deltaSeen: number | null;
-}
-
-export interface Sweep {
-  readonly lost: number;
-  readonly promoted: number;
-  /** Jobs that are cancelled and may have pending items. */
-  readonly cancelling: readonly string[];
-  readonly next: SweepMarks;
-  /** A batch was full: there is more to do at once. */
-  readonly more: boolean;
-}
+/** What time brings about, and what a dead server left behind: each part a call of its own, so that each fails alone. */
+import type { Engine } from './engine.ts';
 
 const batch = 1_000;
-const everything: SweepMarks = { deadlineFrom: null, deltaSeen: null };
 
-/** One batch of what time brings about: lost heartbeats, due items, and what a dead server left behind. */
-export async function sweep(engine: Engine, marks: SweepMarks = everything): Promise<Sweep> {
+type Ready = Record<string, number> | null;
+
+/** Since when servers have been looking for lost heartbeats without a gap. */
+export async function noteSweep(engine: Engine, gapMs: number): Promise<Date> {
+  const [row] = await engine.database.call<{ note_sweep: Date }>('note_sweep', gapMs);
+  if (row === undefined) throw new Error('note_sweep returned no row');
+  return row.note_sweep;
+}
+
+/** Takes back what workers have fallen silent over; how many items, and whether there is more. */
+export async function sweepLeases(engine: Engine, resumedAt: Date): Promise<{ lost: number; more: boolean }> {
   const [row] = await engine.database.call<{
     lost: number;
-    promoted: number;
-    ready_types: string[] | null;
+    leases: number;
     root_ids: string[] | null;
-    cancelling: string[] | null;
-    deadline_from: Date;
-    delta_seen: number | null;
-  }>('sweep', marks.deadlineFrom, marks.deltaSeen, batch);
-  if (row === undefined) throw new Error('sweep returned no row');
+    ready: Ready;
+  }>('sweep_leases', resumedAt, batch);
+  if (row === undefined) throw new Error('sweep_leases returned no row');
+  for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
+  announce(engine, row.ready);
+  return { lost: row.lost, more: row.leases === batch };
+}
+
+/** Makes entries ready that have come due; whether there are more. */
+export async function promoteDue(engine: Engine): Promise<boolean> {
+  const [row] = await engine.database.call<{ promoted: number; ready: Ready }>('promote_due', batch);
+  if (row === undefined) throw new Error('promote_due returned no row');
+  announce(engine, row.ready);
+  return row.promoted === batch;
+}
+
+/** Where a look for unfolded deltas goes on from. */
+export interface DeltaMarks {
+  /** None is older, as far as it is known. */
+  readonly from: number;
+  /** Up to this one they were seen before; null for a first look. */
+  readonly seen: number | null;
+}
+
+/** Has those trees folded whose deltas nobody folds. */
+export async function findUnfolded(engine: Engine, { from, seen }: DeltaMarks): Promise<DeltaMarks> {
+  const [row] = await engine.database.call<{
+    root_ids: string[] | null;
+    ready: Ready;
+    first_delta: number | null;
+    last_delta: number | null;
+  }>('unfolded_trees', from, seen, batch);
+  if (row === undefined) throw new Error('unfolded_trees returned no row');
   for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId, true);
-  const ready = countTypes(row.ready_types ?? []);
-  if (ready.size > 0) engine.effects.ready(ready);
-  return {
-    lost: row.lost,
-    promoted: row.promoted,
-    cancelling: row.cancelling ?? [],
-    next: { deadlineFrom: row.deadline_from, deltaSeen: row.delta_seen },
-    more: row.lost === batch || row.promoted === batch,
-  };
+  announce(engine, row.ready);
+  return { from: row.first_delta ?? seen ?? from, seen: row.last_delta ?? seen ?? from };
+}
+
+function announce(engine: Engine, ready: Ready): void {
+  if (ready !== null) engine.effects.ready(new Map(Object.entries(ready)));
 }

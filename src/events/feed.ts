@@ -65,6 +65,7 @@ const treeMessage: z.ZodType<TreeProgress> = z.object({
   jobs: z.array(
     z.object({
       jobId: z.string(),
+      generation: count,
       itemCount: count,
       succeeded: count,
       failed: count,

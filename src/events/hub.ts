@@ -18,6 +18,7 @@ interface Topic {
   /** Resolves when the state is known and news of it arrive; false if there is no such tree. */
   ready: Promise<boolean>;
   readonly jobs: Map<string, JobProgress>;
+  /** How many of the jobs that are known are not complete. Counted here, since messages may overtake each other. */
   openJobs: number;
   readonly trees: Set<LiveProgress>;
   readonly byJob: Map<string, Set<LiveProgress>>;
@@ -198,7 +199,7 @@ export class Hub {
       rootId,
       ready: Promise.resolve(false),
       jobs: new Map(),
-      openJobs: Number.POSITIVE_INFINITY,
+      openJobs: 0,
       trees: new Set(),
       byJob: new Map(),
       pages: new Set(),
@@ -241,11 +242,15 @@ export class Hub {
 
   #merge(topic: Topic, tree: TreeProgress): void {
     topic.heardAt = Date.now();
-    topic.openJobs = Math.min(topic.openJobs, tree.openJobs);
     const news = tree.jobs.filter((job) => isNewer(job, topic.jobs.get(job.jobId)));
     for (const job of news) {
+      const known = topic.jobs.get(job.jobId);
+      topic.openJobs +=
+        Number(job.completedAt === null) - Number(known !== undefined && known.completedAt === null);
       topic.jobs.set(job.jobId, job);
       this.#roots.set(job.jobId, topic.rootId);
+    }
+    for (const job of news) {
       for (const live of topic.byJob.get(job.jobId) ?? []) {
         live.offer([job], topic.openJobs);
         if (job.completedAt !== null) live.end();
@@ -290,9 +295,8 @@ export class Hub {
   }
 }
 
-/** The news of a large tree comes in several messages, and all of them count. */
 function isComplete(topic: Topic): boolean {
-  return topic.openJobs === 0 && [...topic.jobs.values()].every((job) => job.completedAt !== null);
+  return topic.openJobs === 0;
 }
 
 function endAll(topic: Topic): void {

@@ -1,11 +1,11 @@
 /** The progress of a tree, or of one job of it, as a subscription shows it: the newest state of each job. */
-import { type JobProgress, revision, type TreeProgress } from '../domain/progress.ts';
+import { type JobProgress, stepsOf, type TreeProgress, toRevision } from '../domain/progress.ts';
 import { Live } from './live.ts';
 
 /** Jobs of a tree, all at first and then those that changed. */
 export interface ProgressEvent extends TreeProgress {
-  /** The sum of the revisions of all that is watched. */
-  readonly revision: number;
+  /** Of all that is watched, from the sums of its generations and of its steps. */
+  readonly revision: string;
 }
 
 export class LiveProgress extends Live<ProgressEvent> {
@@ -13,9 +13,10 @@ export class LiveProgress extends Live<ProgressEvent> {
   readonly #onClose: (live: LiveProgress) => void;
   readonly #told = new Map<string, JobProgress>();
   #news = new Map<string, JobProgress>();
-  #openJobs = Number.POSITIVE_INFINITY;
-  #toldOpenJobs = Number.POSITIVE_INFINITY;
-  #revision = 0;
+  #openJobs = 0;
+  #toldOpenJobs = 0;
+  #generations = 0;
+  #steps = 0;
 
   constructor(options: { rootId: string; intervalMs: number; onClose: (live: LiveProgress) => void }) {
     super(options.intervalMs);
@@ -26,12 +27,12 @@ export class LiveProgress extends Live<ProgressEvent> {
   /** States that are newer than all before. */
   offer(jobs: Iterable<JobProgress>, openJobs: number): void {
     for (const job of jobs) this.#news.set(job.jobId, job);
-    this.#openJobs = Math.min(this.#openJobs, openJobs);
+    this.#openJobs = openJobs;
     if (this.#news.size > 0) this.changed();
   }
 
-  override get revision(): number {
-    return this.#revision;
+  override get revision(): string {
+    return toRevision(this.#generations, this.#steps);
   }
 
   override snapshot(): ProgressEvent {
@@ -43,7 +44,8 @@ export class LiveProgress extends Live<ProgressEvent> {
     this.#news = new Map();
     for (const job of jobs) {
       const before = this.#told.get(job.jobId);
-      this.#revision += revision(job) - (before === undefined ? 0 : revision(before));
+      this.#generations += job.generation - (before?.generation ?? 0);
+      this.#steps += stepsOf(job) - (before === undefined ? 0 : stepsOf(before));
       this.#told.set(job.jobId, job);
     }
     this.#toldOpenJobs = this.#openJobs;
@@ -55,6 +57,6 @@ export class LiveProgress extends Live<ProgressEvent> {
   }
 
   #event(jobs: JobProgress[]): ProgressEvent {
-    return { root: this.#rootId, openJobs: this.#toldOpenJobs, revision: this.#revision, jobs };
+    return { root: this.#rootId, openJobs: this.#toldOpenJobs, revision: this.revision, jobs };
   }
 }

@@ -22,8 +22,8 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
   /** All of it, as its reader knows it: for those who join that reader later. */
   abstract snapshot(): Event;
 
-  /** Grows with every change that `next` gave: who has seen this revision needs no snapshot. Undefined if there is no such number. */
-  get revision(): number | undefined {
+  /** Grows with every change that `next` gave: who has seen this revision needs no snapshot. Undefined if it has none. */
+  get revision(): string | undefined {
     return undefined;
   }
 

@@ -12,6 +12,7 @@ import {
   Kind,
   type SelectionSetNode,
 } from 'graphql';
+import type { ItemKey } from '../domain/item-state.ts';
 import { type ItemParts, readItemSizes } from '../domain/items.ts';
 import type { Services } from './builder.ts';
 import { limitExceeded } from './limit-exceeded.ts';
@@ -24,13 +25,13 @@ const taken = createContextCache((_: Services) => ({ bytes: 0 }));
  * would be no way to see it.
  */
 export async function checkAnswerSize(
-  itemIds: readonly string[],
+  items: readonly ItemKey[],
   context: Services,
   info: GraphQLResolveInfo,
 ): Promise<void> {
   const parts = selectedParts(info);
-  if (itemIds.length === 0 || Object.values(parts).every((times) => times === 0)) return;
-  const sizes = await readItemSizes(context.engine.database, itemIds, parts);
+  if (items.length === 0 || Object.values(parts).every((times) => times === 0)) return;
+  const sizes = await readItemSizes(context.engine.database, items, parts);
   const answer = taken(context);
   const before = answer.bytes;
   let fits = 0;

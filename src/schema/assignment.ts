@@ -1,4 +1,5 @@
-import { type Assignment as AssignmentState, readAssignments } from '../domain/assignment.ts';
+import type { Assignment as AssignmentState } from '../domain/assignment.ts';
+import { readAssignments } from '../domain/read-assignments.ts';
 import { NotFoundError } from '../errors.ts';
 import { builder, type Services } from './builder.ts';
 import { encodeGlobalId } from './global-id.ts';

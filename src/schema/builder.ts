@@ -12,7 +12,7 @@ import type { WorkHints } from '../events/work-hints.ts';
 import type PrismaTypes from '../generated/pothos.ts';
 import { getDatamodel } from '../generated/pothos.ts';
 import { checkAnswerSize } from './answer-size.ts';
-import { decodeGlobalId, encodeGlobalId } from './global-id.ts';
+import { decodeGlobalId, encodeGlobalId, itemKeyOf } from './global-id.ts';
 import { limitExceeded } from './limit-exceeded.ts';
 
 /** The running parts of the server, the same for every request. */
@@ -32,6 +32,7 @@ export interface SchemaTypes {
   Context: Services;
   DefaultFieldNullability: false;
   Scalars: {
+    Count: { Input: number; Output: number };
     DateTime: { Input: Date; Output: Date };
     JSON: { Input: NonNullable<unknown>; Output: unknown };
     ID: { Input: string; Output: string };
@@ -76,7 +77,8 @@ export const builder = new SchemaBuilder<SchemaTypes>({
       description: 'Any job, item or assignment by its id. NOT_FOUND if there is none (any more).',
       args: { id: { description: 'The id.' } },
       resolve: async (_, { id }, context, info, resolveNode) => {
-        if (id.typename === 'JobItem') await checkAnswerSize([id.id], context, info);
+        if (id.typename === 'JobItem')
+          await checkAnswerSize([itemKeyOf(`JobItem:${id.id}`, 'id')], context, info);
         return resolveNode(id);
       },
     },

@@ -3,6 +3,7 @@
  * command line, and a wrong one can be told from a right one.
  */
 import { checkId } from '../domain/checks.ts';
+import { type ItemKey, itemIdOf, parseItemId } from '../domain/item-state.ts';
 import { InvalidInputError } from '../errors.ts';
 
 const kinds = { Job: 'a job', JobItem: 'an item', Assignment: 'an assignment' } as const;
@@ -31,6 +32,23 @@ export function decodeGlobalId(globalId: string): { typename: string; id: string
 
 /** The key in an id that must be one of this type. */
 export function keyOf(type: NodeType, globalId: string, field: string): string {
+  if (type === 'JobItem') return itemIdOf(itemKeyOf(globalId, field));
+  return checkId(keyText(type, globalId, field), kinds[type], field);
+}
+
+/** The item that an id names, which must be one. */
+export function itemKeyOf(globalId: string, field: string): ItemKey {
+  const key = parseItemId(keyText('JobItem', globalId, field));
+  if (key === undefined) {
+    throw new InvalidInputError(
+      `${field} is not the id of an item: ${JSON.stringify(globalId.slice(0, 80))}. Such an id is JobItem:, the UUID of the job, and behind another colon a number.`,
+      field,
+    );
+  }
+  return key;
+}
+
+function keyText(type: NodeType, globalId: string, field: string): string {
   const { typename, id } = split(globalId);
   if (typename !== type) {
     throw new InvalidInputError(
@@ -38,7 +56,7 @@ export function keyOf(type: NodeType, globalId: string, field: string): string {
       field,
     );
   }
-  return checkId(id, kinds[type], field);
+  return id;
 }
 
 /** The key in an id of a batch's entry; what is no id of this type stays as it is, for the entry's own check to refuse. */

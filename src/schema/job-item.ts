@@ -1,11 +1,19 @@
-import { queryFromInfo } from '@pothos/plugin-prisma';
 import type { GraphQLResolveInfo } from 'graphql';
+import { type ItemKey, itemIdOf, parseItemId } from '../domain/item-state.ts';
+import {
+  type Item,
+  type ItemFailure as ItemFailureRow,
+  readFailures,
+  readItems,
+  readPayloads,
+  readResults,
+} from '../domain/items.ts';
 import { NotFoundError } from '../errors.ts';
-import type { Prisma } from '../generated/prisma/client.ts';
 import { checkAnswerSize } from './answer-size.ts';
 import { Assignment } from './assignment.ts';
 import { builder, type Services } from './builder.ts';
-import { nodePaths } from './pages.ts';
+import { encodeGlobalId } from './global-id.ts';
+import { createLoader, loaderOptions } from './loader.ts';
 
 export const ItemStatus = builder.enumType('ItemStatus', {
   description: 'Where an item stands.',
@@ -16,35 +24,6 @@ export const ItemStatus = builder.enumType('ItemStatus', {
     CANCELLED: { description: 'It was cancelled before it was done.' },
   } as const,
 });
-type ItemStatusValue = typeof ItemStatus.$inferType;
-
-/** The condition for a status: failure and cancellation stand on the item, success on its assignment. */
-export function whereStatus(status: ItemStatusValue | null | undefined): Prisma.JobItemWhereInput {
-  switch (status) {
-    case 'PENDING':
-      return {
-        failedAt: null,
-        cancelledAt: null,
-        OR: [{ assignment: { is: null } }, { assignment: { is: { finishedAt: null } } }],
-      };
-    case 'SUCCEEDED':
-      return { assignment: { is: { outcome: 'succeeded' } } };
-    case 'FAILED':
-      return { failedAt: { not: null } };
-    case 'CANCELLED':
-      return { cancelledAt: { not: null } };
-    default:
-      return {};
-  }
-}
-
-interface ItemFailureRow {
-  attempt: number;
-  code: string;
-  message: string;
-  worker: string;
-  at: string;
-}
 
 const ItemFailure = builder.objectRef<ItemFailureRow>('ItemFailure').implement({
   description: 'One failed attempt.',
@@ -56,114 +35,113 @@ const ItemFailure = builder.objectRef<ItemFailureRow>('ItemFailure').implement({
     }),
     message: t.exposeString('message', { description: 'What went wrong, in words.' }),
     worker: t.exposeString('worker', { description: 'The worker that held the item.' }),
-    at: t.field({
-      type: 'DateTime',
-      description: 'When it was reported.',
-      resolve: ({ at }) => new Date(at),
-    }),
+    at: t.expose('at', { type: 'DateTime', description: 'When it was reported.' }),
   }),
 });
 
-/** The place of an item in every list. */
-export const itemKey = { id: true, jobId: true, position: true } as const satisfies Prisma.JobItemSelect;
-export type ItemKey = Prisma.JobItemGetPayload<{ select: typeof itemKey }>;
+// Each on its own, and only if it is asked for: they may be large.
+const payloads = createLoader((keys: readonly ItemKey[], { engine }) => readPayloads(engine.database, keys));
+const results = createLoader((keys: readonly ItemKey[], { engine }) => readResults(engine.database, keys));
+const failures = createLoader((keys: readonly ItemKey[], { engine }) => readFailures(engine.database, keys));
 
-export const JobItem = builder.prismaNode('JobItem', {
-  // And beside it only what is asked for: payloads may be large.
-  select: itemKey,
-  id: { field: 'id', description: 'The id of the item: `JobItem:` and a UUID. Stable over all attempts.' },
+export const JobItem = builder.loadableNodeRef('JobItem', {
+  id: {
+    resolve: (item: Item) => itemIdOf(item),
+    description:
+      'The id of the item: `JobItem:`, the UUID of the job, `:` and a number. Stable over all attempts.',
+  },
+  loaderOptions,
+  load: async (ids: string[], { engine }: Services) => {
+    const items = await readItems(
+      engine.database,
+      ids.flatMap((id) => parseItemId(id) ?? []),
+    );
+    const byId = new Map(items.map((item) => [itemIdOf(item), item]));
+    return ids.map(
+      (id) => byId.get(id) ?? new NotFoundError(`There is no item ${encodeGlobalId('JobItem', id)}.`, 'id'),
+    );
+  },
+});
+
+builder.objectType(JobItem, {
   description: 'A piece of work: a payload in, a result or failures out.',
   fields: (t) => ({
-    job: t.relation('job', { description: 'The job it belongs to.' }),
-    status: t.field({
-      type: ItemStatus,
-      description: 'Where it stands.',
-      select: { failedAt: true, cancelledAt: true, assignment: { select: { finishedAt: true } } },
-      resolve: ({ failedAt, cancelledAt, assignment }) => {
-        if (failedAt !== null) return 'FAILED';
-        if (cancelledAt !== null) return 'CANCELLED';
-        return assignment?.finishedAt == null ? 'PENDING' : 'SUCCEEDED';
+    job: t.prismaField({
+      type: 'Job',
+      description: 'The job it belongs to.',
+      // Prisma gathers these: one query for all items of an answer.
+      resolve: async (query, { jobId }, _, { engine }) => {
+        const job = await engine.database.prisma.job.findUnique({ ...query, where: { id: jobId } });
+        if (job === null) throw new NotFoundError(`There is no job ${jobId}.`);
+        return job;
       },
     }),
-    payload: t.expose('payload', {
+    status: t.expose('status', { type: ItemStatus, description: 'Where it stands.' }),
+    payload: t.field({
       type: 'JSON',
       nullable: true,
       description: 'What is to be done, as the producer gave it.',
+      resolve: (item, _, context) => payloads(context).load(item),
     }),
     result: t.field({
       type: 'JSON',
       nullable: true,
       description: 'What the worker reported. Null may be a result: `status` says whether there is one.',
-      select: { assignment: { select: { result: true } } },
-      resolve: ({ assignment }) => assignment?.result ?? null,
+      resolve: (item, _, context) => (item.status === 'SUCCEEDED' ? results(context).load(item) : null),
     }),
     failures: t.field({
       type: [ItemFailure],
-      description: 'Every failed attempt, the first one first.',
-      select: { failures: true },
-      resolve: ({ failures }) => failures as unknown as ItemFailureRow[],
+      description: 'The failed attempts, the first one first: of more than 40 the first 20 and the last 20.',
+      resolve: async (item, _, context) =>
+        item.failureCount === 0 ? [] : [...(await failures(context).load(item))],
     }),
+    failureCount: t.exposeInt('failureCount', { description: 'How many attempts failed.' }),
     priority: t.exposeInt('priority', { description: 'Among items of a type, higher goes first.' }),
     runAt: t.expose('runAt', {
       type: 'DateTime',
       nullable: true,
       description: 'It is not claimed before this.',
     }),
-    retryAt: t.field({
+    retryAt: t.expose('retryAt', {
       type: 'DateTime',
       nullable: true,
       description: 'When it is due again, while it waits out its backoff or for its `runAt`.',
-      select: { queueEntry: { select: { runAt: true } } },
-      resolve: ({ queueEntry }) => queueEntry?.runAt ?? null,
     }),
     dedupeKey: t.exposeString('dedupeKey', {
       nullable: true,
       description: 'Unique among the items of its job: adding it twice makes one item.',
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was added.' }),
-    finishedAt: t.field({
+    finishedAt: t.expose('finishedAt', {
       type: 'DateTime',
       nullable: true,
       description: 'When it succeeded, failed for good, or was cancelled.',
-      select: { failedAt: true, cancelledAt: true, assignment: { select: { finishedAt: true } } },
-      resolve: ({ failedAt, cancelledAt, assignment }) =>
-        failedAt ?? cancelledAt ?? assignment?.finishedAt ?? null,
     }),
     assignment: t.field({
       type: Assignment,
       nullable: true,
       description:
         'The hold of the worker that has it, or that finished it; null while it waits, and after it failed for good or was cancelled.',
-      select: { assignment: { select: { id: true } } },
-      resolve: ({ assignment }) => assignment?.id ?? null,
+      resolve: ({ assignmentId }) => assignmentId,
     }),
   }),
 });
 
-/** The items of these keys, in their order, with what is selected of them; of one that was deleted since, nothing. */
-export async function readItems(
+/** The items of these keys, in their order; of one that was deleted since, nothing. */
+export async function loadItems(
   keys: readonly ItemKey[],
   context: Services,
   info: GraphQLResolveInfo,
-): Promise<ItemKey[]> {
-  const ids = keys.map(({ id }) => id);
-  await checkAnswerSize(ids, context, info);
-  const { select } = queryFromInfo({ context, info, typeName: 'JobItem', paths: nodePaths, select: itemKey });
-  const { prisma } = context.engine.database;
-  const items = await prisma.jobItem.findMany({ select, where: { id: { in: ids } } });
-  const byId = new Map(items.map((item) => [item.id, item]));
-  return ids.flatMap((id) => byId.get(id) ?? []);
+): Promise<Item[]> {
+  await checkAnswerSize(keys, context, info);
+  const found = await JobItem.getDataloader(context).loadMany(keys.map(itemIdOf));
+  return found.flatMap((item) => {
+    if (!(item instanceof Error)) return item;
+    if (item instanceof NotFoundError) return [];
+    throw item;
+  });
 }
 
 builder.objectField(Assignment, 'item', (t) =>
-  t.prismaField({
-    type: JobItem,
-    description: 'The item.',
-    resolve: async (query, { itemId }, _, { engine }) => {
-      // Prisma gathers these: one query for all assignments of an answer.
-      const item = await engine.database.prisma.jobItem.findUnique({ ...query, where: { id: itemId } });
-      if (item === null) throw new NotFoundError(`There is no item ${itemId}.`);
-      return item;
-    },
-  }),
+  t.field({ type: JobItem, description: 'The item.', resolve: ({ itemId }) => itemId }),
 );

@@ -1,10 +1,43 @@
+import { createContextCache } from '@pothos/core';
 import { checkText, isId } from '../domain/checks.ts';
+import { type ItemKey, itemIdOf, parseItemId, parsePosition } from '../domain/item-state.ts';
 import { maxNameLength, maxTreeJobs } from '../domain/limits.ts';
-import type { Job as JobRow, Prisma } from '../generated/prisma/client.ts';
-import { builder } from './builder.ts';
-import { type ItemKey, ItemStatus, itemKey, JobItem, readItems, whereStatus } from './job-item.ts';
-import { type ListOrder, nodeQuery, pageSize, type Range, readPage } from './pages.ts';
+import { type JobConditions, type Range, readItemKeys, readJobIds, readResultKeys } from '../domain/pages.ts';
+import { type JobProgress as JobProgressState, readProgress } from '../domain/progress.ts';
+import { readDeletions, type TreeDeletion } from '../domain/read-deletions.ts';
+import { NotFoundError } from '../errors.ts';
+import type { Prisma } from '../generated/prisma/client.ts';
+import { builder, type Services } from './builder.ts';
+import { ItemStatus, JobItem, loadItems } from './job-item.ts';
+import { createLoader } from './loader.ts';
+import { type ListOrder, nodeQuery, pageSize, readPage } from './pages.ts';
 import { JobProgress, JobStatus } from './progress.ts';
+
+/** The jobs that mutations of this request have changed: their progress is shown once it counts that. */
+export const changedJobs = createContextCache((_: Services) => new Set<string>());
+
+const progresses = createLoader(async (jobIds: readonly string[], { engine }) => {
+  const found = await readProgress(engine.database, jobIds);
+  const byId = new Map(found.map((progress) => [progress.jobId, progress]));
+  return jobIds.map(
+    (id): JobProgressState | Error => byId.get(id) ?? new NotFoundError(`There is no job ${id}.`),
+  );
+});
+
+const deletions = createLoader(async (rootIds: readonly string[], { engine }) => {
+  const found = await readDeletions(engine.database, rootIds);
+  const byRoot = new Map(found.map((deletion) => [deletion.rootId, deletion]));
+  return rootIds.map((id) => byRoot.get(id) ?? null);
+});
+
+const JobDeletion = builder.objectRef<TreeDeletion>('JobDeletion').implement({
+  description: 'How far the deletion of a tree is.',
+  fields: (t) => ({
+    requestedAt: t.expose('requestedAt', { type: 'DateTime', description: 'When it was asked for.' }),
+    itemCount: t.expose('itemCount', { type: 'Count', description: 'How many items the tree had.' }),
+    deletedItems: t.expose('deletedItems', { type: 'Count', description: 'How many of them are gone.' }),
+  }),
+});
 
 export const Job = builder.prismaNode('Job', {
   id: { field: 'id', description: 'The id of the job: `Job:` and a UUID.' },
@@ -86,20 +119,18 @@ export const Job = builder.prismaNode('Job', {
     progress: t.field({
       type: JobProgress,
       description: 'How far it is. In the answer of a mutation it counts what the mutation did.',
-      select: { progress: true },
-      resolve: ({ id, sealedAt, progress }) => {
-        if (progress === null) throw new Error(`Job ${id} has no progress.`);
-        return {
-          jobId: id,
-          itemCount: Number(progress.itemCount),
-          succeeded: Number(progress.succeeded),
-          failed: Number(progress.failed),
-          cancelled: Number(progress.cancelled),
-          sealed: sealedAt !== null,
-          startedAt: progress.startedAt?.getTime() ?? null,
-          completedAt: progress.completedAt?.getTime() ?? null,
-        };
+      select: { rootId: true },
+      resolve: async ({ id, rootId }, _, context) => {
+        if (changedJobs(context).has(id)) await context.folds.settled(rootId);
+        return progresses(context).load(id);
       },
+    }),
+    deletion: t.field({
+      type: JobDeletion,
+      nullable: true,
+      description: 'How far the deletion of its tree is; null unless the tree is being deleted.',
+      select: { rootId: true },
+      resolve: ({ rootId }, _, context) => deletions(context).load(rootId),
     }),
     items: t.connection(
       {
@@ -114,14 +145,8 @@ export const Job = builder.prismaNode('Job', {
           readPage(
             byPosition,
             args,
-            (range) =>
-              context.engine.database.prisma.jobItem.findMany({
-                select: itemKey,
-                where: { jobId: id, position: between(range), ...whereStatus(args.status) },
-                orderBy: { position: range.backwards ? 'desc' : 'asc' },
-                take: range.take,
-              }),
-            (keys) => readItems(keys, context, info),
+            (range) => readItemKeys(context.engine.database, id, args.status ?? null, range),
+            (keys) => loadItems(keys, context, info),
           ),
       },
       { name: 'JobItemConnection', description: 'A page of items.' },
@@ -134,29 +159,18 @@ export const Job = builder.prismaNode('Job', {
         description:
           'The successes of the final stages of its tree, by job and then in the order in which the items were added. `first` and `last`: 50 by default, 1,000 at most. Fewer if they are large: beyond 64 MB (a setting of the server) in an answer it is refused with LIMIT_EXCEEDED, and says how many fit.',
         resolve: async ({ rootId }, args, context, info) => {
-          const { prisma } = context.engine.database;
-          const stages = await prisma.job.findMany({
+          const { database } = context.engine;
+          const stages = await database.prisma.job.findMany({
             where: { rootId, finalStage: true },
             select: { id: true },
           });
           const stageIds = stages.map(({ id }) => id);
-          const readKeys = async (range: Range<ResultKey>) => {
-            const direction = range.backwards ? 'desc' : 'asc';
-            const keys: ItemKey[] = [];
-            // One after the other, so that each is read by the index over job and position.
-            for (const part of partsOf(range, stageIds)) {
-              if (keys.length === range.take) break;
-              const more = await prisma.jobItem.findMany({
-                select: itemKey,
-                where: { ...part, ...whereStatus('SUCCEEDED') },
-                orderBy: [{ jobId: direction }, { position: direction }],
-                take: range.take - keys.length,
-              });
-              keys.push(...more);
-            }
-            return keys;
-          };
-          return readPage(byJobAndPosition, args, readKeys, (keys) => readItems(keys, context, info));
+          return readPage(
+            byJobAndPosition,
+            args,
+            (range) => readResultKeys(database, stageIds, range),
+            (keys) => loadItems(keys, context, info),
+          );
         },
       },
       { name: 'JobResultsConnection', description: 'A page of the items that a tree results in.' },
@@ -165,61 +179,23 @@ export const Job = builder.prismaNode('Job', {
   }),
 });
 
-const byPosition: ListOrder<ItemKey, bigint> = {
+const byPosition: ListOrder<ItemKey, number> = {
   name: 'items',
   keyOf: ({ position }) => String(position),
   parse: parsePosition,
 };
 
-interface ResultKey {
-  readonly jobId: string;
-  readonly position: bigint;
-}
-
-const byJobAndPosition: ListOrder<ItemKey, ResultKey> = {
+const byJobAndPosition: ListOrder<ItemKey, ItemKey> = {
   name: 'results',
-  keyOf: ({ jobId, position }) => `${jobId}:${position}`,
-  parse: (text) => {
-    const [jobId = '', digits = ''] = text.split(':', 2);
-    const position = parsePosition(digits);
-    return isId(jobId) && position !== undefined ? { jobId: jobId.toLowerCase(), position } : undefined;
-  },
+  keyOf: itemIdOf,
+  parse: parseItemId,
 };
 
-const byId: ListOrder<JobRow, string> = {
+const byId: ListOrder<{ id: string }, string> = {
   name: 'jobs',
   keyOf: ({ id }) => id,
   parse: (text) => (isId(text) ? text : undefined),
 };
-
-function parsePosition(text: string): bigint | undefined {
-  if (!/^\d{1,18}$/.test(text)) return undefined;
-  return BigInt(text);
-}
-
-function between<Key>({ after, before }: Range<Key>): { gt?: Key; lt?: Key } {
-  return { ...(after === undefined ? {} : { gt: after }), ...(before === undefined ? {} : { lt: before }) };
-}
-
-/** The rows of these jobs between two keys: of the jobs that the keys name, and of those between. In their order. */
-function partsOf(range: Range<ResultKey>, jobs: readonly string[]): Prisma.JobItemWhereInput[] {
-  const { after, before, backwards } = range;
-  const inside = jobs.filter(
-    (id) => (after === undefined || id > after.jobId) && (before === undefined || id < before.jobId),
-  );
-  const parts: Prisma.JobItemWhereInput[] = [];
-  const edge = (jobId: string, position: { gt?: bigint; lt?: bigint }) => {
-    if (jobs.includes(jobId)) parts.push({ jobId, position });
-  };
-  if (after !== undefined && after.jobId === before?.jobId) {
-    edge(after.jobId, { gt: after.position, lt: before.position });
-  } else {
-    if (after !== undefined) edge(after.jobId, { gt: after.position });
-    if (inside.length > 0) parts.push({ jobId: { in: inside } });
-    if (before !== undefined) edge(before.jobId, { lt: before.position });
-  }
-  return backwards ? parts.reverse() : parts;
-}
 
 export const JobFilter = builder.inputType('JobFilter', {
   description: 'Which jobs a list shows; all conditions hold together.',
@@ -256,20 +232,25 @@ builder.queryField('jobs', (t) =>
         }),
       },
       resolve: (_, args, context, info) => {
-        const where = whereJob(args.filter ?? { rootsOnly: true });
-        const ascending = args.order === 'OLDEST_FIRST';
-        const read = (range: Range<string>) =>
-          context.engine.database.prisma.job.findMany({
+        const conditions = toConditions(args.filter);
+        const newestFirst = args.order !== 'OLDEST_FIRST';
+        const { database } = context.engine;
+        const read = async (range: Range<string>) => {
+          // The ids are UUIDs of version 7: their order is that of creation.
+          const { after, before, backwards, take } = range;
+          const inOrder = newestFirst ? { after: before, before: after, backwards: !backwards, take } : range;
+          return (await readJobIds(database, conditions, inOrder)).map((id) => ({ id }));
+        };
+        return readPage(byId, args, read, async (rows) => {
+          const ids = rows.map(({ id }) => id);
+          const jobs = await database.prisma.job.findMany({
             ...nodeQuery<Prisma.JobInclude>('Job', context, info),
-            // The ids are UUIDs of version 7: their order is that of creation.
-            where: {
-              ...where,
-              id: between(ascending ? range : { ...range, after: range.before, before: range.after }),
-            },
-            orderBy: { id: ascending === range.backwards ? 'desc' : 'asc' },
-            take: range.take,
+            where: { id: { in: ids } },
           });
-        return readPage(byId, args, read, (jobs) => jobs);
+          const jobsById = new Map(jobs.map((job) => [job.id, job]));
+          // One that was deleted since is left out.
+          return ids.flatMap((id) => jobsById.get(id) ?? []);
+        });
       },
     },
     { name: 'JobConnection', description: 'A page of jobs.' },
@@ -277,16 +258,11 @@ builder.queryField('jobs', (t) =>
   ),
 );
 
-function whereJob(filter: typeof JobFilter.$inferInput): Prisma.JobWhereInput {
+/** What a filter asks for; roots without one. */
+export function toConditions(filter: typeof JobFilter.$inferInput | null | undefined): JobConditions {
   return {
-    ...(filter.type == null ? {} : { type: checkText(filter.type, 'filter.type', maxNameLength) }),
-    ...(filter.rootsOnly === false ? {} : { parentId: null }),
-    ...(filter.status == null ? {} : { progress: { is: progressWhere[filter.status] } }),
+    type: filter?.type == null ? null : checkText(filter.type, 'filter.type', maxNameLength),
+    status: filter?.status ?? null,
+    rootsOnly: filter?.rootsOnly !== false,
   };
 }
-
-const progressWhere: Record<typeof JobStatus.$inferType, Prisma.JobProgressWhereInput> = {
-  WAITING: { startedAt: null, completedAt: null },
-  RUNNING: { startedAt: { not: null }, completedAt: null },
-  COMPLETED: { completedAt: { not: null } },
-};

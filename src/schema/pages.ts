@@ -5,6 +5,7 @@
 import { queryFromInfo } from '@pothos/plugin-prisma';
 import { parseCursorConnectionArgs } from '@pothos/plugin-relay';
 import type { GraphQLResolveInfo } from 'graphql';
+import type { Range } from '../domain/pages.ts';
 import { InvalidInputError } from '../errors.ts';
 
 const defaultPageSize = 50;
@@ -24,14 +25,6 @@ export interface ListOrder<Node, Key> {
   readonly keyOf: (node: Node) => string;
   /** The key in a text of `keyOf`; undefined for any other text. */
   readonly parse: (text: string) => Key | undefined;
-}
-
-/** What a page wants of its list: so many rows between two keys, from the start or from the end. */
-export interface Range<Key> {
-  readonly after: Key | undefined;
-  readonly before: Key | undefined;
-  readonly take: number;
-  readonly backwards: boolean;
 }
 
 interface Page<Node> {

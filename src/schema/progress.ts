@@ -1,7 +1,7 @@
+import { jobStatus } from '../domain/item-state.ts';
 import {
   itemProgress,
   type JobProgress as JobProgressState,
-  jobStatus,
   percent,
   progressMessage,
   revision,
@@ -32,16 +32,27 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
         'The status for people: `Waiting for job to start…`, `Job running, 1% complete…`, `Job complete`.',
       resolve: progressMessage,
     }),
-    itemCount: t.exposeInt('itemCount', {
+    itemCount: t.expose('itemCount', {
+      type: 'Count',
       description: 'How many items the job has; final once it is sealed.',
     }),
-    itemProgress: t.int({
+    itemProgress: t.field({
+      type: 'Count',
       description: 'How many items are done: succeeded, failed and cancelled ones.',
       resolve: itemProgress,
     }),
-    succeeded: t.exposeInt('succeeded', { description: 'How many items have a result.' }),
-    failed: t.exposeInt('failed', { description: 'How many items failed for good.' }),
-    cancelled: t.exposeInt('cancelled', { description: 'How many items were cancelled.' }),
+    succeeded: t.expose('succeeded', {
+      type: 'Count',
+      description: 'How many items have a result.',
+    }),
+    failed: t.expose('failed', {
+      type: 'Count',
+      description: 'How many items failed for good.',
+    }),
+    cancelled: t.expose('cancelled', {
+      type: 'Count',
+      description: 'How many items were cancelled.',
+    }),
     percent: t.int({
       nullable: true,
       description:
@@ -49,9 +60,9 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
       resolve: percent,
     }),
     sealed: t.exposeBoolean('sealed', { description: 'Whether no more items will come.' }),
-    revision: t.int({
+    revision: t.string({
       description:
-        'Grows with every change: of two states of a job the one with the higher revision is newer.',
+        'Grows with every change: of two states of a job the one whose revision is greater, compared as text, is newer.',
       resolve: revision,
     }),
     startedAt: t.field({
@@ -77,9 +88,9 @@ export const JobTreeProgress = builder.objectRef<ProgressEvent>('JobTreeProgress
       description: 'The root of the tree.',
       resolve: ({ root }) => encodeGlobalId('Job', root),
     }),
-    revision: t.exposeInt('revision', {
+    revision: t.exposeString('revision', {
       description:
-        'Grows with every change of any job of the tree: give it as `sinceRevision` to go on from here.',
+        'Grows with every change of any job of the tree, compared as text: give it as `sinceRevision` to go on from here.',
     }),
     openJobs: t.exposeInt('openJobs', { description: 'How many jobs of the tree are not complete.' }),
     complete: t.boolean({

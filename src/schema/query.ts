@@ -1,7 +1,8 @@
+import { itemIdOf } from '../domain/item-state.ts';
 import { NotFoundError } from '../errors.ts';
 import { checkAnswerSize } from './answer-size.ts';
 import { builder } from './builder.ts';
-import { keyOf } from './global-id.ts';
+import { itemKeyOf, keyOf } from './global-id.ts';
 import { Job } from './job.ts';
 import { JobItem } from './job-item.ts';
 
@@ -23,17 +24,15 @@ builder.queryType({
         return job;
       },
     }),
-    item: t.prismaField({
+    item: t.field({
       type: JobItem,
       nullable: true,
       description: 'One item. NOT_FOUND if there is none (any more).',
       args: { id: t.arg.id({ required: true, description: 'The id of the item.' }) },
-      resolve: async (query, _, { id }, context, info) => {
-        const where = { id: keyOf('JobItem', id, 'id') };
-        await checkAnswerSize([where.id], context, info);
-        const item = await context.engine.database.prisma.jobItem.findUnique({ ...query, where });
-        if (item === null) throw new NotFoundError(`There is no item ${id}.`, 'id');
-        return item;
+      resolve: async (_, { id }, context, info) => {
+        const key = itemKeyOf(id, 'id');
+        await checkAnswerSize([key], context, info);
+        return itemIdOf(key);
       },
     }),
   }),

@@ -7,11 +7,18 @@ export const QueueStats = builder.objectRef<QueueStatsRow>('QueueStats').impleme
   description: 'How much of a type waits and runs: what decides how many workers there should be.',
   fields: (t) => ({
     type: t.exposeString('type', { description: 'The type.' }),
-    ready: t.exposeInt('ready', { description: 'How many items a worker could claim now.' }),
-    scheduled: t.exposeInt('scheduled', {
+    ready: t.expose('ready', {
+      type: 'Count',
+      description: 'How many items a worker could claim now.',
+    }),
+    scheduled: t.expose('scheduled', {
+      type: 'Count',
       description: 'How many items wait for their `runAt` or out of a backoff.',
     }),
-    running: t.exposeInt('running', { description: 'How many items workers hold.' }),
+    running: t.expose('running', {
+      type: 'Count',
+      description: 'How many items workers hold.',
+    }),
   }),
 });
 

@@ -21,9 +21,23 @@ function parseInstant(value: unknown): Date {
   return new Date(exists ? value : Number.NaN);
 }
 
+builder.scalarType('Count', {
+  description: 'A whole number from 0 to 2^53 - 1, as a JSON number.',
+  serialize: toCount,
+  parseValue: toCount,
+  parseLiteral: (node) => toCount(node.kind === Kind.INT ? Number(node.value) : undefined),
+});
+
+function toCount(value: unknown): number {
+  if (!Number.isSafeInteger(value) || (value as number) < 0) {
+    throw new GraphQLError('A Count is a whole number from 0 to 2^53 - 1.');
+  }
+  return value as number;
+}
+
 builder.scalarType('JSON', {
   description:
-    'Any JSON value, null included. Stored as Postgres `jsonb`: keys come back in another order, of repeated keys the last one counts, and a number with more digits than JavaScript can hold loses them. Refused are text with `\\u0000` or half a surrogate pair, and numbers beyond 1.8e308.',
+    'Any JSON value, null included. What was sent comes back, its keys in their order (but those that are whole numbers come first, as JavaScript has it); of repeated keys the last one counts, and a number with more digits than JavaScript can hold loses them. Refused are text with `\\u0000` or half a surrogate pair, and numbers beyond 1.8e308.',
   serialize: (value) => value,
   parseValue: (value) => value as NonNullable<unknown>,
   parseLiteral: (node, variables) => literal(node, variables ?? {}) as NonNullable<unknown>,

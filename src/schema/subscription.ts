@@ -1,5 +1,5 @@
-import { checkInteger, checkText } from '../domain/checks.ts';
-import { maxNameLength } from '../domain/limits.ts';
+import { checkInteger, checkRevision } from '../domain/checks.ts';
+import { parseItemId } from '../domain/item-state.ts';
 import {
   type MarkedRow,
   type QueueStats as QueueStatsRow,
@@ -9,11 +9,10 @@ import {
 } from '../domain/pages.ts';
 import { InvalidInputError, NotFoundError } from '../errors.ts';
 import type { PageChange } from '../events/live-page.ts';
-import { checkAnswerSize } from './answer-size.ts';
 import { builder, type Services } from './builder.ts';
 import { encodeGlobalId, keyOf } from './global-id.ts';
-import { Job, JobFilter } from './job.ts';
-import { JobItem } from './job-item.ts';
+import { Job, JobFilter, toConditions } from './job.ts';
+import { JobItem, loadItems } from './job-item.ts';
 import { JobProgress, JobTreeProgress } from './progress.ts';
 import { checkTypes, QueueStats, typesDescription } from './queue-stats.ts';
 
@@ -27,19 +26,16 @@ const WorkAvailable = builder.objectRef<{ types: string[] }>('WorkAvailable').im
 const JobItemsChange = builder.objectRef<PageChange<MarkedRow>>('JobItemsChange').implement({
   description: 'What has changed on a page of items.',
   fields: (t) => ({
-    items: t.prismaField({
+    items: t.field({
       type: [JobItem],
       description:
         'The items that are new on the page or have changed, in the order in which they were added. LIMIT_EXCEEDED if they are too large for one answer, as for `items` of a job.',
-      resolve: async (query, { changed }, _, context, info) => {
-        const ids = changed.map(({ id }) => id);
-        await checkAnswerSize(ids, context, info);
-        return context.engine.database.prisma.jobItem.findMany({
-          ...query,
-          where: { id: { in: ids } },
-          orderBy: { position: 'asc' },
-        });
-      },
+      resolve: ({ changed }, _, context, info) =>
+        loadItems(
+          changed.flatMap(({ id }) => parseItemId(id) ?? []),
+          context,
+          info,
+        ),
     }),
     goneIds: t.idList({
       description: 'The ids of items that are no longer on the page.',
@@ -110,10 +106,11 @@ builder.subscriptionType({
       args: {
         jobId: t.arg.id({ required: true, description: 'The job.' }),
         intervalMs: t.arg.int({ defaultValue: 100, description: intervalDescription(progressIntervalMs) }),
-        sinceRevision: t.arg.int({ description: sinceRevisionDescription }),
+        sinceRevision: t.arg.string({ description: sinceRevisionDescription }),
       },
-      subscribe: async (_, { jobId, intervalMs }, services) => {
+      subscribe: async (_, { jobId, intervalMs, sinceRevision }, services) => {
         const key = keyOf('Job', jobId, 'jobId');
+        if (sinceRevision != null) checkRevision(sinceRevision, 'sinceRevision');
         const everyMs = checkInterval(intervalMs, progressIntervalMs);
         const rootId = await rootOf(services, key, 'jobId');
         return found(await services.hub.watchJob(rootId, key, everyMs), key, 'jobId');
@@ -131,10 +128,11 @@ builder.subscriptionType({
       args: {
         rootId: t.arg.id({ required: true, description: 'The root of the tree.' }),
         intervalMs: t.arg.int({ defaultValue: 100, description: intervalDescription(progressIntervalMs) }),
-        sinceRevision: t.arg.int({ description: sinceRevisionDescription }),
+        sinceRevision: t.arg.string({ description: sinceRevisionDescription }),
       },
-      subscribe: async (_, { rootId, intervalMs }, services) => {
+      subscribe: async (_, { rootId, intervalMs, sinceRevision }, services) => {
         const key = keyOf('Job', rootId, 'rootId');
+        if (sinceRevision != null) checkRevision(sinceRevision, 'sinceRevision');
         const everyMs = checkInterval(intervalMs, progressIntervalMs);
         if ((await rootOf(services, key, 'rootId')) !== key) {
           throw new InvalidInputError(`Job ${key} is not the root of its tree.`, 'rootId');
@@ -164,7 +162,7 @@ builder.subscriptionType({
         const first = checkFirst(args.first);
         const everyMs = checkInterval(args.intervalMs, pageIntervalMs);
         const rootId = await rootOf(services, jobId, 'jobId');
-        const page = { jobId, afterPosition: 0, first, failedOnly: args.failedOnly ?? false };
+        const page = { jobId, first, failedOnly: args.failedOnly ?? false };
         const read = () => readItemPage(engine.database, page);
         return found(await hub.watchPageOfTree(rootId, read, everyMs), jobId, 'jobId');
       },
@@ -182,12 +180,7 @@ builder.subscriptionType({
         intervalMs: t.arg.int({ defaultValue: 500, description: intervalDescription(pageIntervalMs) }),
       },
       subscribe: (_, { filter, first, intervalMs }, { hub, engine }) => {
-        const page = {
-          type: filter?.type == null ? null : checkText(filter.type, 'filter.type', maxNameLength),
-          status: filter?.status ?? null,
-          rootsOnly: filter?.rootsOnly ?? true,
-          first: checkFirst(first),
-        };
+        const page = { ...toConditions(filter), first: checkFirst(first) };
         const read = async () => ({ rows: await readJobPage(engine.database, page), final: false });
         return hub.watchPage(read, checkInterval(intervalMs, pageIntervalMs));
       },

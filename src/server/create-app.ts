@@ -59,6 +59,7 @@ export async function createApp(options: {
     poolSize: config.poolSize,
     timeoutMs: config.databaseTimeoutMs,
     preparedStatements: config.preparedStatements,
+    pooled: config.directDatabaseUrl !== undefined,
     onIdleError: (error) => logger.warn({ err: error }, 'a connection to Postgres broke'),
   });
   const folds = new FoldScheduler({ database, intervalMs: config.foldIntervalMs, logger });
@@ -87,7 +88,9 @@ export async function createApp(options: {
       touched: (rootId, fromStart) => folds.touch(rootId, fromStart),
       ready: (counts) => hints.ready(counts),
       claimed: (type, taken, dry, startedAt) => hints.claimed(type, taken, dry, startedAt),
+      unfinished: () => sweeper.poke(),
     },
+    durableClaims: config.durableClaims,
     logger,
     logPayloads: config.logPayloads,
   });

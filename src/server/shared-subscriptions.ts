@@ -154,7 +154,7 @@ class Group {
     this.opened = this.#open();
   }
 
-  add(reader: Reader, sinceRevision: number | undefined): void {
+  add(reader: Reader, sinceRevision: string | undefined): void {
     reader.onReturn = () => {
       this.#readers.delete(reader);
       this.#late.delete(reader);

@@ -7,6 +7,7 @@ import {
   Kind,
   visit,
 } from 'graphql';
+import { isRevision } from '../domain/checks.ts';
 
 /** How often a variable is used, beside being declared. */
 function usesOf(document: DocumentNode, variable: string): number {
@@ -23,7 +24,7 @@ export interface Shape {
   readonly key: string;
   /** As they came, without those that the operation does not declare. */
   readonly variableValues: Record<string, unknown>;
-  readonly sinceRevision: number | undefined;
+  readonly sinceRevision: string | undefined;
 }
 
 /**
@@ -46,16 +47,18 @@ export function shapeOf({
   if (coerced === undefined) return undefined;
   const variables = { ...coerced };
   const value = field.arguments?.find(({ name }) => name.value === 'sinceRevision')?.value;
-  let since: unknown = value?.kind === Kind.INT ? Number(value.value) : undefined;
+  let since: unknown = value?.kind === Kind.STRING ? value.value : undefined;
   if (value?.kind === Kind.VARIABLE) {
     since = variables[value.name.value];
     if (usesOf(document, value.name.value) === 1) delete variables[value.name.value];
   }
+  // It would never be looked at in an execution that others began.
+  if (since != null && !(typeof since === 'string' && isRevision(since))) return undefined;
   return {
     key: JSON.stringify([operationName ?? null, variables]),
     variableValues: Object.fromEntries(
       Object.entries(variableValues ?? {}).filter(([name]) => Object.hasOwn(coerced, name)),
     ),
-    sinceRevision: typeof since === 'number' ? since : undefined,
+    sinceRevision: since as string | undefined,
   };
 }

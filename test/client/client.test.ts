@@ -127,10 +127,25 @@ describe('producing', () => {
 
   test('cancel and delete', async () => {
     const { id } = await client.createJob({ type: 'unwanted', items: [{}, {}] });
-    expect(await client.cancelJob(id)).toEqual({ cancelledItems: 2 });
-    expect(await client.cancelJob(id)).toEqual({ cancelledItems: 0 });
-    await client.deleteJob(id);
+    await client.cancelJob(id);
+    await client.cancelJob(id);
+    for await (const progress of client.watchJob(id)) expect(progress.cancelled).toBeLessThanOrEqual(2);
+    expect((await client.job(id)).progress).toMatchObject({ status: 'COMPLETED', cancelled: 2 });
+    expect(await client.deleteJob(id)).toEqual({ deleted: true });
     await expect(client.job(id)).rejects.toEqual(refusal('NOT_FOUND'));
+  });
+
+  test('a call that the server is too busy for is sent again, if a second time changes nothing', async () => {
+    let refusals = 0;
+    const busy: typeof fetch = async (...args) => {
+      if (refusals++ % 2 === 1) return fetch(...args);
+      return Response.json({ errors: [{ message: 'Try again.', extensions: { code: 'BUSY' } }] });
+    };
+    const other = createClient({ url: server.url, fetch: busy });
+    const { id } = await other.createJob({ type: 'busy', dedupeKey: 'busy' });
+    await other.cancelJob(id);
+    await expect(other.deleteJob(id)).rejects.toEqual(refusal('BUSY'));
+    await other.close();
   });
 
   test('jobs are listed page by page', async () => {
@@ -155,9 +170,12 @@ describe('working without a Worker', () => {
     const assignments = await client.claimItems('me', [{ type: 'by-hand', limit: 601 }]);
     expect(assignments).toHaveLength(601);
     const [first] = assignments.map((assignment) => assignment.id);
-    expect(await client.heartbeat([first ?? ''])).toEqual([{ assignmentId: first, status: 'HELD' }]);
+    expect(await client.heartbeat([first ?? '', 'x'])).toEqual([
+      { assignmentId: first, status: 'HELD', error: null },
+      { assignmentId: 'x', status: 'INVALID', error: expect.stringContaining('assignmentIds[1]') },
+    ]);
     expect(await client.releaseAssignments([first ?? ''])).toEqual([
-      { assignmentId: first, status: 'RELEASED' },
+      { assignmentId: first, status: 'RELEASED', error: null },
     ]);
     const reports = assignments.map(({ id: assignmentId, payload }) => ({ assignmentId, result: payload }));
     const answers = await client.reportOutcomes(reports);

@@ -202,9 +202,9 @@ test('one failed heartbeat aborts nothing', async () => {
   await expect
     .poll(
       async () => {
-        const text = 'select heartbeat_at > claimed_at as beat from jobtree.assignment where id = $1';
+        const text = 'select heartbeat_at > claimed_at as beat from jobtree.lease where id = $1';
         const [row] = await database.query<{ beat: boolean }>(text, [
-          assignment.id.slice('Assignment:'.length),
+          `${assignment.id.slice('Assignment:'.length, -2)}00`,
         ]);
         return row?.beat;
       },

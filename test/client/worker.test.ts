@@ -329,14 +329,14 @@ describe('holds', () => {
     const claimed = worker.once('claimed');
     await worker.start();
     const [{ id: assignmentId }] = await claimed;
-    const uuid = assignmentId.slice('Assignment:'.length);
+    const lease = `${assignmentId.slice('Assignment:'.length, -2)}00`;
     // The deadline that the claim set passes, by the clock of the database; the hold lives on.
     await expect
       .poll(
         async () => {
           const [row] = await database.query<{ outlived: boolean }>(
-            "select clock_timestamp() > claimed_at + interval '3 seconds' as outlived from jobtree.assignment where id = $1",
-            [uuid],
+            "select clock_timestamp() > claimed_at + interval '3 seconds' as outlived from jobtree.lease where id = $1",
+            [lease],
           );
           return row?.outlived;
         },
@@ -363,7 +363,7 @@ describe('holds', () => {
     await worker.start();
     await started;
     await database.query(
-      "update jobtree.assignment set deadline_at = clock_timestamp() - interval '1 second' where finished_at is null",
+      "update jobtree.lease set deadline_at = clock_timestamp() - interval '1 second' where deadline_at is not null",
     );
     expect(await aborted).toEqual(new HoldEndedError('LOST'));
     expect((await told)[1]).toBe('LOST');

@@ -4,7 +4,7 @@ import pino from 'pino';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { readItemPage, readJobPage } from '../../src/domain/pages.ts';
-import { isNewer, type JobProgress } from '../../src/domain/progress.ts';
+import { isNewer, type JobProgress, revision } from '../../src/domain/progress.ts';
 import { Hub } from '../../src/events/hub.ts';
 import { useEngine } from '../support/engine.ts';
 import { createFeed, type TestFeed } from '../support/feed.ts';
@@ -56,7 +56,7 @@ it('trees that are watched are read again one round after the other', async () =
 
 it('however many pages wait for Postgres, the pool is for others too', async () => {
   const { root = '' } = await test.create({ type: 'root', items: [{}] });
-  const items = { jobId: root, afterPosition: 0, first: 5, failedOnly: false };
+  const items = { jobId: root, first: 5, failedOnly: false };
   const jobs = { type: null, status: null, rootsOnly: true, first: 5 };
   await withLock('jobtree.job_progress', async () => {
     const reads = Array.from({ length: 30 }, (_, i) =>
@@ -75,6 +75,7 @@ it('however many pages wait for Postgres, the pool is for others too', async () 
 it('the end of a job is news, even if Postgres was set back and counts less', () => {
   const before: JobProgress = {
     jobId: 'a',
+    generation: 0,
     itemCount: 10,
     succeeded: 5,
     failed: 0,
@@ -87,4 +88,56 @@ it('the end of a job is news, even if Postgres was set back and counts less', ()
   expect(isNewer(end, before)).toBe(true);
   expect(isNewer(before, end)).toBe(false);
   expect(isNewer(end, end)).toBe(false);
+});
+
+it('a job that was reopened is news, though it ended and counted more before', () => {
+  const end: JobProgress = {
+    jobId: 'a',
+    generation: 0,
+    itemCount: 10,
+    succeeded: 10,
+    failed: 0,
+    cancelled: 0,
+    sealed: true,
+    startedAt: 1,
+    completedAt: 2,
+  };
+  const reopened = { ...end, generation: 1, succeeded: 4, completedAt: null };
+  expect(isNewer(reopened, end)).toBe(true);
+  expect(isNewer(end, reopened)).toBe(false);
+  expect(revision(reopened) > revision(end)).toBe(true);
+});
+
+it('what is not complete in a tree is counted by the newest states, however messages overtake each other', async () => {
+  const {
+    root = '',
+    a = '',
+    b = '',
+  } = await test.create({
+    type: 'root',
+    children: [{ type: 'a' }, { type: 'b' }],
+  });
+  const live = await hub.watchTree(root, 20);
+  expect((await live?.next())?.value).toMatchObject({ openJobs: 3 });
+  const ended = (jobId: string): JobProgress => ({
+    jobId,
+    generation: 0,
+    itemCount: 0,
+    succeeded: 0,
+    failed: 0,
+    cancelled: 0,
+    sealed: true,
+    startedAt: null,
+    completedAt: 1,
+  });
+  hub.publish({ root, openJobs: 0, jobs: [ended(b), ended(root)] });
+  expect((await live?.next())?.value).toMatchObject({ openJobs: 1 });
+  const reopened = { ...ended(root), generation: 1, completedAt: null };
+  hub.publish({ root, openJobs: 2, jobs: [reopened] });
+  expect((await live?.next())?.value).toMatchObject({ openJobs: 2, jobs: [reopened] });
+  hub.publish({ root, openJobs: 1, jobs: [ended(a), ended(root)] });
+  expect((await live?.next())?.value).toMatchObject({ openJobs: 1, jobs: [ended(a)] });
+  hub.publish({ root, openJobs: 0, jobs: [{ ...reopened, completedAt: 2 }] });
+  expect((await live?.next())?.value).toMatchObject({ openJobs: 0 });
+  expect((await live?.next())?.done).toBe(true);
 });

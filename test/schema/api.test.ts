@@ -130,10 +130,16 @@ describe('reads', () => {
     const node = async (nodeId: string) =>
       (await request(app.url, `query ($id: ID!) { node(id: $id) { id } }`, { id: nodeId })).errors?.[0]
         ?.extensions;
-    for (const type of ['Job', 'JobItem', 'Assignment'])
-      expect(await node(`${type}:${unknown}`)).toMatchObject({ code: 'NOT_FOUND', field: 'id' });
+    for (const absent of [`Job:${unknown}`, `JobItem:${unknown}:7`, `Assignment:${unknown}`])
+      expect(await node(absent)).toMatchObject({ code: 'NOT_FOUND', field: 'id' });
     for (const bad of [
       'Job:7',
+      `JobItem:${unknown}`,
+      `JobItem:${unknown}:`,
+      `JobItem:${unknown}:-1`,
+      `JobItem:${unknown}:01`,
+      `JobItem:${unknown}:1:1`,
+      `JobItem:${unknown}:${'9'.repeat(16)}`,
       'Nothing:1',
       'x',
       '',
@@ -158,6 +164,30 @@ describe('reads', () => {
     ]);
   });
 
+  it('gives the first and the last failures, and how many there were', async () => {
+    const id = await createJob(app.url, { type: 'failures', items: [{}] });
+    const { job } = await data(
+      app.url,
+      `query ($id: ID!) { job(id: $id) { items { nodes { failureCount failures { attempt } assignment { id } } } } }`,
+      { id },
+    );
+    expect(job.items.nodes).toEqual([{ failureCount: 0, failures: [], assignment: null }]);
+    await db.query(
+      `insert into jobtree.failure
+       select job_id, position, attempt, gen_random_uuid(), now(), null, false, 'E', 'no', 'w'
+       from jobtree.job_item, unnest(array[1, 2, 49, 50]) attempt where job_id = $1`,
+      [id.slice(4)],
+    );
+    const { job: later } = await data(
+      app.url,
+      `query ($id: ID!) { job(id: $id) { items { nodes { failureCount failures { attempt message } } } } }`,
+      { id },
+    );
+    expect(later.items.nodes).toEqual([
+      { failureCount: 50, failures: [1, 2, 49, 50].map((attempt) => ({ attempt, message: 'no' })) },
+    ]);
+  });
+
   it('gives JSON back as it came', async () => {
     const payload = {
       text: 'ü 𝒳 \\ " \n',
@@ -168,7 +198,7 @@ describe('reads', () => {
     const { job } = await data(app.url, `query ($id: ID!) { job(id: $id) { items { nodes { payload } } } }`, {
       id,
     });
-    expect(job.items.nodes[0].payload).toEqual(payload);
+    expect(JSON.stringify(job.items.nodes[0].payload)).toBe(JSON.stringify(payload));
   });
 });
 
@@ -191,7 +221,7 @@ async function statementsOf(action: () => Promise<unknown>): Promise<string[]> {
 }
 
 describe('the SQL behind a query', () => {
-  it('is the same however many rows there are', async () => {
+  it('does not grow with the rows that there are', async () => {
     const query = `query ($id: ID!) {
       job(id: $id) {
         tree { id progress { itemCount } parent { id } children { id } }
@@ -209,10 +239,9 @@ describe('the SQL behind a query', () => {
       await data(app.url, query, { id });
       return statementsOf(() => data(app.url, query, { id }));
     };
-    const few = await count(2, 1);
-    const many = await count(50, 20);
-    expect(many).toHaveLength(few.length);
-    expect(many.length).toBeLessThanOrEqual(17);
+    // Lists that are known at the same moment share their reads, so it may be one or two less.
+    expect((await count(2, 1)).length).toBeLessThanOrEqual(18);
+    expect((await count(50, 20)).length).toBeLessThanOrEqual(18);
   });
 
   it('is one call of a function for each hot operation', async () => {
@@ -237,10 +266,10 @@ describe('the SQL behind a query', () => {
         '{ jobs(filter: { type: "bounded" }) { nodes { items(first: 2) { nodes { payload } } } } }',
       ),
     );
-    const reads = statements.filter((text) => /FROM "jobtree"."job_item"/.test(text));
+    const reads = statements.filter((text) => /jobtree\.job_item/.test(text));
     expect(reads.length).toBeGreaterThan(0);
-    // By place in the list, and then by id.
-    for (const read of reads) expect(read).toMatch(/LIMIT|"id" IN \((\$\d+,?){1,2}\)/);
+    // By place in the list, and then by their keys.
+    for (const read of reads) expect(read).toMatch(/limit \$4|from unnest\(\$1::uuid\[\]/);
   });
 
   it('reads a page by the index over job and position', async () => {
@@ -257,7 +286,7 @@ describe('the SQL behind a query', () => {
       );
     const { job } = await page('');
     const statements = await statementsOf(() => page(`, after: "${job.items.pageInfo.endCursor}"`));
-    const read = statements.find((text) => /FROM "jobtree"."job_item"/.test(text)) ?? '';
+    const read = statements.find((text) => /from jobtree\.job_item i where/.test(text)) ?? '';
     const parameters = [...new Set(read.match(/\$\d+/g) ?? [])].length;
     const client = await db.connect();
     try {
@@ -271,7 +300,7 @@ describe('the SQL behind a query', () => {
       );
       expect(values).toHaveLength(parameters);
       const plan = await client.query(`explain execute page(${values.join(', ')})`);
-      expect(JSON.stringify(plan.rows)).toContain('job_item_job_id_position_key');
+      expect(JSON.stringify(plan.rows)).toContain('job_item_pkey');
     } finally {
       await client.end();
     }
@@ -311,7 +340,7 @@ describe('refusals', () => {
     [
       'an unknown item',
       'claimItem',
-      { itemId: `JobItem:${unknown}`, worker: 'w' },
+      { itemId: `JobItem:${unknown}:7`, worker: 'w' },
       { code: 'NOT_FOUND', field: 'itemId' },
     ],
     [
@@ -358,10 +387,10 @@ describe('refusals', () => {
       { code: 'INVALID_INPUT', field: 'worker' },
     ],
     [
-      'a bad assignment id',
+      'an empty batch of heartbeats',
       'heartbeat',
-      { assignmentIds: [`Assignment:${unknown}`, 'x'] },
-      { code: 'INVALID_INPUT', field: 'assignmentIds[1]' },
+      { assignmentIds: [] },
+      { code: 'INVALID_INPUT', field: 'assignmentIds' },
     ],
   ])('%s: %s', async (_, field, input, expected) => {
     expect(await refusal(field, input)).toMatchObject({ ...expected, message: expect.any(String) });
@@ -419,7 +448,7 @@ describe('refusals', () => {
       expect(await refusal('claimItems', { worker: 'w', wants: [{ type: text, limit: 1 }] })).toMatchObject({
         field: 'wants[0].type',
       });
-      expect(await refusal('claimItem', { itemId: `JobItem:${unknown}`, worker: text })).toMatchObject({
+      expect(await refusal('claimItem', { itemId: `JobItem:${unknown}:7`, worker: text })).toMatchObject({
         field: 'worker',
       });
       expect(await refusal('sealJob', { jobId: `Job:${text}` })).toMatchObject({ field: 'jobId' });
@@ -587,6 +616,37 @@ describe('refusals', () => {
       ['ACCEPTED', null],
     ]);
     expect(reportOutcomes.rest.map((entry: any) => entry.index)).toEqual([0, 1, 2, 3, 4, 5]);
+  });
+
+  it.each([
+    ['heartbeat', 'HeartbeatInput', 'HELD'],
+    ['releaseAssignments', 'ReleaseAssignmentsInput', 'RELEASED'],
+  ])('one bad id does not fail its batch: %s', async (field, input, good) => {
+    await createJob(app.url, { type: field, items: [{}] });
+    const claimed = await data(
+      app.url,
+      `mutation { claimItems(input: { worker: "w", wants: [{ type: "${field}", limit: 1 }] }) { ... on ClaimItemsPayload { assignments { id } } } }`,
+    );
+    const [{ id }] = claimed.claimItems.assignments;
+    const send = async (assignmentIds: string[]) =>
+      (
+        await data(
+          app.url,
+          `mutation ($input: ${input}!) { answer: ${field}(input: $input) { ... on ${field[0]?.toUpperCase()}${field.slice(1)}Payload { entries { assignmentId status error { code field } } } } }`,
+          { input: { assignmentIds } },
+        )
+      ).answer.entries;
+    const invalid = (assignmentId: string, i: number) => ({
+      assignmentId,
+      status: 'INVALID',
+      error: { code: 'INVALID_INPUT', field: `assignmentIds[${i}]` },
+    });
+    expect(await send(['x', id, `Job:${unknown}`])).toEqual([
+      invalid('x', 0),
+      { assignmentId: id, status: good, error: null },
+      invalid(`Job:${unknown}`, 2),
+    ]);
+    expect(await send(['x'])).toEqual([invalid('x', 0)]);
   });
 
   it('JSON nested beyond all measure is refused, alone', async () => {

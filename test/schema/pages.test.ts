@@ -60,8 +60,8 @@ describe('a filter that the row of the cursor does not meet any more', () => {
     expect([payloads(last), last.pageInfo.hasPreviousPage]).toEqual([[4, 5], true]);
     await work(app.url, 'walked back', 5);
     await db.query(
-      `update jobtree.assignment set outcome = null, finished_at = null where item_id in (
-      select id from jobtree.job_item where job_id = $1 and payload in ('1', '2', '3'))`,
+      `delete from jobtree.outcome where job_id = $1 and position in (
+      select position from jobtree.job_item where job_id = $1 and payload::text in ('1', '2', '3'))`,
       [id.slice(4)],
     );
     const previous = await itemsOf(id, `status: PENDING, last: 2, before: "${last.pageInfo.startCursor}"`);
@@ -120,7 +120,7 @@ describe('a filter that the row of the cursor does not meet any more', () => {
     expect(backwards).toEqual(all);
     const first = await resultsOf(id, 'first: 2');
     await db.query(
-      `update jobtree.assignment set outcome = 'failed' where job_id in (select id from jobtree.job where type = 'stage a')`,
+      `update jobtree.outcome set failed = true where job_id in (select id from jobtree.job where type = 'stage a')`,
     );
     expect(payloads(await resultsOf(id, `first: 3, after: "${first.pageInfo.endCursor}"`))).toEqual([
       0, 1, 0,
@@ -166,6 +166,7 @@ describe('a cursor that is none is refused, with its name', () => {
       encode('items:x'),
       encode('items:-1'),
       encode('items:1e3'),
+      encode('items:01'),
       encode(`items:${'9'.repeat(19)}`),
       encode(`items:${'9'.repeat(400)}`),
       encode('jobs:1'),

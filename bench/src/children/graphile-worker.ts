@@ -6,8 +6,9 @@ import { countJobs, runnerPreset, silent } from '../graphile.ts';
 import { type Payload, result } from '../payload.ts';
 import type { WorkerTask } from '../task.ts';
 
-const { url, target, items, batch } = readTask<WorkerTask>();
-const pgPool = new pg.Pool({ connectionString: url, max: 10 });
+const { url, target, items, batch, concurrency } = readTask<WorkerTask>();
+// One for each of ten jobs without a local queue, one that listens, one that counts.
+const pgPool = new pg.Pool({ connectionString: url, max: 12 });
 // It asks for these listeners; a connection that breaks ends the run anyway.
 pgPool.on('error', console.error);
 pgPool.on('connect', (client) => void client.on('error', console.error));
@@ -19,7 +20,7 @@ const runner = await run({
   pgPool,
   logger: silent,
   noHandleSignals: true,
-  preset: runnerPreset(batch),
+  preset: runnerPreset(batch, concurrency),
   taskList: {
     [target]: async (payload) => {
       if (start === 0) {

@@ -1,9 +1,9 @@
 /**
- * Works with nothing but fetch: two loops, each with one request that reports what it has and claims the next. If it has a
- * pace, a request waits for its time.
+ * Works with nothing but fetch: loops, normally two, each with one request that reports what it has and claims the next. If
+ * it has a pace, a request waits for its time.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { exchange } from '../../../dist/client/operations.js';
+import { type ExchangeVariables, exchange } from '../../../dist/client/operations.js';
 import { finish, readTask, workUntilStopped } from '../child.ts';
 import { type Payload, result } from '../payload.ts';
 import type { WorkerTask } from '../task.ts';
@@ -17,7 +17,8 @@ interface Answer {
   };
 }
 
-const { url, target, items = Number.POSITIVE_INFINITY, batch, perSecond } = readTask<WorkerTask>();
+const { url, target, items = Number.POSITIVE_INFINITY, batch, perSecond, ...task } = readTask<WorkerTask>();
+const { concurrency = 2 * batch } = task;
 const query = String(exchange);
 const start = performance.now();
 const cpu = process.cpuUsage();
@@ -36,7 +37,7 @@ async function loop(worker: string): Promise<void> {
   let reports: { assignmentId: string; result: unknown }[] = [];
   while (done < items && !stopped) {
     await untilDue();
-    const variables = {
+    const variables: ExchangeVariables = {
       withReports: reports.length > 0,
       withReleases: false,
       withClaims: true,
@@ -58,7 +59,7 @@ async function loop(worker: string): Promise<void> {
   }
 }
 
-const loops = Promise.all([loop('one'), loop('two')]);
+const loops = Promise.all(Array.from({ length: concurrency / batch }, (_, i) => loop(`loop ${i}`)));
 if (items === Number.POSITIVE_INFINITY) {
   workUntilStopped(
     () => done,

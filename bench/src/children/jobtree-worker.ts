@@ -1,30 +1,33 @@
 /** Works with jobtree's Worker, in one process, over its WebSocket. */
-import { Worker } from '../../../dist/client/index.js';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Handler, Worker } from '../../../dist/client/index.js';
 import { finish, readTask, workUntilStopped } from '../child.ts';
 import { type Payload, result } from '../payload.ts';
 import type { WorkerTask } from '../task.ts';
 
-const { url, target, items, batch } = readTask<WorkerTask>();
+const task = readTask<WorkerTask>();
+const { url, items, handlerMs, failEvery } = task;
+// It has two exchanges under way, of half its concurrency each.
+const { concurrency = 2 * task.batch } = task;
 let start = 0;
 let done = 0;
 let cpu = process.cpuUsage();
 
-// It has two exchanges under way, of half its concurrency each.
-const concurrency = batch === 1 ? 1 : 2 * batch;
+const handler: Handler = async (payload, { attempt }) => {
+  if (start === 0) {
+    start = performance.now();
+    cpu = process.cpuUsage();
+  }
+  if (handlerMs !== undefined) await delay(handlerMs);
+  if (failEvery !== undefined && attempt === 1 && (payload as Payload).number % failEvery === 0) {
+    throw new Error('The first attempt fails.');
+  }
+  return result(payload as Payload);
+};
+const types = [task.target, ...(task.laterTargets ?? [])];
 const worker = new Worker({
   url,
-  types: {
-    [target]: {
-      concurrency,
-      handler: async (payload) => {
-        if (start === 0) {
-          start = performance.now();
-          cpu = process.cpuUsage();
-        }
-        return result(payload as Payload);
-      },
-    },
-  },
+  types: Object.fromEntries(types.map((type) => [type, { concurrency, handler }])),
 });
 // When the server has acknowledged the result.
 worker.on('succeeded', () => {

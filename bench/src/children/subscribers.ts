@@ -4,10 +4,10 @@
  */
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
+import type { Commit } from '../checks.ts';
 import { readTask, serve } from '../child.ts';
 import { type Counts, Histogram } from '../histogram.ts';
 import { inFlight } from '../in-flight.ts';
-import type { Commit } from '../jobtree.ts';
 import type { SubscribersTask, Watching } from '../task.ts';
 
 const { url, first } = readTask<SubscribersTask>();

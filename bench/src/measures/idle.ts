@@ -47,7 +47,9 @@ interface Deaf {
 }
 
 export async function measureIdle(bench: Bench): Promise<Report> {
-  const idle = await withJobtree(bench, (jobtree) => holdIdle(bench, jobtree), collecting);
+  const idle = await withJobtree(bench, (jobtree) => holdIdle(bench, jobtree), {
+    nodeArgs: collecting,
+  });
   const deaf = await withJobtree(bench, (jobtree) => holdDeaf(bench, jobtree));
   return {
     tables: [

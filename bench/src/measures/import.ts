@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Bench, type Jobtree, type Report, withJobtree } from '../bench.ts';
+import { checkAdded } from '../checks.ts';
 import { atEnd } from '../closers.ts';
 import { whole } from '../figures.ts';
-import { checkAdded } from '../jobtree.ts';
 import { cleanEnvironment, program } from '../server.ts';
 import { memory } from '../usage.ts';
 

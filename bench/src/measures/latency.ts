@@ -1,10 +1,11 @@
 /** From the commit of a report to the event at a subscriber, with few and many of them, over one and over many jobs. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Bench, type Jobtree, type Report, withJobtree } from '../bench.ts';
+import { readCommits } from '../checks.ts';
 import { whole } from '../figures.ts';
 import { Fleet } from '../fleet.ts';
 import type { Histogram } from '../histogram.ts';
-import { createJobs, fillJobs, type Jobs, readCommits } from '../jobtree.ts';
+import { createJobs, fillJobs, type Jobs } from '../jobtree.ts';
 import { startReporter } from '../reporter.ts';
 
 const sizes = [1, 100, 1_000, 10_000];

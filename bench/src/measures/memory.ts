@@ -1,6 +1,7 @@
 /** The memory of a server that has just started, and then takes and gives out items. */
 import { type Bench, itemsFor, type Report, runChild, withJobtree } from '../bench.ts';
-import { checkWorked, createJob } from '../jobtree.ts';
+import { checkWorked } from '../checks.ts';
+import { createJob } from '../jobtree.ts';
 import type { ProducerTask, WorkerTask } from '../task.ts';
 import { memory } from '../usage.ts';
 

@@ -28,8 +28,8 @@ const query =
 interface Watched {
   events: number;
   bytes: number;
-  /** When each revision was read. */
-  readonly readAt: Map<number, number>;
+  /** When each revision was read. Of two the newer is the greater, as text. */
+  readonly readAt: Map<string, number>;
   endedAfter: number | undefined;
 }
 
@@ -113,7 +113,7 @@ export async function measureSlow(bench: Bench): Promise<Report> {
 
 /** How old the newest state is that one has read: the time since others had a newer one. */
 function ageOf({ readAt }: Watched, others: readonly { seen: Watched }[], now: number): number {
-  const newest = Math.max(0, ...readAt.keys());
+  const newest = [...readAt.keys()].reduce((one, other) => (other > one ? other : one), '');
   const newer = others.flatMap(({ seen }) => [...seen.readAt].filter(([revision]) => revision > newest));
   return newer.length === 0 ? 0 : now - Math.min(...newer.map(([, at]) => at));
 }
@@ -132,8 +132,8 @@ async function watch(url: string, id: string, stops = false) {
     const text = String(data);
     seen.bytes += text.length;
     seen.events++;
-    const revision = Number(/"revision":(\d+)/.exec(text)?.[1]);
-    if (!seen.readAt.has(revision)) seen.readAt.set(revision, performance.now());
+    const revision = /"revision":"([^"]+)"/.exec(text)?.[1];
+    if (revision !== undefined && !seen.readAt.has(revision)) seen.readAt.set(revision, performance.now());
     if (stops) socket.pause();
   });
   socket.on('close', () => {

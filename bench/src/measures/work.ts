@@ -2,94 +2,39 @@
  * Claiming and reporting, from the first claim to the last completion: jobtree's Worker over its WebSocket, the same with
  * nothing but fetch, and graphile-worker with its local queue. Only jobtree keeps the results.
  */
-import {
-  alternate,
-  type Bench,
-  itemsFor,
-  type Jobtree,
-  type Report,
-  runChild,
-  withJobtree,
-} from '../bench.ts';
-import { cpu, medianRun, ratio, whole } from '../figures.ts';
+import { alternate, type Bench, itemsFor, type Report, runChild, withJobtree } from '../bench.ts';
+import { cpu, medianRun, type Run, ratio, whole } from '../figures.ts';
 import { clearJobs, countJobs, fillJobs } from '../graphile.ts';
-import { checkWorked, createJob, fillItems } from '../jobtree.ts';
 import { inBatches } from '../payload.ts';
 import type { WorkerTask } from '../task.ts';
+import { atLeast, atMost, type Verdict } from '../verdicts.ts';
+import { runWork } from '../worked.ts';
 
-/** What jobtree has to reach, as a multiple of graphile-worker. */
-const targets = new Map([
-  [100, 1],
-  [500, 1.3],
+/** What jobtree has to reach, as a multiple of graphile-worker, and the most that Postgres may take, in microseconds per item. */
+const targets = new Map<number, { readonly ratio: number; readonly postgres?: number }>([
+  [1, { ratio: 0.7 }],
+  [10, { ratio: 1 }],
+  [100, { ratio: 1.2, postgres: 16 }],
+  [500, { ratio: 1.5, postgres: 10 }],
 ]);
 
+/** Single items are worked on one at a time, and ten at a time. */
+const singles = [1, 10];
+
+interface Course {
+  readonly batch: number;
+  /** Of both contenders; each has its own for batches. */
+  readonly concurrency: number | undefined;
+}
+
 export async function measureWork(bench: Bench): Promise<Report> {
-  const { options, graphile } = bench;
-  const rows: string[][] = [];
-  const verdicts = [];
+  const courses = bench.options.batches.flatMap((batch): Course[] =>
+    batch === 1
+      ? singles.map((concurrency) => ({ batch, concurrency }))
+      : [{ batch, concurrency: undefined }],
+  );
   const figures = [];
-  for (const batch of options.batches) {
-    const items = itemsFor(options.items, batch);
-    const ours = (child: string, jobtree: Jobtree) => async (items: number) => {
-      const { database, server } = jobtree;
-      const job = await createJob(server.url);
-      await inBatches(items, (some) => fillItems(database.pool, job.id, some));
-      const task: WorkerTask = { url: server.url, target: job.type, items, batch };
-      const run = await runChild(bench, child, task, jobtree);
-      await checkWorked(server.url, database.pool, job.id, items);
-      return run;
-    };
-    const runs = await withJobtree(bench, (jobtree) =>
-      alternate(
-        options,
-        { items, batch },
-        {
-          webSocket: ours('jobtree-worker', jobtree),
-          theirs: async (items) => {
-            await clearJobs(graphile.pool);
-            await inBatches(items, (some) => fillJobs(graphile.pool, 'bench', some));
-            const task: WorkerTask = { url: graphile.url, target: 'bench', items, batch };
-            const run = await runChild(bench, 'graphile-worker', task, { database: graphile });
-            const left = await countJobs(graphile.pool);
-            if (left > 0) throw new Error(`graphile-worker left ${left} jobs.`);
-            return run;
-          },
-          http: ours('jobtree-http-worker', jobtree),
-        },
-      ),
-    );
-    const our = medianRun(runs.webSocket);
-    const their = medianRun(runs.theirs);
-    const http = medianRun(runs.http);
-    const times = our.perSecond / their.perSecond;
-    rows.push([
-      String(batch),
-      whole(items),
-      whole(our.perSecond),
-      whole(http.perSecond),
-      whole(their.perSecond),
-      ratio(times),
-      ratio(http.perSecond / their.perSecond),
-      cpu(our),
-      cpu(their),
-    ]);
-    figures.push({
-      batch,
-      items,
-      jobtree: { median: our, runs: runs.webSocket },
-      jobtreeHttp: { median: http, runs: runs.http },
-      graphileWorker: { median: their, runs: runs.theirs },
-      ratio: times,
-    });
-    const target = targets.get(batch);
-    if (target !== undefined) {
-      verdicts.push({
-        target: `claim and report, batches of ${batch}: at least ${target.toFixed(1)} times graphile-worker`,
-        found: ratio(times),
-        met: times >= target,
-      });
-    }
-  }
+  for (const course of courses) figures.push(await runCourse(bench, course));
   return {
     tables: [
       {
@@ -104,12 +49,84 @@ export async function measureWork(bench: Bench): Promise<Report> {
           'HTTP ratio',
           'CPU jobtree',
           'CPU graphile-worker',
+          'WAL jobtree',
+          'WAL graphile-worker',
         ],
-        rows,
-        note: 'CPU: microseconds per item of worker + server + Postgres.',
+        rows: figures.map(
+          ({ name, items, jobtree: our, jobtreeHttp: http, graphileWorker: their, ...of }) => [
+            name,
+            whole(items),
+            whole(our.median.perSecond),
+            whole(http.median.perSecond),
+            whole(their.median.perSecond),
+            ratio(of.ratio),
+            ratio(http.median.perSecond / their.median.perSecond),
+            cpu(our.median),
+            cpu(their.median),
+            whole(our.median.walPerItem),
+            whole(their.median.walPerItem),
+          ],
+        ),
+        note: 'CPU: microseconds per item of worker + server + Postgres. WAL: bytes per item.',
       },
     ],
-    verdicts,
+    verdicts: figures.flatMap(({ batch, name, ratio, jobtree }) => judge(batch, name, ratio, jobtree.median)),
     figures,
   };
+}
+
+async function runCourse(bench: Bench, { batch, concurrency }: Course) {
+  const { options, graphile } = bench;
+  const items = itemsFor(options.items, Math.max(batch, concurrency ?? 0));
+  const runs = await withJobtree(bench, (jobtree) =>
+    alternate(
+      options,
+      { items, batch },
+      {
+        webSocket: (items) => runWork(bench, jobtree, { items, batch, concurrency }),
+        theirs: async (items) => {
+          await clearJobs(graphile.pool);
+          await inBatches(items, (some) => fillJobs(graphile.pool, 'bench', some));
+          const task: WorkerTask = { url: graphile.url, target: 'bench', items, batch, concurrency };
+          const run = await runChild(bench, 'graphile-worker', task, { database: graphile });
+          const left = await countJobs(graphile.pool);
+          if (left > 0) throw new Error(`graphile-worker left ${left} jobs.`);
+          return run;
+        },
+        http: (items) => runWork(bench, jobtree, { items, batch, concurrency, child: 'jobtree-http-worker' }),
+      },
+    ),
+  );
+  const withMedian = (runs: readonly Run[]) => ({ median: medianRun(runs), runs });
+  const jobtree = withMedian(runs.webSocket);
+  const graphileWorker = withMedian(runs.theirs);
+  return {
+    name: concurrency === undefined ? String(batch) : `${batch}, ${concurrency} at a time`,
+    batch,
+    concurrency,
+    items,
+    jobtree,
+    jobtreeHttp: withMedian(runs.http),
+    graphileWorker,
+    ratio: jobtree.median.perSecond / graphileWorker.median.perSecond,
+  };
+}
+
+function judge(batch: number, name: string, times: number, { cpuPerItem }: Run): Verdict[] {
+  const target = targets.get(batch);
+  if (target === undefined) return [];
+  const of = `claim and report, batches of ${name}`;
+  const verdicts = [atLeast({ name: `${of}, against graphile-worker`, limit: target.ratio, found: times })];
+  if (target.postgres !== undefined) {
+    verdicts.push(
+      atMost({
+        name: `${of}, CPU of Postgres per item`,
+        limit: target.postgres,
+        found: cpuPerItem.postgres ?? Number.NaN,
+        unit: ' µs',
+        digits: 1,
+      }),
+    );
+  }
+  return verdicts;
 }

@@ -1,12 +1,39 @@
 /** `jobtree cancel`: a job and all below it come to their end; what is done stays. */
+import type { Client, JobProgress } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { counted } from '../figures.ts';
+import { count, counted } from '../figures.ts';
+import { createProgressDisplay } from '../progress-display.ts';
 
 export async function cancelJob(jobId: string, options: ApiOptions): Promise<number> {
-  const { cancelledItems } = await withClient(options, (client) => client.cancelJob(jobId));
-  const verb = cancelledItems === 1 ? 'was' : 'were';
-  const text = `Cancelled: ${counted(cancelledItems, 'item')} ${verb} pending.`;
-  process.stdout.write(`${options.json ? JSON.stringify({ jobId, cancelledItems }) : text}\n`);
+  const { cancelled } = await withClient(options, async (client) => {
+    await client.cancelJob(jobId);
+    return followToTheEnd(client, jobId);
+  });
+  const verb = cancelled === 1 ? 'was' : 'were';
+  const text = `Cancelled: ${counted(cancelled, 'item')} ${verb} pending.`;
+  process.stdout.write(`${options.json ? JSON.stringify({ jobId, cancelledItems: cancelled }) : text}\n`);
   return exitCodes.success;
+}
+
+/** The call has answered, and the server may still be at it. */
+async function followToTheEnd(client: Client, jobId: string): Promise<JobProgress> {
+  const display = createProgressDisplay(process.stderr, 1_000);
+  let { progress } = await client.job(jobId);
+  try {
+    if (progress.status !== 'COMPLETED') {
+      for await (progress of client.watchJob(jobId)) {
+        const { itemProgress, itemCount } = progress;
+        if (progress.status === 'COMPLETED') break;
+        display.show('job', {
+          label: '',
+          share: itemProgress / Math.max(1, itemCount),
+          text: `Cancelling: ${count(itemProgress)} of ${counted(itemCount, 'item')} done…`,
+        });
+      }
+    }
+  } finally {
+    display.end();
+  }
+  return progress;
 }

@@ -7,11 +7,13 @@ import type { HoldStatus } from '../../generated/graphql/graphql.ts';
 import { maxEntries } from '../limits.ts';
 import type { Hold } from './holds.ts';
 
+export type EndedStatus = Exclude<HoldStatus, 'HELD' | 'INVALID'>;
+
 export interface HeartbeatParts {
   readonly holds: ReadonlyMap<string, Hold>;
   /** Sends one heartbeat for up to 1,000 holds. */
   readonly send: (assignmentIds: string[], timeoutMs: number) => Promise<HoldStatus[]>;
-  readonly onEnded: (hold: Hold, status: Exclude<HoldStatus, 'HELD'>) => void;
+  readonly onEnded: (hold: Hold, status: EndedStatus) => void;
   readonly onSilence: (hold: Hold) => void;
   readonly onError: (error: unknown) => void;
 }
@@ -71,7 +73,9 @@ export class Heartbeats {
   #settle(hold: Hold, status: HoldStatus | undefined, sentAt: number): void {
     hold.missed = 0;
     hold.heardAt = sentAt;
-    if (status !== undefined && status !== 'HELD') this.#parts.onEnded(hold, status);
+    if (status === undefined || status === 'HELD') return;
+    // An id that the server does not take for one keeps nothing.
+    this.#parts.onEnded(hold, status === 'INVALID' ? 'LOST' : status);
   }
 
   #miss(hold: Hold, periodMs: number): void {

@@ -6,14 +6,14 @@
  *                     │  └───reports─────┼─────────┘
  *                  releases ◀─ aborts ◀─ heartbeats
  */
-import type { FailureInput, HoldStatus } from '../../generated/graphql/graphql.ts';
+import type { FailureInput } from '../../generated/graphql/graphql.ts';
 import { type AbortCode, JobtreeError, payloadOf } from '../errors.ts';
 import { heartbeat } from '../operations.ts';
 import type { Assignment } from '../types.ts';
 import { Emitter } from './emitter.ts';
 import type { WorkerEvents } from './events.ts';
 import { Exchanges, type PendingReport, type ReportEntry } from './exchanges.ts';
-import { Heartbeats } from './heartbeats.ts';
+import { type EndedStatus, Heartbeats } from './heartbeats.ts';
 import { Hints } from './hints.ts';
 import { Hold, type Slots } from './holds.ts';
 import { logEvents } from './log.ts';
@@ -217,7 +217,7 @@ export class Worker extends Emitter<WorkerEvents> {
   }
 
   /** What has an outcome learns from its report what became of it. */
-  #ended(hold: Hold, status: Exclude<HoldStatus, 'HELD'>): void {
+  #ended(hold: Hold, status: EndedStatus): void {
     if (hold.state !== 'running') return;
     this.#forget(hold);
     this.#abort(hold, status);
@@ -241,6 +241,8 @@ export class Worker extends Emitter<WorkerEvents> {
 
   #problem(error: unknown): void {
     if (this.#over) return;
+    // The server is there, and what it could not do is sent again.
+    if (error instanceof JobtreeError && error.code === 'BUSY') return;
     if (!(error instanceof JobtreeError) || error.code !== 'UNREACHABLE') {
       this.#announce(error);
     } else if (this.#connected !== false) {

@@ -14,9 +14,11 @@ export type Scalars = {
   Boolean: { input: boolean; output: boolean; }
   Int: { input: number; output: number; }
   Float: { input: number; output: number; }
+  /** A whole number from 0 to 2^53 - 1, as a JSON number. */
+  Count: { input: number; output: number; }
   /** An instant in ISO 8601 with its offset: `2026-03-01T09:30:00Z`. From 1970 to the end of the year 9999, to the millisecond. */
   DateTime: { input: string; output: string; }
-  /** Any JSON value, null included. Stored as Postgres `jsonb`: keys come back in another order, of repeated keys the last one counts, and a number with more digits than JavaScript can hold loses them. Refused are text with `\u0000` or half a surrogate pair, and numbers beyond 1.8e308. */
+  /** Any JSON value, null included. What was sent comes back, its keys in their order (but those that are whole numbers come first, as JavaScript has it); of repeated keys the last one counts, and a number with more digits than JavaScript can hold loses them. Refused are text with `\u0000` or half a surrogate pair, and numbers beyond 1.8e308. */
   JSON: { input: unknown; output: unknown; }
 };
 
@@ -71,6 +73,8 @@ export type DeleteJobInput = {
 
 /** Every reason for which a request can be refused. */
 export type ErrorCode =
+  /** Another transaction holds what the operation needs. Nothing has changed: try again. */
+  | 'BUSY'
   /** The input breaks a rule; `field` says where. */
   | 'INVALID_INPUT'
   /** The item is not waiting for a worker. */
@@ -123,6 +127,8 @@ export type HoldStatus =
   | 'FINISHED'
   /** It is kept: its deadline has moved. */
   | 'HELD'
+  /** It is not the id of an assignment; `error` says more. Nothing changed. */
+  | 'INVALID'
   /** It is unknown, was released, or was taken back after its deadline. */
   | 'LOST';
 
@@ -240,6 +246,8 @@ export type ReleaseAssignmentsInput = {
 
 /** What became of a hold that a worker gave back. */
 export type ReleaseStatus =
+  /** It is not the id of an assignment; `error` says more. Nothing changed. */
+  | 'INVALID'
   /** The item waits for a worker again, in its old place. */
   | 'RELEASED'
   /** There was no such hold (any more). Nothing changed. */
@@ -321,7 +329,7 @@ export type SealJobMutation = { sealJob:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { job: { progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: number, startedAt?: string | null, completedAt?: string | null } } }
+    | { job: { progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null } } }
    };
 
 export type CancelJobMutationVariables = Exact<{
@@ -330,7 +338,7 @@ export type CancelJobMutationVariables = Exact<{
 
 
 export type CancelJobMutation = { cancelJob:
-    | { cancelledItems: number }
+    | { job: { id: string } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
    };
@@ -341,23 +349,23 @@ export type DeleteJobMutationVariables = Exact<{
 
 
 export type DeleteJobMutation = { deleteJob:
-    | { jobId: string }
+    | { deleted: boolean }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
    };
 
-export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: number, startedAt?: string | null, completedAt?: string | null };
+export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null };
 
-export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, root: { id: string }, parent?: { id: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: number, startedAt?: string | null, completedAt?: string | null } };
+export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, root: { id: string }, parent?: { id: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null } };
 
-export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker: string, at: string }>, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
+export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker: string, at: string }>, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
 
 export type JobQueryVariables = Exact<{
   id: Scalars['ID']['input'];
 }>;
 
 
-export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, children: Array<{ id: string }>, root: { id: string }, parent?: { id: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: number, startedAt?: string | null, completedAt?: string | null } } | null };
+export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, children: Array<{ id: string }>, deletion?: { requestedAt: string, itemCount: number, deletedItems: number } | null, root: { id: string }, parent?: { id: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null } } | null };
 
 export type JobsQueryVariables = Exact<{
   filter?: InputMaybe<JobFilter>;
@@ -367,7 +375,7 @@ export type JobsQueryVariables = Exact<{
 }>;
 
 
-export type JobsQuery = { jobs: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, root: { id: string }, parent?: { id: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: number, startedAt?: string | null, completedAt?: string | null } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
+export type JobsQuery = { jobs: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, root: { id: string }, parent?: { id: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
 
 export type ItemsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -377,7 +385,7 @@ export type ItemsQueryVariables = Exact<{
 }>;
 
 
-export type ItemsQuery = { job?: { items: { edges: Array<{ node: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker: string, at: string }>, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
+export type ItemsQuery = { job?: { items: { edges: Array<{ node: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker: string, at: string }>, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
 
 export type ResultsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -415,7 +423,7 @@ export type ExchangeMutation = { reportOutcomes?:
     | { entries: Array<{ index: number, status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }
   , releaseAssignments?:
     | { code: ErrorCode, message: string, field?: string | null }
-    | { entries: Array<{ status: ReleaseStatus }> }
+    | { entries: Array<{ status: ReleaseStatus, error?: { message: string } | null }> }
   , claimItems?:
     | { assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, payload?: unknown | null, heartbeatIntervalMs: number }> }
     | { code: ErrorCode, message: string, field?: string | null }
@@ -427,25 +435,25 @@ export type HeartbeatMutationVariables = Exact<{
 
 
 export type HeartbeatMutation = { heartbeat:
-    | { entries: Array<{ status: HoldStatus }> }
+    | { entries: Array<{ status: HoldStatus, error?: { message: string } | null }> }
     | { code: ErrorCode, message: string, field?: string | null }
    };
 
 export type JobProgressSubscriptionVariables = Exact<{
   jobId: Scalars['ID']['input'];
-  sinceRevision?: InputMaybe<Scalars['Int']['input']>;
+  sinceRevision?: InputMaybe<Scalars['String']['input']>;
 }>;
 
 
-export type JobProgressSubscription = { jobProgress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: number, startedAt?: string | null, completedAt?: string | null } };
+export type JobProgressSubscription = { jobProgress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null } };
 
 export type JobTreeProgressSubscriptionVariables = Exact<{
   rootId: Scalars['ID']['input'];
-  sinceRevision?: InputMaybe<Scalars['Int']['input']>;
+  sinceRevision?: InputMaybe<Scalars['String']['input']>;
 }>;
 
 
-export type JobTreeProgressSubscription = { jobTreeProgress: { rootId: string, revision: number, openJobs: number, complete: boolean, jobs: Array<{ jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: number, startedAt?: string | null, completedAt?: string | null }> } };
+export type JobTreeProgressSubscription = { jobTreeProgress: { rootId: string, revision: string, openJobs: number, complete: boolean, jobs: Array<{ jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null }> } };
 
 export type WorkAvailableSubscriptionVariables = Exact<{
   types: Array<Scalars['String']['input']> | Scalars['String']['input'];
@@ -537,6 +545,7 @@ export const ItemFieldsFragmentDoc = new TypedDocumentString(`
   status
   payload
   result
+  failureCount
   failures {
     attempt
     code
@@ -637,7 +646,9 @@ export const CancelJobDocument = new TypedDocumentString(`
     mutation CancelJob($input: CancelJobInput!) {
   cancelJob(input: $input) {
     ... on CancelJobPayload {
-      cancelledItems
+      job {
+        id
+      }
     }
     ... on Error {
       code
@@ -651,7 +662,7 @@ export const DeleteJobDocument = new TypedDocumentString(`
     mutation DeleteJob($input: DeleteJobInput!) {
   deleteJob(input: $input) {
     ... on DeleteJobPayload {
-      jobId
+      deleted
     }
     ... on Error {
       code
@@ -667,6 +678,11 @@ export const JobDocument = new TypedDocumentString(`
     ...JobFields
     children {
       id
+    }
+    deletion {
+      requestedAt
+      itemCount
+      deletedItems
     }
   }
 }
@@ -787,6 +803,7 @@ export const ItemsDocument = new TypedDocumentString(`
   status
   payload
   result
+  failureCount
   failures {
     attempt
     code
@@ -877,6 +894,9 @@ export const ExchangeDocument = new TypedDocumentString(`
     ... on ReleaseAssignmentsPayload {
       entries {
         status
+        error {
+          message
+        }
       }
     }
     ... on Error {
@@ -911,6 +931,9 @@ export const HeartbeatDocument = new TypedDocumentString(`
     ... on HeartbeatPayload {
       entries {
         status
+        error {
+          message
+        }
       }
     }
     ... on Error {
@@ -922,7 +945,7 @@ export const HeartbeatDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<HeartbeatMutation, HeartbeatMutationVariables>;
 export const JobProgressDocument = new TypedDocumentString(`
-    subscription JobProgress($jobId: ID!, $sinceRevision: Int) {
+    subscription JobProgress($jobId: ID!, $sinceRevision: String) {
   jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) {
     ...ProgressFields
   }
@@ -943,7 +966,7 @@ export const JobProgressDocument = new TypedDocumentString(`
   completedAt
 }`) as unknown as TypedDocumentString<JobProgressSubscription, JobProgressSubscriptionVariables>;
 export const JobTreeProgressDocument = new TypedDocumentString(`
-    subscription JobTreeProgress($rootId: ID!, $sinceRevision: Int) {
+    subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {
   jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) {
     rootId
     revision

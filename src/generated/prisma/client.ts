@@ -48,7 +48,7 @@ export { Prisma }
 export type Job = Prisma.JobModel
 /**
  * Model JobProgress
- * The counters of one job. Only the fold writes here.
+ * The counters of one job: the fold inserts the next version and deletes the one before, so there is exactly one to be seen.
  */
 export type JobProgress = Prisma.JobProgressModel
 /**
@@ -58,16 +58,37 @@ export type JobProgress = Prisma.JobProgressModel
 export type ProgressDelta = Prisma.ProgressDeltaModel
 /**
  * Model JobItem
- * What is to be done. Not written again on the way to success.
+ * What is to be done. Written once; its job and its position are its id.
  */
 export type JobItem = Prisma.JobItemModel
 /**
  * Model QueueEntry
- * An unfinished item that nobody holds. Deleted when claimed.
+ * Consecutive items of a job that wait under the same conditions. Deleted when claimed.
  */
 export type QueueEntry = Prisma.QueueEntryModel
 /**
- * Model Assignment
- * The one hold that an item can have, and then what came of it. Its id is the fencing token.
+ * Model Lease
+ * A claim's hold on consecutive items of a job. The n-th of them is an assignment, whose id is this id with n as its last byte.
+ * Stays when it has ended, as the history of who did what.
  */
-export type Assignment = Prisma.AssignmentModel
+export type Lease = Prisma.LeaseModel
+/**
+ * Model Outcome
+ * What came of an item: its result, or that it failed for good. Written once.
+ */
+export type Outcome = Prisma.OutcomeModel
+/**
+ * Model Failure
+ * Attempts that failed: the first and the last twenty of an item.
+ */
+export type Failure = Prisma.FailureModel
+/**
+ * Model TreeDeletion
+ * A tree that is being deleted, and how far that is.
+ */
+export type TreeDeletion = Prisma.TreeDeletionModel
+/**
+ * Model Watch
+ * One row: when a server last looked for lost heartbeats, and since when they have been looking without a gap.
+ */
+export type Watch = Prisma.WatchModel

@@ -4,21 +4,16 @@ import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';
 import { jobField, jobInput } from './payload.ts';
 
-const Payload = builder.objectRef<{ jobId: string; cancelledItems: number }>('CancelJobPayload').implement({
+const Payload = builder.objectRef<{ jobId: string }>('CancelJobPayload').implement({
   description: 'The job and all below it are cancelled.',
-  fields: (t) => ({
-    job: jobField(t),
-    cancelledItems: t.exposeInt('cancelledItems', {
-      description: 'How many pending items this call cancelled.',
-    }),
-  }),
+  fields: (t) => ({ job: jobField(t) }),
 });
 
 builder.mutationField('cancelJob', (t) =>
   t.field({
     type: Payload,
     description:
-      'Cancels a job and all below it: they take no more items, what waits or is scheduled is dropped, and what workers hold ends (they learn it from their next heartbeat or report). What is done stays. Cancelling twice changes nothing.',
+      'Cancels a job and all below it: they take no more items, what waits or is scheduled is dropped, and what workers hold ends (they learn it from their next heartbeat or report). What is done stays. Answers once no worker can get any of it; of a large job the rest goes on in the server, and the progress shows how far that is. Cancelling twice changes nothing.',
     args: {
       input: t.arg({
         type: jobInput('CancelJobInput', 'Which job to cancel.'),
@@ -29,7 +24,8 @@ builder.mutationField('cancelJob', (t) =>
     errors: { types: [NotFoundError, InvalidInputError] },
     resolve: async (_, { input }, { engine }) => {
       const jobId = keyOf('Job', input.jobId, 'jobId');
-      return { jobId, ...(await cancelJob(engine, jobId)) };
+      await cancelJob(engine, jobId);
+      return { jobId };
     },
   }),
 );

@@ -3,7 +3,7 @@ import { claimItem } from '../../domain/claim-item.ts';
 import { InvalidInputError, ItemNotClaimableError, NotFoundError } from '../../errors.ts';
 import { Assignment } from '../assignment.ts';
 import { builder } from '../builder.ts';
-import { keyOf } from '../global-id.ts';
+import { itemKeyOf } from '../global-id.ts';
 
 const Payload = builder.objectRef<{ assignment: AssignmentState }>('ClaimItemPayload').implement({
   description: 'What the worker got.',
@@ -31,7 +31,7 @@ builder.mutationField('claimItem', (t) =>
     args: { input: t.arg({ type: Input, required: true, description: 'Who wants which item.' }) },
     errors: { types: [NotFoundError, InvalidInputError, ItemNotClaimableError] },
     resolve: async (_, { input }, { engine }) => ({
-      assignment: await claimItem(engine, keyOf('JobItem', input.itemId, 'itemId'), input.worker),
+      assignment: await claimItem(engine, itemKeyOf(input.itemId, 'itemId'), input.worker),
     }),
   }),
 );

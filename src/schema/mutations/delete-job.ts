@@ -4,16 +4,22 @@ import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';
 import { jobInput } from './payload.ts';
 
-const Payload = builder.objectRef<{ globalId: string }>('DeleteJobPayload').implement({
-  description: 'The tree is gone.',
-  fields: (t) => ({ jobId: t.exposeID('globalId', { description: 'The root that was deleted.' }) }),
+const Payload = builder.objectRef<{ globalId: string; deleted: boolean }>('DeleteJobPayload').implement({
+  description: 'The tree is gone, or about to be.',
+  fields: (t) => ({
+    jobId: t.exposeID('globalId', { description: 'The root that was given.' }),
+    deleted: t.exposeBoolean('deleted', {
+      description:
+        'Whether the tree is gone. False while the server still deletes: a large tree goes in the background, and `deletion` of its jobs says how far that is.',
+    }),
+  }),
 });
 
 builder.mutationField('deleteJob', (t) =>
   t.field({
     type: Payload,
     description:
-      'Deletes a whole tree at once: its jobs, items, results and failures. What is still at work is cancelled first.',
+      'Deletes a whole tree: its jobs, items, results and failures. What is still at work is cancelled first.',
     args: {
       input: t.arg({
         type: jobInput('DeleteJobInput', 'The root of the tree to delete.'),
@@ -23,8 +29,8 @@ builder.mutationField('deleteJob', (t) =>
     },
     errors: { types: [NotFoundError, InvalidInputError] },
     resolve: async (_, { input }, { engine }) => {
-      await deleteJob(engine, keyOf('Job', input.jobId, 'jobId'));
-      return { globalId: input.jobId };
+      const { deleted } = await deleteJob(engine, keyOf('Job', input.jobId, 'jobId'));
+      return { globalId: input.jobId, deleted };
     },
   }),
 );

@@ -1,6 +1,6 @@
 import { heartbeat } from '../../domain/heartbeat.ts';
 import { builder } from '../builder.ts';
-import { holdsMutation } from './holds.ts';
+import { holdsMutation, invalidStatus } from './holds.ts';
 
 const HoldStatus = builder.enumType('HoldStatus', {
   description: 'What became of a hold. For all but HELD the worker stops its work on the item.',
@@ -9,6 +9,7 @@ const HoldStatus = builder.enumType('HoldStatus', {
     FINISHED: { description: 'Its outcome was reported.' },
     LOST: { description: 'It is unknown, was released, or was taken back after its deadline.' },
     CANCELLED: { description: 'The job was cancelled.' },
+    ...invalidStatus,
   } as const,
 });
 

@@ -1,7 +1,20 @@
+import { checkBatch } from '../../domain/checks.ts';
 import type { Engine } from '../../domain/engine.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { builder } from '../builder.ts';
+import { EntryError, toEntryError } from '../errors.ts';
 import { keyOf } from '../global-id.ts';
+
+/** The status of an entry that was refused alone. */
+export const invalidStatus = {
+  INVALID: { description: 'It is not the id of an assignment; `error` says more. Nothing changed.' },
+} as const;
+
+interface Answer<Status extends string> {
+  readonly assignmentId: string;
+  readonly status: Status | 'INVALID';
+  readonly error: InvalidInputError | null;
+}
 
 /** A mutation that takes a list of holds and says of each what became of it. */
 export function holdsMutation<Status extends string>(options: {
@@ -13,32 +26,37 @@ export function holdsMutation<Status extends string>(options: {
   input: string;
   /** What the mutation does to them: "The holds to give back". */
   holds: string;
-  status: PothosSchemaTypes.EnumRef<typeof builder.$inferSchemaTypes, Status>;
+  status: PothosSchemaTypes.EnumRef<typeof builder.$inferSchemaTypes, Status | 'INVALID'>;
+  /** Gets ids that are well formed, and at least one. */
   run: (engine: Engine, assignmentIds: string[]) => Promise<Status[]>;
 }): void {
   const { name, entryName, description, input, holds, status, run } = options;
   const typeName = name.charAt(0).toUpperCase() + name.slice(1);
 
-  const Entry = builder.objectRef<{ assignmentId: string; status: Status }>(entryName).implement({
+  const Entry = builder.objectRef<Answer<Status>>(entryName).implement({
     description: 'The answer for one hold.',
     fields: (t) => ({
       assignmentId: t.exposeID('assignmentId', { description: 'The hold.' }),
       status: t.expose('status', { type: status, description: 'What became of it.' }),
+      error: t.field({
+        type: EntryError,
+        nullable: true,
+        description: 'What is wrong with an invalid entry.',
+        resolve: ({ error }) => error && toEntryError(error),
+      }),
     }),
   });
 
-  const Payload = builder
-    .objectRef<{ entries: { assignmentId: string; status: Status }[] }>(`${typeName}Payload`)
-    .implement({
-      description: 'What became of the holds.',
-      fields: (t) => ({
-        entries: t.field({
-          type: [Entry],
-          description: 'An answer for each hold, in their order.',
-          resolve: ({ entries }) => entries,
-        }),
+  const Payload = builder.objectRef<{ entries: Answer<Status>[] }>(`${typeName}Payload`).implement({
+    description: 'What became of the holds.',
+    fields: (t) => ({
+      entries: t.field({
+        type: [Entry],
+        description: 'An answer for each hold, in their order.',
+        resolve: ({ entries }) => entries,
       }),
-    });
+    }),
+  });
 
   const Input = builder.inputType(`${typeName}Input`, {
     description: input,
@@ -54,12 +72,29 @@ export function holdsMutation<Status extends string>(options: {
       args: { input: t.arg({ type: Input, required: true, description: `${holds}.` }) },
       errors: { types: [InvalidInputError] },
       resolve: async (_, { input: { assignmentIds } }, { engine }) => {
-        const keys = assignmentIds.map((id, i) => keyOf('Assignment', id, `assignmentIds[${i}]`));
-        const answers = await run(engine, keys);
+        checkBatch(assignmentIds.length, 'assignmentIds');
+        const keys = assignmentIds.map(keyOrRefusal);
+        const known = keys.filter((key) => typeof key === 'string');
+        const statuses = known.length === 0 ? [] : await run(engine, known);
+        let next = 0;
         return {
-          entries: answers.map((answer, i) => ({ assignmentId: assignmentIds[i] ?? '', status: answer })),
+          entries: keys.map((key, i): Answer<Status> => {
+            const assignmentId = assignmentIds[i] as string;
+            if (typeof key !== 'string') return { assignmentId, status: 'INVALID', error: key };
+            return { assignmentId, status: statuses[next++] as Status, error: null };
+          }),
         };
       },
     }),
   );
+}
+
+/** One that is malformed must not keep the others of a worker from the server. */
+function keyOrRefusal(globalId: string, i: number): string | InvalidInputError {
+  try {
+    return keyOf('Assignment', globalId, `assignmentIds[${i}]`);
+  } catch (error) {
+    if (error instanceof InvalidInputError) return error;
+    throw error;
+  }
 }

@@ -1,26 +1,18 @@
 import { NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
-import { Job } from '../job.ts';
+import { changedJobs, Job } from '../job.ts';
 
 type Types = typeof builder.$inferSchemaTypes;
 
-/**
- * The `job` field of a payload. Where its progress is selected, the answer waits for the fold that counts what the
- * mutation did, so that the caller reads its own write.
- */
+/** The `job` field of a payload. Its progress counts what the mutation did. */
 export function jobField(t: PothosSchemaTypes.ObjectFieldBuilder<Types, { jobId: string }>) {
   return t.prismaField({
     type: Job,
     description: 'The job, as the mutation left it.',
-    resolve: async (query, { jobId }, _, { engine, folds }) => {
-      const { prisma } = engine.database;
-      const selected = { ...query.include, ...query.select };
-      if ('progress' in selected) {
-        const found = await prisma.job.findUnique({ where: { id: jobId }, select: { rootId: true } });
-        if (found !== null) await folds.settled(found.rootId);
-      }
-      const job = await prisma.job.findUnique({ ...query, where: { id: jobId } });
+    resolve: async (query, { jobId }, _, context) => {
+      const job = await context.engine.database.prisma.job.findUnique({ ...query, where: { id: jobId } });
       if (job === null) throw new NotFoundError(`There is no job ${jobId}.`);
+      changedJobs(context).add(jobId);
       return job;
     },
   });

@@ -1,12 +1,13 @@
 import { releaseAssignments } from '../../domain/release-assignments.ts';
 import { builder } from '../builder.ts';
-import { holdsMutation } from './holds.ts';
+import { holdsMutation, invalidStatus } from './holds.ts';
 
 const ReleaseStatus = builder.enumType('ReleaseStatus', {
   description: 'What became of a hold that a worker gave back.',
   values: {
     RELEASED: { description: 'The item waits for a worker again, in its old place.' },
     STALE: { description: 'There was no such hold (any more). Nothing changed.' },
+    ...invalidStatus,
   } as const,
 });
 

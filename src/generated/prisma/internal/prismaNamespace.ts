@@ -402,7 +402,11 @@ export const ModelName = {
   ProgressDelta: 'ProgressDelta',
   JobItem: 'JobItem',
   QueueEntry: 'QueueEntry',
-  Assignment: 'Assignment'
+  Lease: 'Lease',
+  Outcome: 'Outcome',
+  Failure: 'Failure',
+  TreeDeletion: 'TreeDeletion',
+  Watch: 'Watch'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -418,7 +422,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "queueEntry" | "assignment"
+    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "queueEntry" | "lease" | "outcome" | "failure" | "treeDeletion" | "watch"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -792,77 +796,373 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
-    Assignment: {
-      payload: Prisma.$AssignmentPayload<ExtArgs>
-      fields: Prisma.AssignmentFieldRefs
+    Lease: {
+      payload: Prisma.$LeasePayload<ExtArgs>
+      fields: Prisma.LeaseFieldRefs
       operations: {
         findUnique: {
-          args: Prisma.AssignmentFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$AssignmentPayload> | null
+          args: Prisma.LeaseFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LeasePayload> | null
         }
         findUniqueOrThrow: {
-          args: Prisma.AssignmentFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$AssignmentPayload>
+          args: Prisma.LeaseFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LeasePayload>
         }
         findFirst: {
-          args: Prisma.AssignmentFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$AssignmentPayload> | null
+          args: Prisma.LeaseFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LeasePayload> | null
         }
         findFirstOrThrow: {
-          args: Prisma.AssignmentFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$AssignmentPayload>
+          args: Prisma.LeaseFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LeasePayload>
         }
         findMany: {
-          args: Prisma.AssignmentFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$AssignmentPayload>[]
+          args: Prisma.LeaseFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LeasePayload>[]
         }
         create: {
-          args: Prisma.AssignmentCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$AssignmentPayload>
+          args: Prisma.LeaseCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LeasePayload>
         }
         createMany: {
-          args: Prisma.AssignmentCreateManyArgs<ExtArgs>
+          args: Prisma.LeaseCreateManyArgs<ExtArgs>
           result: BatchPayload
         }
         createManyAndReturn: {
-          args: Prisma.AssignmentCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$AssignmentPayload>[]
+          args: Prisma.LeaseCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LeasePayload>[]
         }
         delete: {
-          args: Prisma.AssignmentDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$AssignmentPayload>
+          args: Prisma.LeaseDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LeasePayload>
         }
         update: {
-          args: Prisma.AssignmentUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$AssignmentPayload>
+          args: Prisma.LeaseUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LeasePayload>
         }
         deleteMany: {
-          args: Prisma.AssignmentDeleteManyArgs<ExtArgs>
+          args: Prisma.LeaseDeleteManyArgs<ExtArgs>
           result: BatchPayload
         }
         updateMany: {
-          args: Prisma.AssignmentUpdateManyArgs<ExtArgs>
+          args: Prisma.LeaseUpdateManyArgs<ExtArgs>
           result: BatchPayload
         }
         updateManyAndReturn: {
-          args: Prisma.AssignmentUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$AssignmentPayload>[]
+          args: Prisma.LeaseUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LeasePayload>[]
         }
         upsert: {
-          args: Prisma.AssignmentUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$AssignmentPayload>
+          args: Prisma.LeaseUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LeasePayload>
         }
         aggregate: {
-          args: Prisma.AssignmentAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateAssignment>
+          args: Prisma.LeaseAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateLease>
         }
         groupBy: {
-          args: Prisma.AssignmentGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AssignmentGroupByOutputType>[]
+          args: Prisma.LeaseGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.LeaseGroupByOutputType>[]
         }
         count: {
-          args: Prisma.AssignmentCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AssignmentCountAggregateOutputType> | number
+          args: Prisma.LeaseCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.LeaseCountAggregateOutputType> | number
+        }
+      }
+    }
+    Outcome: {
+      payload: Prisma.$OutcomePayload<ExtArgs>
+      fields: Prisma.OutcomeFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.OutcomeFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OutcomePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.OutcomeFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OutcomePayload>
+        }
+        findFirst: {
+          args: Prisma.OutcomeFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OutcomePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.OutcomeFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OutcomePayload>
+        }
+        findMany: {
+          args: Prisma.OutcomeFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OutcomePayload>[]
+        }
+        create: {
+          args: Prisma.OutcomeCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OutcomePayload>
+        }
+        createMany: {
+          args: Prisma.OutcomeCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.OutcomeCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OutcomePayload>[]
+        }
+        delete: {
+          args: Prisma.OutcomeDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OutcomePayload>
+        }
+        update: {
+          args: Prisma.OutcomeUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OutcomePayload>
+        }
+        deleteMany: {
+          args: Prisma.OutcomeDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.OutcomeUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.OutcomeUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OutcomePayload>[]
+        }
+        upsert: {
+          args: Prisma.OutcomeUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OutcomePayload>
+        }
+        aggregate: {
+          args: Prisma.OutcomeAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateOutcome>
+        }
+        groupBy: {
+          args: Prisma.OutcomeGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.OutcomeGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.OutcomeCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.OutcomeCountAggregateOutputType> | number
+        }
+      }
+    }
+    Failure: {
+      payload: Prisma.$FailurePayload<ExtArgs>
+      fields: Prisma.FailureFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.FailureFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FailurePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.FailureFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FailurePayload>
+        }
+        findFirst: {
+          args: Prisma.FailureFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FailurePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.FailureFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FailurePayload>
+        }
+        findMany: {
+          args: Prisma.FailureFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FailurePayload>[]
+        }
+        create: {
+          args: Prisma.FailureCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FailurePayload>
+        }
+        createMany: {
+          args: Prisma.FailureCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.FailureCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FailurePayload>[]
+        }
+        delete: {
+          args: Prisma.FailureDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FailurePayload>
+        }
+        update: {
+          args: Prisma.FailureUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FailurePayload>
+        }
+        deleteMany: {
+          args: Prisma.FailureDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.FailureUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.FailureUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FailurePayload>[]
+        }
+        upsert: {
+          args: Prisma.FailureUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FailurePayload>
+        }
+        aggregate: {
+          args: Prisma.FailureAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateFailure>
+        }
+        groupBy: {
+          args: Prisma.FailureGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.FailureGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.FailureCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.FailureCountAggregateOutputType> | number
+        }
+      }
+    }
+    TreeDeletion: {
+      payload: Prisma.$TreeDeletionPayload<ExtArgs>
+      fields: Prisma.TreeDeletionFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.TreeDeletionFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeDeletionPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.TreeDeletionFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeDeletionPayload>
+        }
+        findFirst: {
+          args: Prisma.TreeDeletionFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeDeletionPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.TreeDeletionFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeDeletionPayload>
+        }
+        findMany: {
+          args: Prisma.TreeDeletionFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeDeletionPayload>[]
+        }
+        create: {
+          args: Prisma.TreeDeletionCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeDeletionPayload>
+        }
+        createMany: {
+          args: Prisma.TreeDeletionCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.TreeDeletionCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeDeletionPayload>[]
+        }
+        delete: {
+          args: Prisma.TreeDeletionDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeDeletionPayload>
+        }
+        update: {
+          args: Prisma.TreeDeletionUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeDeletionPayload>
+        }
+        deleteMany: {
+          args: Prisma.TreeDeletionDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.TreeDeletionUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.TreeDeletionUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeDeletionPayload>[]
+        }
+        upsert: {
+          args: Prisma.TreeDeletionUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeDeletionPayload>
+        }
+        aggregate: {
+          args: Prisma.TreeDeletionAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateTreeDeletion>
+        }
+        groupBy: {
+          args: Prisma.TreeDeletionGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.TreeDeletionGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.TreeDeletionCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.TreeDeletionCountAggregateOutputType> | number
+        }
+      }
+    }
+    Watch: {
+      payload: Prisma.$WatchPayload<ExtArgs>
+      fields: Prisma.WatchFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.WatchFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.WatchFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchPayload>
+        }
+        findFirst: {
+          args: Prisma.WatchFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.WatchFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchPayload>
+        }
+        findMany: {
+          args: Prisma.WatchFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchPayload>[]
+        }
+        create: {
+          args: Prisma.WatchCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchPayload>
+        }
+        createMany: {
+          args: Prisma.WatchCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.WatchCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchPayload>[]
+        }
+        delete: {
+          args: Prisma.WatchDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchPayload>
+        }
+        update: {
+          args: Prisma.WatchUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchPayload>
+        }
+        deleteMany: {
+          args: Prisma.WatchDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.WatchUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.WatchUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchPayload>[]
+        }
+        upsert: {
+          args: Prisma.WatchUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchPayload>
+        }
+        aggregate: {
+          args: Prisma.WatchAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateWatch>
+        }
+        groupBy: {
+          args: Prisma.WatchGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WatchGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.WatchCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WatchCountAggregateOutputType> | number
         }
       }
     }
@@ -932,7 +1232,9 @@ export type JobScalarFieldEnum = (typeof JobScalarFieldEnum)[keyof typeof JobSca
 
 export const JobProgressScalarFieldEnum = {
   jobId: 'jobId',
-  rootId: 'rootId',
+  version: 'version',
+  isRoot: 'isRoot',
+  generation: 'generation',
   itemCount: 'itemCount',
   succeeded: 'succeeded',
   failed: 'failed',
@@ -960,56 +1262,100 @@ export type ProgressDeltaScalarFieldEnum = (typeof ProgressDeltaScalarFieldEnum)
 
 
 export const JobItemScalarFieldEnum = {
-  id: 'id',
-  rootId: 'rootId',
   jobId: 'jobId',
   position: 'position',
-  payload: 'payload',
+  createdAt: 'createdAt',
   payloadBytes: 'payloadBytes',
-  dedupeKey: 'dedupeKey',
   priority: 'priority',
   runAt: 'runAt',
-  createdAt: 'createdAt',
-  failures: 'failures',
-  failedAt: 'failedAt',
-  cancelledAt: 'cancelledAt'
+  dedupeKey: 'dedupeKey',
+  payload: 'payload'
 } as const
 
 export type JobItemScalarFieldEnum = (typeof JobItemScalarFieldEnum)[keyof typeof JobItemScalarFieldEnum]
 
 
 export const QueueEntryScalarFieldEnum = {
-  itemId: 'itemId',
-  rootId: 'rootId',
   jobId: 'jobId',
-  type: 'type',
-  priority: 'priority',
   position: 'position',
+  place: 'place',
+  bytes: 'bytes',
   runAt: 'runAt',
   attempt: 'attempt',
-  payloadBytes: 'payloadBytes'
+  count: 'count',
+  priority: 'priority',
+  type: 'type'
 } as const
 
 export type QueueEntryScalarFieldEnum = (typeof QueueEntryScalarFieldEnum)[keyof typeof QueueEntryScalarFieldEnum]
 
 
-export const AssignmentScalarFieldEnum = {
+export const LeaseScalarFieldEnum = {
   id: 'id',
-  rootId: 'rootId',
   jobId: 'jobId',
-  itemId: 'itemId',
-  heldItemId: 'heldItemId',
-  attempt: 'attempt',
-  worker: 'worker',
+  claimId: 'claimId',
+  position: 'position',
   claimedAt: 'claimedAt',
   heartbeatAt: 'heartbeatAt',
   deadlineAt: 'deadlineAt',
+  attempt: 'attempt',
+  count: 'count',
+  priority: 'priority',
+  open: 'open',
+  worker: 'worker',
+  deadlines: 'deadlines'
+} as const
+
+export type LeaseScalarFieldEnum = (typeof LeaseScalarFieldEnum)[keyof typeof LeaseScalarFieldEnum]
+
+
+export const OutcomeScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  leaseId: 'leaseId',
   finishedAt: 'finishedAt',
-  outcome: 'outcome',
+  failed: 'failed',
   result: 'result'
 } as const
 
-export type AssignmentScalarFieldEnum = (typeof AssignmentScalarFieldEnum)[keyof typeof AssignmentScalarFieldEnum]
+export type OutcomeScalarFieldEnum = (typeof OutcomeScalarFieldEnum)[keyof typeof OutcomeScalarFieldEnum]
+
+
+export const FailureScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  attempt: 'attempt',
+  leaseId: 'leaseId',
+  at: 'at',
+  retryAt: 'retryAt',
+  lost: 'lost',
+  code: 'code',
+  message: 'message',
+  worker: 'worker'
+} as const
+
+export type FailureScalarFieldEnum = (typeof FailureScalarFieldEnum)[keyof typeof FailureScalarFieldEnum]
+
+
+export const TreeDeletionScalarFieldEnum = {
+  rootId: 'rootId',
+  requestedAt: 'requestedAt',
+  itemCount: 'itemCount',
+  deletedItems: 'deletedItems',
+  nextJobId: 'nextJobId',
+  nextPosition: 'nextPosition'
+} as const
+
+export type TreeDeletionScalarFieldEnum = (typeof TreeDeletionScalarFieldEnum)[keyof typeof TreeDeletionScalarFieldEnum]
+
+
+export const WatchScalarFieldEnum = {
+  id: 'id',
+  sweptAt: 'sweptAt',
+  resumedAt: 'resumedAt'
+} as const
+
+export type WatchScalarFieldEnum = (typeof WatchScalarFieldEnum)[keyof typeof WatchScalarFieldEnum]
 
 
 export const SortOrder = {
@@ -1312,7 +1658,11 @@ export type GlobalOmitConfig = {
   progressDelta?: Prisma.ProgressDeltaOmit
   jobItem?: Prisma.JobItemOmit
   queueEntry?: Prisma.QueueEntryOmit
-  assignment?: Prisma.AssignmentOmit
+  lease?: Prisma.LeaseOmit
+  outcome?: Prisma.OutcomeOmit
+  failure?: Prisma.FailureOmit
+  treeDeletion?: Prisma.TreeDeletionOmit
+  watch?: Prisma.WatchOmit
 }
 
 /* Types for Logging */

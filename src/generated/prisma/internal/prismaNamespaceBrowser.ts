@@ -56,7 +56,11 @@ export const ModelName = {
   ProgressDelta: 'ProgressDelta',
   JobItem: 'JobItem',
   QueueEntry: 'QueueEntry',
-  Assignment: 'Assignment'
+  Lease: 'Lease',
+  Outcome: 'Outcome',
+  Failure: 'Failure',
+  TreeDeletion: 'TreeDeletion',
+  Watch: 'Watch'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -102,7 +106,9 @@ export type JobScalarFieldEnum = (typeof JobScalarFieldEnum)[keyof typeof JobSca
 
 export const JobProgressScalarFieldEnum = {
   jobId: 'jobId',
-  rootId: 'rootId',
+  version: 'version',
+  isRoot: 'isRoot',
+  generation: 'generation',
   itemCount: 'itemCount',
   succeeded: 'succeeded',
   failed: 'failed',
@@ -130,56 +136,100 @@ export type ProgressDeltaScalarFieldEnum = (typeof ProgressDeltaScalarFieldEnum)
 
 
 export const JobItemScalarFieldEnum = {
-  id: 'id',
-  rootId: 'rootId',
   jobId: 'jobId',
   position: 'position',
-  payload: 'payload',
+  createdAt: 'createdAt',
   payloadBytes: 'payloadBytes',
-  dedupeKey: 'dedupeKey',
   priority: 'priority',
   runAt: 'runAt',
-  createdAt: 'createdAt',
-  failures: 'failures',
-  failedAt: 'failedAt',
-  cancelledAt: 'cancelledAt'
+  dedupeKey: 'dedupeKey',
+  payload: 'payload'
 } as const
 
 export type JobItemScalarFieldEnum = (typeof JobItemScalarFieldEnum)[keyof typeof JobItemScalarFieldEnum]
 
 
 export const QueueEntryScalarFieldEnum = {
-  itemId: 'itemId',
-  rootId: 'rootId',
   jobId: 'jobId',
-  type: 'type',
-  priority: 'priority',
   position: 'position',
+  place: 'place',
+  bytes: 'bytes',
   runAt: 'runAt',
   attempt: 'attempt',
-  payloadBytes: 'payloadBytes'
+  count: 'count',
+  priority: 'priority',
+  type: 'type'
 } as const
 
 export type QueueEntryScalarFieldEnum = (typeof QueueEntryScalarFieldEnum)[keyof typeof QueueEntryScalarFieldEnum]
 
 
-export const AssignmentScalarFieldEnum = {
+export const LeaseScalarFieldEnum = {
   id: 'id',
-  rootId: 'rootId',
   jobId: 'jobId',
-  itemId: 'itemId',
-  heldItemId: 'heldItemId',
-  attempt: 'attempt',
-  worker: 'worker',
+  claimId: 'claimId',
+  position: 'position',
   claimedAt: 'claimedAt',
   heartbeatAt: 'heartbeatAt',
   deadlineAt: 'deadlineAt',
+  attempt: 'attempt',
+  count: 'count',
+  priority: 'priority',
+  open: 'open',
+  worker: 'worker',
+  deadlines: 'deadlines'
+} as const
+
+export type LeaseScalarFieldEnum = (typeof LeaseScalarFieldEnum)[keyof typeof LeaseScalarFieldEnum]
+
+
+export const OutcomeScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  leaseId: 'leaseId',
   finishedAt: 'finishedAt',
-  outcome: 'outcome',
+  failed: 'failed',
   result: 'result'
 } as const
 
-export type AssignmentScalarFieldEnum = (typeof AssignmentScalarFieldEnum)[keyof typeof AssignmentScalarFieldEnum]
+export type OutcomeScalarFieldEnum = (typeof OutcomeScalarFieldEnum)[keyof typeof OutcomeScalarFieldEnum]
+
+
+export const FailureScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  attempt: 'attempt',
+  leaseId: 'leaseId',
+  at: 'at',
+  retryAt: 'retryAt',
+  lost: 'lost',
+  code: 'code',
+  message: 'message',
+  worker: 'worker'
+} as const
+
+export type FailureScalarFieldEnum = (typeof FailureScalarFieldEnum)[keyof typeof FailureScalarFieldEnum]
+
+
+export const TreeDeletionScalarFieldEnum = {
+  rootId: 'rootId',
+  requestedAt: 'requestedAt',
+  itemCount: 'itemCount',
+  deletedItems: 'deletedItems',
+  nextJobId: 'nextJobId',
+  nextPosition: 'nextPosition'
+} as const
+
+export type TreeDeletionScalarFieldEnum = (typeof TreeDeletionScalarFieldEnum)[keyof typeof TreeDeletionScalarFieldEnum]
+
+
+export const WatchScalarFieldEnum = {
+  id: 'id',
+  sweptAt: 'sweptAt',
+  resumedAt: 'resumedAt'
+} as const
+
+export type WatchScalarFieldEnum = (typeof WatchScalarFieldEnum)[keyof typeof WatchScalarFieldEnum]
 
 
 export const SortOrder = {

@@ -344,9 +344,7 @@ export type JobWhereInput = {
   parent?: Prisma.XOR<Prisma.JobNullableScalarRelationFilter, Prisma.JobWhereInput> | null
   tree?: Prisma.JobListRelationFilter
   children?: Prisma.JobListRelationFilter
-  progress?: Prisma.XOR<Prisma.JobProgressNullableScalarRelationFilter, Prisma.JobProgressWhereInput> | null
-  items?: Prisma.JobItemListRelationFilter
-  assignments?: Prisma.AssignmentListRelationFilter
+  progress?: Prisma.JobProgressListRelationFilter
 }
 
 export type JobOrderByWithRelationInput = {
@@ -373,9 +371,7 @@ export type JobOrderByWithRelationInput = {
   parent?: Prisma.JobOrderByWithRelationInput
   tree?: Prisma.JobOrderByRelationAggregateInput
   children?: Prisma.JobOrderByRelationAggregateInput
-  progress?: Prisma.JobProgressOrderByWithRelationInput
-  items?: Prisma.JobItemOrderByRelationAggregateInput
-  assignments?: Prisma.AssignmentOrderByRelationAggregateInput
+  progress?: Prisma.JobProgressOrderByRelationAggregateInput
 }
 
 export type JobWhereUniqueInput = Prisma.AtLeast<{
@@ -406,9 +402,7 @@ export type JobWhereUniqueInput = Prisma.AtLeast<{
   parent?: Prisma.XOR<Prisma.JobNullableScalarRelationFilter, Prisma.JobWhereInput> | null
   tree?: Prisma.JobListRelationFilter
   children?: Prisma.JobListRelationFilter
-  progress?: Prisma.XOR<Prisma.JobProgressNullableScalarRelationFilter, Prisma.JobProgressWhereInput> | null
-  items?: Prisma.JobItemListRelationFilter
-  assignments?: Prisma.AssignmentListRelationFilter
+  progress?: Prisma.JobProgressListRelationFilter
 }, "id" | "type_dedupeKey">
 
 export type JobOrderByWithAggregationInput = {
@@ -485,9 +479,7 @@ export type JobCreateInput = {
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
-  progress?: Prisma.JobProgressCreateNestedOneWithoutJobInput
-  items?: Prisma.JobItemCreateNestedManyWithoutJobInput
-  assignments?: Prisma.AssignmentCreateNestedManyWithoutJobInput
+  progress?: Prisma.JobProgressCreateNestedManyWithoutJobInput
 }
 
 export type JobUncheckedCreateInput = {
@@ -512,9 +504,7 @@ export type JobUncheckedCreateInput = {
   cancelling?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
-  progress?: Prisma.JobProgressUncheckedCreateNestedOneWithoutJobInput
-  items?: Prisma.JobItemUncheckedCreateNestedManyWithoutJobInput
-  assignments?: Prisma.AssignmentUncheckedCreateNestedManyWithoutJobInput
+  progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
 }
 
 export type JobUpdateInput = {
@@ -539,9 +529,7 @@ export type JobUpdateInput = {
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
-  progress?: Prisma.JobProgressUpdateOneWithoutJobNestedInput
-  items?: Prisma.JobItemUpdateManyWithoutJobNestedInput
-  assignments?: Prisma.AssignmentUpdateManyWithoutJobNestedInput
+  progress?: Prisma.JobProgressUpdateManyWithoutJobNestedInput
 }
 
 export type JobUncheckedUpdateInput = {
@@ -566,9 +554,7 @@ export type JobUncheckedUpdateInput = {
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
-  progress?: Prisma.JobProgressUncheckedUpdateOneWithoutJobNestedInput
-  items?: Prisma.JobItemUncheckedUpdateManyWithoutJobNestedInput
-  assignments?: Prisma.AssignmentUncheckedUpdateManyWithoutJobNestedInput
+  progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
 }
 
 export type JobCreateManyInput = {
@@ -921,34 +907,6 @@ export type JobUpdateOneRequiredWithoutProgressNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.JobUpdateToOneWithWhereWithoutProgressInput, Prisma.JobUpdateWithoutProgressInput>, Prisma.JobUncheckedUpdateWithoutProgressInput>
 }
 
-export type JobCreateNestedOneWithoutItemsInput = {
-  create?: Prisma.XOR<Prisma.JobCreateWithoutItemsInput, Prisma.JobUncheckedCreateWithoutItemsInput>
-  connectOrCreate?: Prisma.JobCreateOrConnectWithoutItemsInput
-  connect?: Prisma.JobWhereUniqueInput
-}
-
-export type JobUpdateOneRequiredWithoutItemsNestedInput = {
-  create?: Prisma.XOR<Prisma.JobCreateWithoutItemsInput, Prisma.JobUncheckedCreateWithoutItemsInput>
-  connectOrCreate?: Prisma.JobCreateOrConnectWithoutItemsInput
-  upsert?: Prisma.JobUpsertWithoutItemsInput
-  connect?: Prisma.JobWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.JobUpdateToOneWithWhereWithoutItemsInput, Prisma.JobUpdateWithoutItemsInput>, Prisma.JobUncheckedUpdateWithoutItemsInput>
-}
-
-export type JobCreateNestedOneWithoutAssignmentsInput = {
-  create?: Prisma.XOR<Prisma.JobCreateWithoutAssignmentsInput, Prisma.JobUncheckedCreateWithoutAssignmentsInput>
-  connectOrCreate?: Prisma.JobCreateOrConnectWithoutAssignmentsInput
-  connect?: Prisma.JobWhereUniqueInput
-}
-
-export type JobUpdateOneRequiredWithoutAssignmentsNestedInput = {
-  create?: Prisma.XOR<Prisma.JobCreateWithoutAssignmentsInput, Prisma.JobUncheckedCreateWithoutAssignmentsInput>
-  connectOrCreate?: Prisma.JobCreateOrConnectWithoutAssignmentsInput
-  upsert?: Prisma.JobUpsertWithoutAssignmentsInput
-  connect?: Prisma.JobWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.JobUpdateToOneWithWhereWithoutAssignmentsInput, Prisma.JobUpdateWithoutAssignmentsInput>, Prisma.JobUncheckedUpdateWithoutAssignmentsInput>
-}
-
 export type JobCreateWithoutTreeInput = {
   id: string
   depth: number
@@ -970,9 +928,7 @@ export type JobCreateWithoutTreeInput = {
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
-  progress?: Prisma.JobProgressCreateNestedOneWithoutJobInput
-  items?: Prisma.JobItemCreateNestedManyWithoutJobInput
-  assignments?: Prisma.AssignmentCreateNestedManyWithoutJobInput
+  progress?: Prisma.JobProgressCreateNestedManyWithoutJobInput
 }
 
 export type JobUncheckedCreateWithoutTreeInput = {
@@ -996,9 +952,7 @@ export type JobUncheckedCreateWithoutTreeInput = {
   cancelledAt?: Date | string | null
   cancelling?: boolean
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
-  progress?: Prisma.JobProgressUncheckedCreateNestedOneWithoutJobInput
-  items?: Prisma.JobItemUncheckedCreateNestedManyWithoutJobInput
-  assignments?: Prisma.AssignmentUncheckedCreateNestedManyWithoutJobInput
+  progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
 }
 
 export type JobCreateOrConnectWithoutTreeInput = {
@@ -1027,9 +981,7 @@ export type JobCreateWithoutChildrenInput = {
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
-  progress?: Prisma.JobProgressCreateNestedOneWithoutJobInput
-  items?: Prisma.JobItemCreateNestedManyWithoutJobInput
-  assignments?: Prisma.AssignmentCreateNestedManyWithoutJobInput
+  progress?: Prisma.JobProgressCreateNestedManyWithoutJobInput
 }
 
 export type JobUncheckedCreateWithoutChildrenInput = {
@@ -1053,9 +1005,7 @@ export type JobUncheckedCreateWithoutChildrenInput = {
   cancelledAt?: Date | string | null
   cancelling?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
-  progress?: Prisma.JobProgressUncheckedCreateNestedOneWithoutJobInput
-  items?: Prisma.JobItemUncheckedCreateNestedManyWithoutJobInput
-  assignments?: Prisma.AssignmentUncheckedCreateNestedManyWithoutJobInput
+  progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
 }
 
 export type JobCreateOrConnectWithoutChildrenInput = {
@@ -1084,9 +1034,7 @@ export type JobCreateWithoutRootInput = {
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
-  progress?: Prisma.JobProgressCreateNestedOneWithoutJobInput
-  items?: Prisma.JobItemCreateNestedManyWithoutJobInput
-  assignments?: Prisma.AssignmentCreateNestedManyWithoutJobInput
+  progress?: Prisma.JobProgressCreateNestedManyWithoutJobInput
 }
 
 export type JobUncheckedCreateWithoutRootInput = {
@@ -1110,9 +1058,7 @@ export type JobUncheckedCreateWithoutRootInput = {
   cancelling?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
-  progress?: Prisma.JobProgressUncheckedCreateNestedOneWithoutJobInput
-  items?: Prisma.JobItemUncheckedCreateNestedManyWithoutJobInput
-  assignments?: Prisma.AssignmentUncheckedCreateNestedManyWithoutJobInput
+  progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
 }
 
 export type JobCreateOrConnectWithoutRootInput = {
@@ -1146,9 +1092,7 @@ export type JobCreateWithoutParentInput = {
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
-  progress?: Prisma.JobProgressCreateNestedOneWithoutJobInput
-  items?: Prisma.JobItemCreateNestedManyWithoutJobInput
-  assignments?: Prisma.AssignmentCreateNestedManyWithoutJobInput
+  progress?: Prisma.JobProgressCreateNestedManyWithoutJobInput
 }
 
 export type JobUncheckedCreateWithoutParentInput = {
@@ -1172,9 +1116,7 @@ export type JobUncheckedCreateWithoutParentInput = {
   cancelling?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
-  progress?: Prisma.JobProgressUncheckedCreateNestedOneWithoutJobInput
-  items?: Prisma.JobItemUncheckedCreateNestedManyWithoutJobInput
-  assignments?: Prisma.AssignmentUncheckedCreateNestedManyWithoutJobInput
+  progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
 }
 
 export type JobCreateOrConnectWithoutParentInput = {
@@ -1219,9 +1161,7 @@ export type JobUpdateWithoutTreeInput = {
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
-  progress?: Prisma.JobProgressUpdateOneWithoutJobNestedInput
-  items?: Prisma.JobItemUpdateManyWithoutJobNestedInput
-  assignments?: Prisma.AssignmentUpdateManyWithoutJobNestedInput
+  progress?: Prisma.JobProgressUpdateManyWithoutJobNestedInput
 }
 
 export type JobUncheckedUpdateWithoutTreeInput = {
@@ -1245,9 +1185,7 @@ export type JobUncheckedUpdateWithoutTreeInput = {
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
-  progress?: Prisma.JobProgressUncheckedUpdateOneWithoutJobNestedInput
-  items?: Prisma.JobItemUncheckedUpdateManyWithoutJobNestedInput
-  assignments?: Prisma.AssignmentUncheckedUpdateManyWithoutJobNestedInput
+  progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
 }
 
 export type JobUpsertWithoutChildrenInput = {
@@ -1282,9 +1220,7 @@ export type JobUpdateWithoutChildrenInput = {
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
-  progress?: Prisma.JobProgressUpdateOneWithoutJobNestedInput
-  items?: Prisma.JobItemUpdateManyWithoutJobNestedInput
-  assignments?: Prisma.AssignmentUpdateManyWithoutJobNestedInput
+  progress?: Prisma.JobProgressUpdateManyWithoutJobNestedInput
 }
 
 export type JobUncheckedUpdateWithoutChildrenInput = {
@@ -1308,9 +1244,7 @@ export type JobUncheckedUpdateWithoutChildrenInput = {
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
-  progress?: Prisma.JobProgressUncheckedUpdateOneWithoutJobNestedInput
-  items?: Prisma.JobItemUncheckedUpdateManyWithoutJobNestedInput
-  assignments?: Prisma.AssignmentUncheckedUpdateManyWithoutJobNestedInput
+  progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
 }
 
 export type JobUpsertWithWhereUniqueWithoutRootInput = {
@@ -1392,8 +1326,6 @@ export type JobCreateWithoutProgressInput = {
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
-  items?: Prisma.JobItemCreateNestedManyWithoutJobInput
-  assignments?: Prisma.AssignmentCreateNestedManyWithoutJobInput
 }
 
 export type JobUncheckedCreateWithoutProgressInput = {
@@ -1418,8 +1350,6 @@ export type JobUncheckedCreateWithoutProgressInput = {
   cancelling?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
-  items?: Prisma.JobItemUncheckedCreateNestedManyWithoutJobInput
-  assignments?: Prisma.AssignmentUncheckedCreateNestedManyWithoutJobInput
 }
 
 export type JobCreateOrConnectWithoutProgressInput = {
@@ -1460,8 +1390,6 @@ export type JobUpdateWithoutProgressInput = {
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
-  items?: Prisma.JobItemUpdateManyWithoutJobNestedInput
-  assignments?: Prisma.AssignmentUpdateManyWithoutJobNestedInput
 }
 
 export type JobUncheckedUpdateWithoutProgressInput = {
@@ -1486,248 +1414,6 @@ export type JobUncheckedUpdateWithoutProgressInput = {
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
-  items?: Prisma.JobItemUncheckedUpdateManyWithoutJobNestedInput
-  assignments?: Prisma.AssignmentUncheckedUpdateManyWithoutJobNestedInput
-}
-
-export type JobCreateWithoutItemsInput = {
-  id: string
-  depth: number
-  type: string
-  dedupeKey?: string | null
-  priority: number
-  runAt?: Date | string | null
-  maxFailuresPerItem: number
-  backoffMs?: Prisma.JobCreatebackoffMsInput | number[]
-  backoffJitter: number
-  heartbeatIntervalMs: number
-  finalStage: boolean
-  feed?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  feedsChildren: boolean
-  createdAt: Date | string
-  sealedAt?: Date | string | null
-  cancelledAt?: Date | string | null
-  cancelling?: boolean
-  root: Prisma.JobCreateNestedOneWithoutTreeInput
-  parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
-  tree?: Prisma.JobCreateNestedManyWithoutRootInput
-  children?: Prisma.JobCreateNestedManyWithoutParentInput
-  progress?: Prisma.JobProgressCreateNestedOneWithoutJobInput
-  assignments?: Prisma.AssignmentCreateNestedManyWithoutJobInput
-}
-
-export type JobUncheckedCreateWithoutItemsInput = {
-  id: string
-  rootId: string
-  parentId?: string | null
-  depth: number
-  type: string
-  dedupeKey?: string | null
-  priority: number
-  runAt?: Date | string | null
-  maxFailuresPerItem: number
-  backoffMs?: Prisma.JobCreatebackoffMsInput | number[]
-  backoffJitter: number
-  heartbeatIntervalMs: number
-  finalStage: boolean
-  feed?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  feedsChildren: boolean
-  createdAt: Date | string
-  sealedAt?: Date | string | null
-  cancelledAt?: Date | string | null
-  cancelling?: boolean
-  tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
-  children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
-  progress?: Prisma.JobProgressUncheckedCreateNestedOneWithoutJobInput
-  assignments?: Prisma.AssignmentUncheckedCreateNestedManyWithoutJobInput
-}
-
-export type JobCreateOrConnectWithoutItemsInput = {
-  where: Prisma.JobWhereUniqueInput
-  create: Prisma.XOR<Prisma.JobCreateWithoutItemsInput, Prisma.JobUncheckedCreateWithoutItemsInput>
-}
-
-export type JobUpsertWithoutItemsInput = {
-  update: Prisma.XOR<Prisma.JobUpdateWithoutItemsInput, Prisma.JobUncheckedUpdateWithoutItemsInput>
-  create: Prisma.XOR<Prisma.JobCreateWithoutItemsInput, Prisma.JobUncheckedCreateWithoutItemsInput>
-  where?: Prisma.JobWhereInput
-}
-
-export type JobUpdateToOneWithWhereWithoutItemsInput = {
-  where?: Prisma.JobWhereInput
-  data: Prisma.XOR<Prisma.JobUpdateWithoutItemsInput, Prisma.JobUncheckedUpdateWithoutItemsInput>
-}
-
-export type JobUpdateWithoutItemsInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  depth?: Prisma.IntFieldUpdateOperationsInput | number
-  type?: Prisma.StringFieldUpdateOperationsInput | string
-  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  priority?: Prisma.IntFieldUpdateOperationsInput | number
-  runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  maxFailuresPerItem?: Prisma.IntFieldUpdateOperationsInput | number
-  backoffMs?: Prisma.JobUpdatebackoffMsInput | number[]
-  backoffJitter?: Prisma.FloatFieldUpdateOperationsInput | number
-  heartbeatIntervalMs?: Prisma.IntFieldUpdateOperationsInput | number
-  finalStage?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  feed?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  feedsChildren?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
-  parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
-  tree?: Prisma.JobUpdateManyWithoutRootNestedInput
-  children?: Prisma.JobUpdateManyWithoutParentNestedInput
-  progress?: Prisma.JobProgressUpdateOneWithoutJobNestedInput
-  assignments?: Prisma.AssignmentUpdateManyWithoutJobNestedInput
-}
-
-export type JobUncheckedUpdateWithoutItemsInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
-  parentId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  depth?: Prisma.IntFieldUpdateOperationsInput | number
-  type?: Prisma.StringFieldUpdateOperationsInput | string
-  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  priority?: Prisma.IntFieldUpdateOperationsInput | number
-  runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  maxFailuresPerItem?: Prisma.IntFieldUpdateOperationsInput | number
-  backoffMs?: Prisma.JobUpdatebackoffMsInput | number[]
-  backoffJitter?: Prisma.FloatFieldUpdateOperationsInput | number
-  heartbeatIntervalMs?: Prisma.IntFieldUpdateOperationsInput | number
-  finalStage?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  feed?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  feedsChildren?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
-  children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
-  progress?: Prisma.JobProgressUncheckedUpdateOneWithoutJobNestedInput
-  assignments?: Prisma.AssignmentUncheckedUpdateManyWithoutJobNestedInput
-}
-
-export type JobCreateWithoutAssignmentsInput = {
-  id: string
-  depth: number
-  type: string
-  dedupeKey?: string | null
-  priority: number
-  runAt?: Date | string | null
-  maxFailuresPerItem: number
-  backoffMs?: Prisma.JobCreatebackoffMsInput | number[]
-  backoffJitter: number
-  heartbeatIntervalMs: number
-  finalStage: boolean
-  feed?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  feedsChildren: boolean
-  createdAt: Date | string
-  sealedAt?: Date | string | null
-  cancelledAt?: Date | string | null
-  cancelling?: boolean
-  root: Prisma.JobCreateNestedOneWithoutTreeInput
-  parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
-  tree?: Prisma.JobCreateNestedManyWithoutRootInput
-  children?: Prisma.JobCreateNestedManyWithoutParentInput
-  progress?: Prisma.JobProgressCreateNestedOneWithoutJobInput
-  items?: Prisma.JobItemCreateNestedManyWithoutJobInput
-}
-
-export type JobUncheckedCreateWithoutAssignmentsInput = {
-  id: string
-  rootId: string
-  parentId?: string | null
-  depth: number
-  type: string
-  dedupeKey?: string | null
-  priority: number
-  runAt?: Date | string | null
-  maxFailuresPerItem: number
-  backoffMs?: Prisma.JobCreatebackoffMsInput | number[]
-  backoffJitter: number
-  heartbeatIntervalMs: number
-  finalStage: boolean
-  feed?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  feedsChildren: boolean
-  createdAt: Date | string
-  sealedAt?: Date | string | null
-  cancelledAt?: Date | string | null
-  cancelling?: boolean
-  tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
-  children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
-  progress?: Prisma.JobProgressUncheckedCreateNestedOneWithoutJobInput
-  items?: Prisma.JobItemUncheckedCreateNestedManyWithoutJobInput
-}
-
-export type JobCreateOrConnectWithoutAssignmentsInput = {
-  where: Prisma.JobWhereUniqueInput
-  create: Prisma.XOR<Prisma.JobCreateWithoutAssignmentsInput, Prisma.JobUncheckedCreateWithoutAssignmentsInput>
-}
-
-export type JobUpsertWithoutAssignmentsInput = {
-  update: Prisma.XOR<Prisma.JobUpdateWithoutAssignmentsInput, Prisma.JobUncheckedUpdateWithoutAssignmentsInput>
-  create: Prisma.XOR<Prisma.JobCreateWithoutAssignmentsInput, Prisma.JobUncheckedCreateWithoutAssignmentsInput>
-  where?: Prisma.JobWhereInput
-}
-
-export type JobUpdateToOneWithWhereWithoutAssignmentsInput = {
-  where?: Prisma.JobWhereInput
-  data: Prisma.XOR<Prisma.JobUpdateWithoutAssignmentsInput, Prisma.JobUncheckedUpdateWithoutAssignmentsInput>
-}
-
-export type JobUpdateWithoutAssignmentsInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  depth?: Prisma.IntFieldUpdateOperationsInput | number
-  type?: Prisma.StringFieldUpdateOperationsInput | string
-  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  priority?: Prisma.IntFieldUpdateOperationsInput | number
-  runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  maxFailuresPerItem?: Prisma.IntFieldUpdateOperationsInput | number
-  backoffMs?: Prisma.JobUpdatebackoffMsInput | number[]
-  backoffJitter?: Prisma.FloatFieldUpdateOperationsInput | number
-  heartbeatIntervalMs?: Prisma.IntFieldUpdateOperationsInput | number
-  finalStage?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  feed?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  feedsChildren?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
-  parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
-  tree?: Prisma.JobUpdateManyWithoutRootNestedInput
-  children?: Prisma.JobUpdateManyWithoutParentNestedInput
-  progress?: Prisma.JobProgressUpdateOneWithoutJobNestedInput
-  items?: Prisma.JobItemUpdateManyWithoutJobNestedInput
-}
-
-export type JobUncheckedUpdateWithoutAssignmentsInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
-  parentId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  depth?: Prisma.IntFieldUpdateOperationsInput | number
-  type?: Prisma.StringFieldUpdateOperationsInput | string
-  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  priority?: Prisma.IntFieldUpdateOperationsInput | number
-  runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  maxFailuresPerItem?: Prisma.IntFieldUpdateOperationsInput | number
-  backoffMs?: Prisma.JobUpdatebackoffMsInput | number[]
-  backoffJitter?: Prisma.FloatFieldUpdateOperationsInput | number
-  heartbeatIntervalMs?: Prisma.IntFieldUpdateOperationsInput | number
-  finalStage?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  feed?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  feedsChildren?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
-  children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
-  progress?: Prisma.JobProgressUncheckedUpdateOneWithoutJobNestedInput
-  items?: Prisma.JobItemUncheckedUpdateManyWithoutJobNestedInput
 }
 
 export type JobCreateManyRootInput = {
@@ -1793,9 +1479,7 @@ export type JobUpdateWithoutRootInput = {
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
-  progress?: Prisma.JobProgressUpdateOneWithoutJobNestedInput
-  items?: Prisma.JobItemUpdateManyWithoutJobNestedInput
-  assignments?: Prisma.AssignmentUpdateManyWithoutJobNestedInput
+  progress?: Prisma.JobProgressUpdateManyWithoutJobNestedInput
 }
 
 export type JobUncheckedUpdateWithoutRootInput = {
@@ -1819,9 +1503,7 @@ export type JobUncheckedUpdateWithoutRootInput = {
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
-  progress?: Prisma.JobProgressUncheckedUpdateOneWithoutJobNestedInput
-  items?: Prisma.JobItemUncheckedUpdateManyWithoutJobNestedInput
-  assignments?: Prisma.AssignmentUncheckedUpdateManyWithoutJobNestedInput
+  progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
 }
 
 export type JobUncheckedUpdateManyWithoutRootInput = {
@@ -1866,9 +1548,7 @@ export type JobUpdateWithoutParentInput = {
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
-  progress?: Prisma.JobProgressUpdateOneWithoutJobNestedInput
-  items?: Prisma.JobItemUpdateManyWithoutJobNestedInput
-  assignments?: Prisma.AssignmentUpdateManyWithoutJobNestedInput
+  progress?: Prisma.JobProgressUpdateManyWithoutJobNestedInput
 }
 
 export type JobUncheckedUpdateWithoutParentInput = {
@@ -1892,9 +1572,7 @@ export type JobUncheckedUpdateWithoutParentInput = {
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
-  progress?: Prisma.JobProgressUncheckedUpdateOneWithoutJobNestedInput
-  items?: Prisma.JobItemUncheckedUpdateManyWithoutJobNestedInput
-  assignments?: Prisma.AssignmentUncheckedUpdateManyWithoutJobNestedInput
+  progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
 }
 
 export type JobUncheckedUpdateManyWithoutParentInput = {
@@ -1926,15 +1604,13 @@ export type JobUncheckedUpdateManyWithoutParentInput = {
 export type JobCountOutputType = {
   tree: number
   children: number
-  items: number
-  assignments: number
+  progress: number
 }
 
 export type JobCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   tree?: boolean | JobCountOutputTypeCountTreeArgs
   children?: boolean | JobCountOutputTypeCountChildrenArgs
-  items?: boolean | JobCountOutputTypeCountItemsArgs
-  assignments?: boolean | JobCountOutputTypeCountAssignmentsArgs
+  progress?: boolean | JobCountOutputTypeCountProgressArgs
 }
 
 /**
@@ -1964,15 +1640,8 @@ export type JobCountOutputTypeCountChildrenArgs<ExtArgs extends runtime.Types.Ex
 /**
  * JobCountOutputType without action
  */
-export type JobCountOutputTypeCountItemsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  where?: Prisma.JobItemWhereInput
-}
-
-/**
- * JobCountOutputType without action
- */
-export type JobCountOutputTypeCountAssignmentsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  where?: Prisma.AssignmentWhereInput
+export type JobCountOutputTypeCountProgressArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.JobProgressWhereInput
 }
 
 
@@ -2001,8 +1670,6 @@ export type JobSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = ru
   tree?: boolean | Prisma.Job$treeArgs<ExtArgs>
   children?: boolean | Prisma.Job$childrenArgs<ExtArgs>
   progress?: boolean | Prisma.Job$progressArgs<ExtArgs>
-  items?: boolean | Prisma.Job$itemsArgs<ExtArgs>
-  assignments?: boolean | Prisma.Job$assignmentsArgs<ExtArgs>
   _count?: boolean | Prisma.JobCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["job"]>
 
@@ -2083,8 +1750,6 @@ export type JobInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   tree?: boolean | Prisma.Job$treeArgs<ExtArgs>
   children?: boolean | Prisma.Job$childrenArgs<ExtArgs>
   progress?: boolean | Prisma.Job$progressArgs<ExtArgs>
-  items?: boolean | Prisma.Job$itemsArgs<ExtArgs>
-  assignments?: boolean | Prisma.Job$assignmentsArgs<ExtArgs>
   _count?: boolean | Prisma.JobCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type JobIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -2103,9 +1768,7 @@ export type $JobPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
     parent: Prisma.$JobPayload<ExtArgs> | null
     tree: Prisma.$JobPayload<ExtArgs>[]
     children: Prisma.$JobPayload<ExtArgs>[]
-    progress: Prisma.$JobProgressPayload<ExtArgs> | null
-    items: Prisma.$JobItemPayload<ExtArgs>[]
-    assignments: Prisma.$AssignmentPayload<ExtArgs>[]
+    progress: Prisma.$JobProgressPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -2534,9 +2197,7 @@ export interface Prisma__JobClient<T, Null = never, ExtArgs extends runtime.Type
   parent<T extends Prisma.Job$parentArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Job$parentArgs<ExtArgs>>): Prisma.Prisma__JobClient<runtime.Types.Result.GetResult<Prisma.$JobPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   tree<T extends Prisma.Job$treeArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Job$treeArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$JobPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   children<T extends Prisma.Job$childrenArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Job$childrenArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$JobPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
-  progress<T extends Prisma.Job$progressArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Job$progressArgs<ExtArgs>>): Prisma.Prisma__JobProgressClient<runtime.Types.Result.GetResult<Prisma.$JobProgressPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
-  items<T extends Prisma.Job$itemsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Job$itemsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$JobItemPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
-  assignments<T extends Prisma.Job$assignmentsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Job$assignmentsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$AssignmentPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  progress<T extends Prisma.Job$progressArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Job$progressArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$JobProgressPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -3069,54 +2730,11 @@ export type Job$progressArgs<ExtArgs extends runtime.Types.Extensions.InternalAr
    */
   include?: Prisma.JobProgressInclude<ExtArgs> | null
   where?: Prisma.JobProgressWhereInput
-}
-
-/**
- * Job.items
- */
-export type Job$itemsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  /**
-   * Select specific fields to fetch from the JobItem
-   */
-  select?: Prisma.JobItemSelect<ExtArgs> | null
-  /**
-   * Omit specific fields from the JobItem
-   */
-  omit?: Prisma.JobItemOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.JobItemInclude<ExtArgs> | null
-  where?: Prisma.JobItemWhereInput
-  orderBy?: Prisma.JobItemOrderByWithRelationInput | Prisma.JobItemOrderByWithRelationInput[]
-  cursor?: Prisma.JobItemWhereUniqueInput
+  orderBy?: Prisma.JobProgressOrderByWithRelationInput | Prisma.JobProgressOrderByWithRelationInput[]
+  cursor?: Prisma.JobProgressWhereUniqueInput
   take?: number
   skip?: number
-  distinct?: Prisma.JobItemScalarFieldEnum | Prisma.JobItemScalarFieldEnum[]
-}
-
-/**
- * Job.assignments
- */
-export type Job$assignmentsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  /**
-   * Select specific fields to fetch from the Assignment
-   */
-  select?: Prisma.AssignmentSelect<ExtArgs> | null
-  /**
-   * Omit specific fields from the Assignment
-   */
-  omit?: Prisma.AssignmentOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.AssignmentInclude<ExtArgs> | null
-  where?: Prisma.AssignmentWhereInput
-  orderBy?: Prisma.AssignmentOrderByWithRelationInput | Prisma.AssignmentOrderByWithRelationInput[]
-  cursor?: Prisma.AssignmentWhereUniqueInput
-  take?: number
-  skip?: number
-  distinct?: Prisma.AssignmentScalarFieldEnum | Prisma.AssignmentScalarFieldEnum[]
+  distinct?: Prisma.JobProgressScalarFieldEnum | Prisma.JobProgressScalarFieldEnum[]
 }
 
 /**

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model JobItem
- * What is to be done. Not written again on the way to success.
+ * What is to be done. Written once; its job and its position are its id.
  */
 export type JobItemModel = runtime.Types.Result.DefaultSelection<Prisma.$JobItemPayload>
 
@@ -39,47 +39,34 @@ export type JobItemSumAggregateOutputType = {
 }
 
 export type JobItemMinAggregateOutputType = {
-  id: string | null
-  rootId: string | null
   jobId: string | null
   position: bigint | null
+  createdAt: Date | null
   payloadBytes: number | null
-  dedupeKey: string | null
   priority: number | null
   runAt: Date | null
-  createdAt: Date | null
-  failedAt: Date | null
-  cancelledAt: Date | null
+  dedupeKey: string | null
 }
 
 export type JobItemMaxAggregateOutputType = {
-  id: string | null
-  rootId: string | null
   jobId: string | null
   position: bigint | null
+  createdAt: Date | null
   payloadBytes: number | null
-  dedupeKey: string | null
   priority: number | null
   runAt: Date | null
-  createdAt: Date | null
-  failedAt: Date | null
-  cancelledAt: Date | null
+  dedupeKey: string | null
 }
 
 export type JobItemCountAggregateOutputType = {
-  id: number
-  rootId: number
   jobId: number
   position: number
-  payload: number
+  createdAt: number
   payloadBytes: number
-  dedupeKey: number
   priority: number
   runAt: number
-  createdAt: number
-  failures: number
-  failedAt: number
-  cancelledAt: number
+  dedupeKey: number
+  payload: number
   _all: number
 }
 
@@ -97,47 +84,34 @@ export type JobItemSumAggregateInputType = {
 }
 
 export type JobItemMinAggregateInputType = {
-  id?: true
-  rootId?: true
   jobId?: true
   position?: true
+  createdAt?: true
   payloadBytes?: true
-  dedupeKey?: true
   priority?: true
   runAt?: true
-  createdAt?: true
-  failedAt?: true
-  cancelledAt?: true
+  dedupeKey?: true
 }
 
 export type JobItemMaxAggregateInputType = {
-  id?: true
-  rootId?: true
   jobId?: true
   position?: true
+  createdAt?: true
   payloadBytes?: true
-  dedupeKey?: true
   priority?: true
   runAt?: true
-  createdAt?: true
-  failedAt?: true
-  cancelledAt?: true
+  dedupeKey?: true
 }
 
 export type JobItemCountAggregateInputType = {
-  id?: true
-  rootId?: true
   jobId?: true
   position?: true
-  payload?: true
+  createdAt?: true
   payloadBytes?: true
-  dedupeKey?: true
   priority?: true
   runAt?: true
-  createdAt?: true
-  failures?: true
-  failedAt?: true
-  cancelledAt?: true
+  dedupeKey?: true
+  payload?: true
   _all?: true
 }
 
@@ -228,19 +202,14 @@ export type JobItemGroupByArgs<ExtArgs extends runtime.Types.Extensions.Internal
 }
 
 export type JobItemGroupByOutputType = {
-  id: string
-  rootId: string
   jobId: string
   position: bigint
-  payload: runtime.JsonValue | null
-  payloadBytes: number
-  dedupeKey: string | null
-  priority: number
-  runAt: Date | null
   createdAt: Date
-  failures: runtime.JsonValue
-  failedAt: Date | null
-  cancelledAt: Date | null
+  payloadBytes: number
+  priority: number | null
+  runAt: Date | null
+  dedupeKey: string | null
+  payload: runtime.JsonValue
   _count: JobItemCountAggregateOutputType | null
   _avg: JobItemAvgAggregateOutputType | null
   _sum: JobItemSumAggregateOutputType | null
@@ -267,80 +236,51 @@ export type JobItemWhereInput = {
   AND?: Prisma.JobItemWhereInput | Prisma.JobItemWhereInput[]
   OR?: Prisma.JobItemWhereInput[]
   NOT?: Prisma.JobItemWhereInput | Prisma.JobItemWhereInput[]
-  id?: Prisma.UuidFilter<"JobItem"> | string
-  rootId?: Prisma.UuidFilter<"JobItem"> | string
   jobId?: Prisma.UuidFilter<"JobItem"> | string
   position?: Prisma.BigIntFilter<"JobItem"> | bigint | number
-  payload?: Prisma.JsonNullableFilter<"JobItem">
-  payloadBytes?: Prisma.IntFilter<"JobItem"> | number
-  dedupeKey?: Prisma.StringNullableFilter<"JobItem"> | string | null
-  priority?: Prisma.IntFilter<"JobItem"> | number
-  runAt?: Prisma.DateTimeNullableFilter<"JobItem"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"JobItem"> | Date | string
-  failures?: Prisma.JsonFilter<"JobItem">
-  failedAt?: Prisma.DateTimeNullableFilter<"JobItem"> | Date | string | null
-  cancelledAt?: Prisma.DateTimeNullableFilter<"JobItem"> | Date | string | null
-  job?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
-  queueEntry?: Prisma.XOR<Prisma.QueueEntryNullableScalarRelationFilter, Prisma.QueueEntryWhereInput> | null
-  assignment?: Prisma.XOR<Prisma.AssignmentNullableScalarRelationFilter, Prisma.AssignmentWhereInput> | null
+  payloadBytes?: Prisma.IntFilter<"JobItem"> | number
+  priority?: Prisma.IntNullableFilter<"JobItem"> | number | null
+  runAt?: Prisma.DateTimeNullableFilter<"JobItem"> | Date | string | null
+  dedupeKey?: Prisma.StringNullableFilter<"JobItem"> | string | null
+  payload?: Prisma.JsonFilter<"JobItem">
 }
 
 export type JobItemOrderByWithRelationInput = {
-  id?: Prisma.SortOrder
-  rootId?: Prisma.SortOrder
   jobId?: Prisma.SortOrder
   position?: Prisma.SortOrder
-  payload?: Prisma.SortOrderInput | Prisma.SortOrder
-  payloadBytes?: Prisma.SortOrder
-  dedupeKey?: Prisma.SortOrderInput | Prisma.SortOrder
-  priority?: Prisma.SortOrder
-  runAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
-  failures?: Prisma.SortOrder
-  failedAt?: Prisma.SortOrderInput | Prisma.SortOrder
-  cancelledAt?: Prisma.SortOrderInput | Prisma.SortOrder
-  job?: Prisma.JobOrderByWithRelationInput
-  queueEntry?: Prisma.QueueEntryOrderByWithRelationInput
-  assignment?: Prisma.AssignmentOrderByWithRelationInput
+  payloadBytes?: Prisma.SortOrder
+  priority?: Prisma.SortOrderInput | Prisma.SortOrder
+  runAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  dedupeKey?: Prisma.SortOrderInput | Prisma.SortOrder
+  payload?: Prisma.SortOrder
 }
 
 export type JobItemWhereUniqueInput = Prisma.AtLeast<{
-  id?: string
   jobId_position?: Prisma.JobItemJobIdPositionCompoundUniqueInput
   AND?: Prisma.JobItemWhereInput | Prisma.JobItemWhereInput[]
   OR?: Prisma.JobItemWhereInput[]
   NOT?: Prisma.JobItemWhereInput | Prisma.JobItemWhereInput[]
-  rootId?: Prisma.UuidFilter<"JobItem"> | string
   jobId?: Prisma.UuidFilter<"JobItem"> | string
   position?: Prisma.BigIntFilter<"JobItem"> | bigint | number
-  payload?: Prisma.JsonNullableFilter<"JobItem">
-  payloadBytes?: Prisma.IntFilter<"JobItem"> | number
-  dedupeKey?: Prisma.StringNullableFilter<"JobItem"> | string | null
-  priority?: Prisma.IntFilter<"JobItem"> | number
-  runAt?: Prisma.DateTimeNullableFilter<"JobItem"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"JobItem"> | Date | string
-  failures?: Prisma.JsonFilter<"JobItem">
-  failedAt?: Prisma.DateTimeNullableFilter<"JobItem"> | Date | string | null
-  cancelledAt?: Prisma.DateTimeNullableFilter<"JobItem"> | Date | string | null
-  job?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
-  queueEntry?: Prisma.XOR<Prisma.QueueEntryNullableScalarRelationFilter, Prisma.QueueEntryWhereInput> | null
-  assignment?: Prisma.XOR<Prisma.AssignmentNullableScalarRelationFilter, Prisma.AssignmentWhereInput> | null
-}, "id" | "jobId_position">
+  payloadBytes?: Prisma.IntFilter<"JobItem"> | number
+  priority?: Prisma.IntNullableFilter<"JobItem"> | number | null
+  runAt?: Prisma.DateTimeNullableFilter<"JobItem"> | Date | string | null
+  dedupeKey?: Prisma.StringNullableFilter<"JobItem"> | string | null
+  payload?: Prisma.JsonFilter<"JobItem">
+}, "jobId_position">
 
 export type JobItemOrderByWithAggregationInput = {
-  id?: Prisma.SortOrder
-  rootId?: Prisma.SortOrder
   jobId?: Prisma.SortOrder
   position?: Prisma.SortOrder
-  payload?: Prisma.SortOrderInput | Prisma.SortOrder
-  payloadBytes?: Prisma.SortOrder
-  dedupeKey?: Prisma.SortOrderInput | Prisma.SortOrder
-  priority?: Prisma.SortOrder
-  runAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
-  failures?: Prisma.SortOrder
-  failedAt?: Prisma.SortOrderInput | Prisma.SortOrder
-  cancelledAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  payloadBytes?: Prisma.SortOrder
+  priority?: Prisma.SortOrderInput | Prisma.SortOrder
+  runAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  dedupeKey?: Prisma.SortOrderInput | Prisma.SortOrder
+  payload?: Prisma.SortOrder
   _count?: Prisma.JobItemCountOrderByAggregateInput
   _avg?: Prisma.JobItemAvgOrderByAggregateInput
   _max?: Prisma.JobItemMaxOrderByAggregateInput
@@ -352,148 +292,91 @@ export type JobItemScalarWhereWithAggregatesInput = {
   AND?: Prisma.JobItemScalarWhereWithAggregatesInput | Prisma.JobItemScalarWhereWithAggregatesInput[]
   OR?: Prisma.JobItemScalarWhereWithAggregatesInput[]
   NOT?: Prisma.JobItemScalarWhereWithAggregatesInput | Prisma.JobItemScalarWhereWithAggregatesInput[]
-  id?: Prisma.UuidWithAggregatesFilter<"JobItem"> | string
-  rootId?: Prisma.UuidWithAggregatesFilter<"JobItem"> | string
   jobId?: Prisma.UuidWithAggregatesFilter<"JobItem"> | string
   position?: Prisma.BigIntWithAggregatesFilter<"JobItem"> | bigint | number
-  payload?: Prisma.JsonNullableWithAggregatesFilter<"JobItem">
-  payloadBytes?: Prisma.IntWithAggregatesFilter<"JobItem"> | number
-  dedupeKey?: Prisma.StringNullableWithAggregatesFilter<"JobItem"> | string | null
-  priority?: Prisma.IntWithAggregatesFilter<"JobItem"> | number
-  runAt?: Prisma.DateTimeNullableWithAggregatesFilter<"JobItem"> | Date | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"JobItem"> | Date | string
-  failures?: Prisma.JsonWithAggregatesFilter<"JobItem">
-  failedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"JobItem"> | Date | string | null
-  cancelledAt?: Prisma.DateTimeNullableWithAggregatesFilter<"JobItem"> | Date | string | null
+  payloadBytes?: Prisma.IntWithAggregatesFilter<"JobItem"> | number
+  priority?: Prisma.IntNullableWithAggregatesFilter<"JobItem"> | number | null
+  runAt?: Prisma.DateTimeNullableWithAggregatesFilter<"JobItem"> | Date | string | null
+  dedupeKey?: Prisma.StringNullableWithAggregatesFilter<"JobItem"> | string | null
+  payload?: Prisma.JsonWithAggregatesFilter<"JobItem">
 }
 
 export type JobItemCreateInput = {
-  id: string
-  rootId: string
+  jobId: string
   position: bigint | number
-  payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  payloadBytes: number
-  dedupeKey?: string | null
-  priority: number
-  runAt?: Date | string | null
   createdAt: Date | string
-  failures?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  failedAt?: Date | string | null
-  cancelledAt?: Date | string | null
-  job: Prisma.JobCreateNestedOneWithoutItemsInput
-  queueEntry?: Prisma.QueueEntryCreateNestedOneWithoutItemInput
-  assignment?: Prisma.AssignmentCreateNestedOneWithoutItemInput
+  payloadBytes: number
+  priority?: number | null
+  runAt?: Date | string | null
+  dedupeKey?: string | null
+  payload: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type JobItemUncheckedCreateInput = {
-  id: string
-  rootId: string
   jobId: string
   position: bigint | number
-  payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  payloadBytes: number
-  dedupeKey?: string | null
-  priority: number
-  runAt?: Date | string | null
   createdAt: Date | string
-  failures?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  failedAt?: Date | string | null
-  cancelledAt?: Date | string | null
-  queueEntry?: Prisma.QueueEntryUncheckedCreateNestedOneWithoutItemInput
-  assignment?: Prisma.AssignmentUncheckedCreateNestedOneWithoutItemInput
+  payloadBytes: number
+  priority?: number | null
+  runAt?: Date | string | null
+  dedupeKey?: string | null
+  payload: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type JobItemUpdateInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
+  jobId?: Prisma.StringFieldUpdateOperationsInput | string
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
-  payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
-  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  priority?: Prisma.IntFieldUpdateOperationsInput | number
-  runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  failures?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  job?: Prisma.JobUpdateOneRequiredWithoutItemsNestedInput
-  queueEntry?: Prisma.QueueEntryUpdateOneWithoutItemNestedInput
-  assignment?: Prisma.AssignmentUpdateOneWithoutItemNestedInput
+  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
+  priority?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  payload?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type JobItemUncheckedUpdateInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
-  payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
-  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  priority?: Prisma.IntFieldUpdateOperationsInput | number
-  runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  failures?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  queueEntry?: Prisma.QueueEntryUncheckedUpdateOneWithoutItemNestedInput
-  assignment?: Prisma.AssignmentUncheckedUpdateOneWithoutItemNestedInput
+  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
+  priority?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  payload?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type JobItemCreateManyInput = {
-  id: string
-  rootId: string
   jobId: string
   position: bigint | number
-  payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  payloadBytes: number
-  dedupeKey?: string | null
-  priority: number
-  runAt?: Date | string | null
   createdAt: Date | string
-  failures?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  failedAt?: Date | string | null
-  cancelledAt?: Date | string | null
+  payloadBytes: number
+  priority?: number | null
+  runAt?: Date | string | null
+  dedupeKey?: string | null
+  payload: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type JobItemUpdateManyMutationInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
+  jobId?: Prisma.StringFieldUpdateOperationsInput | string
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
-  payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
-  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  priority?: Prisma.IntFieldUpdateOperationsInput | number
-  runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  failures?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
+  priority?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  payload?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type JobItemUncheckedUpdateManyInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
-  payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
-  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  priority?: Prisma.IntFieldUpdateOperationsInput | number
-  runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  failures?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-}
-
-export type JobItemListRelationFilter = {
-  every?: Prisma.JobItemWhereInput
-  some?: Prisma.JobItemWhereInput
-  none?: Prisma.JobItemWhereInput
-}
-
-export type JobItemOrderByRelationAggregateInput = {
-  _count?: Prisma.SortOrder
+  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
+  priority?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  payload?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type JobItemJobIdPositionCompoundUniqueInput = {
@@ -502,19 +385,14 @@ export type JobItemJobIdPositionCompoundUniqueInput = {
 }
 
 export type JobItemCountOrderByAggregateInput = {
-  id?: Prisma.SortOrder
-  rootId?: Prisma.SortOrder
   jobId?: Prisma.SortOrder
   position?: Prisma.SortOrder
-  payload?: Prisma.SortOrder
+  createdAt?: Prisma.SortOrder
   payloadBytes?: Prisma.SortOrder
-  dedupeKey?: Prisma.SortOrder
   priority?: Prisma.SortOrder
   runAt?: Prisma.SortOrder
-  createdAt?: Prisma.SortOrder
-  failures?: Prisma.SortOrder
-  failedAt?: Prisma.SortOrder
-  cancelledAt?: Prisma.SortOrder
+  dedupeKey?: Prisma.SortOrder
+  payload?: Prisma.SortOrder
 }
 
 export type JobItemAvgOrderByAggregateInput = {
@@ -524,31 +402,23 @@ export type JobItemAvgOrderByAggregateInput = {
 }
 
 export type JobItemMaxOrderByAggregateInput = {
-  id?: Prisma.SortOrder
-  rootId?: Prisma.SortOrder
   jobId?: Prisma.SortOrder
   position?: Prisma.SortOrder
+  createdAt?: Prisma.SortOrder
   payloadBytes?: Prisma.SortOrder
-  dedupeKey?: Prisma.SortOrder
   priority?: Prisma.SortOrder
   runAt?: Prisma.SortOrder
-  createdAt?: Prisma.SortOrder
-  failedAt?: Prisma.SortOrder
-  cancelledAt?: Prisma.SortOrder
+  dedupeKey?: Prisma.SortOrder
 }
 
 export type JobItemMinOrderByAggregateInput = {
-  id?: Prisma.SortOrder
-  rootId?: Prisma.SortOrder
   jobId?: Prisma.SortOrder
   position?: Prisma.SortOrder
+  createdAt?: Prisma.SortOrder
   payloadBytes?: Prisma.SortOrder
-  dedupeKey?: Prisma.SortOrder
   priority?: Prisma.SortOrder
   runAt?: Prisma.SortOrder
-  createdAt?: Prisma.SortOrder
-  failedAt?: Prisma.SortOrder
-  cancelledAt?: Prisma.SortOrder
+  dedupeKey?: Prisma.SortOrder
 }
 
 export type JobItemSumOrderByAggregateInput = {
@@ -557,513 +427,83 @@ export type JobItemSumOrderByAggregateInput = {
   priority?: Prisma.SortOrder
 }
 
-export type JobItemScalarRelationFilter = {
-  is?: Prisma.JobItemWhereInput
-  isNot?: Prisma.JobItemWhereInput
-}
-
-export type JobItemNullableScalarRelationFilter = {
-  is?: Prisma.JobItemWhereInput | null
-  isNot?: Prisma.JobItemWhereInput | null
-}
-
-export type JobItemCreateNestedManyWithoutJobInput = {
-  create?: Prisma.XOR<Prisma.JobItemCreateWithoutJobInput, Prisma.JobItemUncheckedCreateWithoutJobInput> | Prisma.JobItemCreateWithoutJobInput[] | Prisma.JobItemUncheckedCreateWithoutJobInput[]
-  connectOrCreate?: Prisma.JobItemCreateOrConnectWithoutJobInput | Prisma.JobItemCreateOrConnectWithoutJobInput[]
-  createMany?: Prisma.JobItemCreateManyJobInputEnvelope
-  connect?: Prisma.JobItemWhereUniqueInput | Prisma.JobItemWhereUniqueInput[]
-}
-
-export type JobItemUncheckedCreateNestedManyWithoutJobInput = {
-  create?: Prisma.XOR<Prisma.JobItemCreateWithoutJobInput, Prisma.JobItemUncheckedCreateWithoutJobInput> | Prisma.JobItemCreateWithoutJobInput[] | Prisma.JobItemUncheckedCreateWithoutJobInput[]
-  connectOrCreate?: Prisma.JobItemCreateOrConnectWithoutJobInput | Prisma.JobItemCreateOrConnectWithoutJobInput[]
-  createMany?: Prisma.JobItemCreateManyJobInputEnvelope
-  connect?: Prisma.JobItemWhereUniqueInput | Prisma.JobItemWhereUniqueInput[]
-}
-
-export type JobItemUpdateManyWithoutJobNestedInput = {
-  create?: Prisma.XOR<Prisma.JobItemCreateWithoutJobInput, Prisma.JobItemUncheckedCreateWithoutJobInput> | Prisma.JobItemCreateWithoutJobInput[] | Prisma.JobItemUncheckedCreateWithoutJobInput[]
-  connectOrCreate?: Prisma.JobItemCreateOrConnectWithoutJobInput | Prisma.JobItemCreateOrConnectWithoutJobInput[]
-  upsert?: Prisma.JobItemUpsertWithWhereUniqueWithoutJobInput | Prisma.JobItemUpsertWithWhereUniqueWithoutJobInput[]
-  createMany?: Prisma.JobItemCreateManyJobInputEnvelope
-  set?: Prisma.JobItemWhereUniqueInput | Prisma.JobItemWhereUniqueInput[]
-  disconnect?: Prisma.JobItemWhereUniqueInput | Prisma.JobItemWhereUniqueInput[]
-  delete?: Prisma.JobItemWhereUniqueInput | Prisma.JobItemWhereUniqueInput[]
-  connect?: Prisma.JobItemWhereUniqueInput | Prisma.JobItemWhereUniqueInput[]
-  update?: Prisma.JobItemUpdateWithWhereUniqueWithoutJobInput | Prisma.JobItemUpdateWithWhereUniqueWithoutJobInput[]
-  updateMany?: Prisma.JobItemUpdateManyWithWhereWithoutJobInput | Prisma.JobItemUpdateManyWithWhereWithoutJobInput[]
-  deleteMany?: Prisma.JobItemScalarWhereInput | Prisma.JobItemScalarWhereInput[]
-}
-
-export type JobItemUncheckedUpdateManyWithoutJobNestedInput = {
-  create?: Prisma.XOR<Prisma.JobItemCreateWithoutJobInput, Prisma.JobItemUncheckedCreateWithoutJobInput> | Prisma.JobItemCreateWithoutJobInput[] | Prisma.JobItemUncheckedCreateWithoutJobInput[]
-  connectOrCreate?: Prisma.JobItemCreateOrConnectWithoutJobInput | Prisma.JobItemCreateOrConnectWithoutJobInput[]
-  upsert?: Prisma.JobItemUpsertWithWhereUniqueWithoutJobInput | Prisma.JobItemUpsertWithWhereUniqueWithoutJobInput[]
-  createMany?: Prisma.JobItemCreateManyJobInputEnvelope
-  set?: Prisma.JobItemWhereUniqueInput | Prisma.JobItemWhereUniqueInput[]
-  disconnect?: Prisma.JobItemWhereUniqueInput | Prisma.JobItemWhereUniqueInput[]
-  delete?: Prisma.JobItemWhereUniqueInput | Prisma.JobItemWhereUniqueInput[]
-  connect?: Prisma.JobItemWhereUniqueInput | Prisma.JobItemWhereUniqueInput[]
-  update?: Prisma.JobItemUpdateWithWhereUniqueWithoutJobInput | Prisma.JobItemUpdateWithWhereUniqueWithoutJobInput[]
-  updateMany?: Prisma.JobItemUpdateManyWithWhereWithoutJobInput | Prisma.JobItemUpdateManyWithWhereWithoutJobInput[]
-  deleteMany?: Prisma.JobItemScalarWhereInput | Prisma.JobItemScalarWhereInput[]
-}
-
-export type JobItemCreateNestedOneWithoutQueueEntryInput = {
-  create?: Prisma.XOR<Prisma.JobItemCreateWithoutQueueEntryInput, Prisma.JobItemUncheckedCreateWithoutQueueEntryInput>
-  connectOrCreate?: Prisma.JobItemCreateOrConnectWithoutQueueEntryInput
-  connect?: Prisma.JobItemWhereUniqueInput
-}
-
-export type JobItemUpdateOneRequiredWithoutQueueEntryNestedInput = {
-  create?: Prisma.XOR<Prisma.JobItemCreateWithoutQueueEntryInput, Prisma.JobItemUncheckedCreateWithoutQueueEntryInput>
-  connectOrCreate?: Prisma.JobItemCreateOrConnectWithoutQueueEntryInput
-  upsert?: Prisma.JobItemUpsertWithoutQueueEntryInput
-  connect?: Prisma.JobItemWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.JobItemUpdateToOneWithWhereWithoutQueueEntryInput, Prisma.JobItemUpdateWithoutQueueEntryInput>, Prisma.JobItemUncheckedUpdateWithoutQueueEntryInput>
-}
-
-export type JobItemCreateNestedOneWithoutAssignmentInput = {
-  create?: Prisma.XOR<Prisma.JobItemCreateWithoutAssignmentInput, Prisma.JobItemUncheckedCreateWithoutAssignmentInput>
-  connectOrCreate?: Prisma.JobItemCreateOrConnectWithoutAssignmentInput
-  connect?: Prisma.JobItemWhereUniqueInput
-}
-
-export type JobItemUpdateOneWithoutAssignmentNestedInput = {
-  create?: Prisma.XOR<Prisma.JobItemCreateWithoutAssignmentInput, Prisma.JobItemUncheckedCreateWithoutAssignmentInput>
-  connectOrCreate?: Prisma.JobItemCreateOrConnectWithoutAssignmentInput
-  upsert?: Prisma.JobItemUpsertWithoutAssignmentInput
-  disconnect?: Prisma.JobItemWhereInput | boolean
-  delete?: Prisma.JobItemWhereInput | boolean
-  connect?: Prisma.JobItemWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.JobItemUpdateToOneWithWhereWithoutAssignmentInput, Prisma.JobItemUpdateWithoutAssignmentInput>, Prisma.JobItemUncheckedUpdateWithoutAssignmentInput>
-}
-
-export type JobItemCreateWithoutJobInput = {
-  id: string
-  rootId: string
-  position: bigint | number
-  payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  payloadBytes: number
-  dedupeKey?: string | null
-  priority: number
-  runAt?: Date | string | null
-  createdAt: Date | string
-  failures?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  failedAt?: Date | string | null
-  cancelledAt?: Date | string | null
-  queueEntry?: Prisma.QueueEntryCreateNestedOneWithoutItemInput
-  assignment?: Prisma.AssignmentCreateNestedOneWithoutItemInput
-}
-
-export type JobItemUncheckedCreateWithoutJobInput = {
-  id: string
-  rootId: string
-  position: bigint | number
-  payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  payloadBytes: number
-  dedupeKey?: string | null
-  priority: number
-  runAt?: Date | string | null
-  createdAt: Date | string
-  failures?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  failedAt?: Date | string | null
-  cancelledAt?: Date | string | null
-  queueEntry?: Prisma.QueueEntryUncheckedCreateNestedOneWithoutItemInput
-  assignment?: Prisma.AssignmentUncheckedCreateNestedOneWithoutItemInput
-}
-
-export type JobItemCreateOrConnectWithoutJobInput = {
-  where: Prisma.JobItemWhereUniqueInput
-  create: Prisma.XOR<Prisma.JobItemCreateWithoutJobInput, Prisma.JobItemUncheckedCreateWithoutJobInput>
-}
-
-export type JobItemCreateManyJobInputEnvelope = {
-  data: Prisma.JobItemCreateManyJobInput | Prisma.JobItemCreateManyJobInput[]
-  skipDuplicates?: boolean
-}
-
-export type JobItemUpsertWithWhereUniqueWithoutJobInput = {
-  where: Prisma.JobItemWhereUniqueInput
-  update: Prisma.XOR<Prisma.JobItemUpdateWithoutJobInput, Prisma.JobItemUncheckedUpdateWithoutJobInput>
-  create: Prisma.XOR<Prisma.JobItemCreateWithoutJobInput, Prisma.JobItemUncheckedCreateWithoutJobInput>
-}
-
-export type JobItemUpdateWithWhereUniqueWithoutJobInput = {
-  where: Prisma.JobItemWhereUniqueInput
-  data: Prisma.XOR<Prisma.JobItemUpdateWithoutJobInput, Prisma.JobItemUncheckedUpdateWithoutJobInput>
-}
-
-export type JobItemUpdateManyWithWhereWithoutJobInput = {
-  where: Prisma.JobItemScalarWhereInput
-  data: Prisma.XOR<Prisma.JobItemUpdateManyMutationInput, Prisma.JobItemUncheckedUpdateManyWithoutJobInput>
-}
-
-export type JobItemScalarWhereInput = {
-  AND?: Prisma.JobItemScalarWhereInput | Prisma.JobItemScalarWhereInput[]
-  OR?: Prisma.JobItemScalarWhereInput[]
-  NOT?: Prisma.JobItemScalarWhereInput | Prisma.JobItemScalarWhereInput[]
-  id?: Prisma.UuidFilter<"JobItem"> | string
-  rootId?: Prisma.UuidFilter<"JobItem"> | string
-  jobId?: Prisma.UuidFilter<"JobItem"> | string
-  position?: Prisma.BigIntFilter<"JobItem"> | bigint | number
-  payload?: Prisma.JsonNullableFilter<"JobItem">
-  payloadBytes?: Prisma.IntFilter<"JobItem"> | number
-  dedupeKey?: Prisma.StringNullableFilter<"JobItem"> | string | null
-  priority?: Prisma.IntFilter<"JobItem"> | number
-  runAt?: Prisma.DateTimeNullableFilter<"JobItem"> | Date | string | null
-  createdAt?: Prisma.DateTimeFilter<"JobItem"> | Date | string
-  failures?: Prisma.JsonFilter<"JobItem">
-  failedAt?: Prisma.DateTimeNullableFilter<"JobItem"> | Date | string | null
-  cancelledAt?: Prisma.DateTimeNullableFilter<"JobItem"> | Date | string | null
-}
-
-export type JobItemCreateWithoutQueueEntryInput = {
-  id: string
-  rootId: string
-  position: bigint | number
-  payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  payloadBytes: number
-  dedupeKey?: string | null
-  priority: number
-  runAt?: Date | string | null
-  createdAt: Date | string
-  failures?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  failedAt?: Date | string | null
-  cancelledAt?: Date | string | null
-  job: Prisma.JobCreateNestedOneWithoutItemsInput
-  assignment?: Prisma.AssignmentCreateNestedOneWithoutItemInput
-}
-
-export type JobItemUncheckedCreateWithoutQueueEntryInput = {
-  id: string
-  rootId: string
-  jobId: string
-  position: bigint | number
-  payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  payloadBytes: number
-  dedupeKey?: string | null
-  priority: number
-  runAt?: Date | string | null
-  createdAt: Date | string
-  failures?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  failedAt?: Date | string | null
-  cancelledAt?: Date | string | null
-  assignment?: Prisma.AssignmentUncheckedCreateNestedOneWithoutItemInput
-}
-
-export type JobItemCreateOrConnectWithoutQueueEntryInput = {
-  where: Prisma.JobItemWhereUniqueInput
-  create: Prisma.XOR<Prisma.JobItemCreateWithoutQueueEntryInput, Prisma.JobItemUncheckedCreateWithoutQueueEntryInput>
-}
-
-export type JobItemUpsertWithoutQueueEntryInput = {
-  update: Prisma.XOR<Prisma.JobItemUpdateWithoutQueueEntryInput, Prisma.JobItemUncheckedUpdateWithoutQueueEntryInput>
-  create: Prisma.XOR<Prisma.JobItemCreateWithoutQueueEntryInput, Prisma.JobItemUncheckedCreateWithoutQueueEntryInput>
-  where?: Prisma.JobItemWhereInput
-}
-
-export type JobItemUpdateToOneWithWhereWithoutQueueEntryInput = {
-  where?: Prisma.JobItemWhereInput
-  data: Prisma.XOR<Prisma.JobItemUpdateWithoutQueueEntryInput, Prisma.JobItemUncheckedUpdateWithoutQueueEntryInput>
-}
-
-export type JobItemUpdateWithoutQueueEntryInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
-  position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
-  payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
-  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  priority?: Prisma.IntFieldUpdateOperationsInput | number
-  runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  failures?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  job?: Prisma.JobUpdateOneRequiredWithoutItemsNestedInput
-  assignment?: Prisma.AssignmentUpdateOneWithoutItemNestedInput
-}
-
-export type JobItemUncheckedUpdateWithoutQueueEntryInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
-  jobId?: Prisma.StringFieldUpdateOperationsInput | string
-  position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
-  payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
-  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  priority?: Prisma.IntFieldUpdateOperationsInput | number
-  runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  failures?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  assignment?: Prisma.AssignmentUncheckedUpdateOneWithoutItemNestedInput
-}
-
-export type JobItemCreateWithoutAssignmentInput = {
-  id: string
-  rootId: string
-  position: bigint | number
-  payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  payloadBytes: number
-  dedupeKey?: string | null
-  priority: number
-  runAt?: Date | string | null
-  createdAt: Date | string
-  failures?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  failedAt?: Date | string | null
-  cancelledAt?: Date | string | null
-  job: Prisma.JobCreateNestedOneWithoutItemsInput
-  queueEntry?: Prisma.QueueEntryCreateNestedOneWithoutItemInput
-}
-
-export type JobItemUncheckedCreateWithoutAssignmentInput = {
-  id: string
-  rootId: string
-  jobId: string
-  position: bigint | number
-  payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  payloadBytes: number
-  dedupeKey?: string | null
-  priority: number
-  runAt?: Date | string | null
-  createdAt: Date | string
-  failures?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  failedAt?: Date | string | null
-  cancelledAt?: Date | string | null
-  queueEntry?: Prisma.QueueEntryUncheckedCreateNestedOneWithoutItemInput
-}
-
-export type JobItemCreateOrConnectWithoutAssignmentInput = {
-  where: Prisma.JobItemWhereUniqueInput
-  create: Prisma.XOR<Prisma.JobItemCreateWithoutAssignmentInput, Prisma.JobItemUncheckedCreateWithoutAssignmentInput>
-}
-
-export type JobItemUpsertWithoutAssignmentInput = {
-  update: Prisma.XOR<Prisma.JobItemUpdateWithoutAssignmentInput, Prisma.JobItemUncheckedUpdateWithoutAssignmentInput>
-  create: Prisma.XOR<Prisma.JobItemCreateWithoutAssignmentInput, Prisma.JobItemUncheckedCreateWithoutAssignmentInput>
-  where?: Prisma.JobItemWhereInput
-}
-
-export type JobItemUpdateToOneWithWhereWithoutAssignmentInput = {
-  where?: Prisma.JobItemWhereInput
-  data: Prisma.XOR<Prisma.JobItemUpdateWithoutAssignmentInput, Prisma.JobItemUncheckedUpdateWithoutAssignmentInput>
-}
-
-export type JobItemUpdateWithoutAssignmentInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
-  position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
-  payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
-  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  priority?: Prisma.IntFieldUpdateOperationsInput | number
-  runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  failures?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  job?: Prisma.JobUpdateOneRequiredWithoutItemsNestedInput
-  queueEntry?: Prisma.QueueEntryUpdateOneWithoutItemNestedInput
-}
-
-export type JobItemUncheckedUpdateWithoutAssignmentInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
-  jobId?: Prisma.StringFieldUpdateOperationsInput | string
-  position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
-  payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
-  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  priority?: Prisma.IntFieldUpdateOperationsInput | number
-  runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  failures?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  queueEntry?: Prisma.QueueEntryUncheckedUpdateOneWithoutItemNestedInput
-}
-
-export type JobItemCreateManyJobInput = {
-  id: string
-  rootId: string
-  position: bigint | number
-  payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  payloadBytes: number
-  dedupeKey?: string | null
-  priority: number
-  runAt?: Date | string | null
-  createdAt: Date | string
-  failures?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  failedAt?: Date | string | null
-  cancelledAt?: Date | string | null
-}
-
-export type JobItemUpdateWithoutJobInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
-  position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
-  payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
-  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  priority?: Prisma.IntFieldUpdateOperationsInput | number
-  runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  failures?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  queueEntry?: Prisma.QueueEntryUpdateOneWithoutItemNestedInput
-  assignment?: Prisma.AssignmentUpdateOneWithoutItemNestedInput
-}
-
-export type JobItemUncheckedUpdateWithoutJobInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
-  position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
-  payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
-  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  priority?: Prisma.IntFieldUpdateOperationsInput | number
-  runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  failures?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  queueEntry?: Prisma.QueueEntryUncheckedUpdateOneWithoutItemNestedInput
-  assignment?: Prisma.AssignmentUncheckedUpdateOneWithoutItemNestedInput
-}
-
-export type JobItemUncheckedUpdateManyWithoutJobInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
-  position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
-  payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
-  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  priority?: Prisma.IntFieldUpdateOperationsInput | number
-  runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  failures?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+export type NullableIntFieldUpdateOperationsInput = {
+  set?: number | null
+  increment?: number
+  decrement?: number
+  multiply?: number
+  divide?: number
 }
 
 
 
 export type JobItemSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
-  id?: boolean
-  rootId?: boolean
   jobId?: boolean
   position?: boolean
-  payload?: boolean
+  createdAt?: boolean
   payloadBytes?: boolean
-  dedupeKey?: boolean
   priority?: boolean
   runAt?: boolean
-  createdAt?: boolean
-  failures?: boolean
-  failedAt?: boolean
-  cancelledAt?: boolean
-  job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
-  queueEntry?: boolean | Prisma.JobItem$queueEntryArgs<ExtArgs>
-  assignment?: boolean | Prisma.JobItem$assignmentArgs<ExtArgs>
+  dedupeKey?: boolean
+  payload?: boolean
 }, ExtArgs["result"]["jobItem"]>
 
 export type JobItemSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
-  id?: boolean
-  rootId?: boolean
   jobId?: boolean
   position?: boolean
-  payload?: boolean
+  createdAt?: boolean
   payloadBytes?: boolean
-  dedupeKey?: boolean
   priority?: boolean
   runAt?: boolean
-  createdAt?: boolean
-  failures?: boolean
-  failedAt?: boolean
-  cancelledAt?: boolean
-  job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
+  dedupeKey?: boolean
+  payload?: boolean
 }, ExtArgs["result"]["jobItem"]>
 
 export type JobItemSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
-  id?: boolean
-  rootId?: boolean
   jobId?: boolean
   position?: boolean
-  payload?: boolean
+  createdAt?: boolean
   payloadBytes?: boolean
-  dedupeKey?: boolean
   priority?: boolean
   runAt?: boolean
-  createdAt?: boolean
-  failures?: boolean
-  failedAt?: boolean
-  cancelledAt?: boolean
-  job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
+  dedupeKey?: boolean
+  payload?: boolean
 }, ExtArgs["result"]["jobItem"]>
 
 export type JobItemSelectScalar = {
-  id?: boolean
-  rootId?: boolean
   jobId?: boolean
   position?: boolean
-  payload?: boolean
+  createdAt?: boolean
   payloadBytes?: boolean
-  dedupeKey?: boolean
   priority?: boolean
   runAt?: boolean
-  createdAt?: boolean
-  failures?: boolean
-  failedAt?: boolean
-  cancelledAt?: boolean
+  dedupeKey?: boolean
+  payload?: boolean
 }
 
-export type JobItemOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "rootId" | "jobId" | "position" | "payload" | "payloadBytes" | "dedupeKey" | "priority" | "runAt" | "createdAt" | "failures" | "failedAt" | "cancelledAt", ExtArgs["result"]["jobItem"]>
-export type JobItemInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
-  queueEntry?: boolean | Prisma.JobItem$queueEntryArgs<ExtArgs>
-  assignment?: boolean | Prisma.JobItem$assignmentArgs<ExtArgs>
-}
-export type JobItemIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
-}
-export type JobItemIncludeUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
-}
+export type JobItemOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "position" | "createdAt" | "payloadBytes" | "priority" | "runAt" | "dedupeKey" | "payload", ExtArgs["result"]["jobItem"]>
 
 export type $JobItemPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "JobItem"
-  objects: {
-    job: Prisma.$JobPayload<ExtArgs>
-    queueEntry: Prisma.$QueueEntryPayload<ExtArgs> | null
-    assignment: Prisma.$AssignmentPayload<ExtArgs> | null
-  }
+  objects: {}
   scalars: runtime.Types.Extensions.GetPayloadResult<{
-    id: string
-    rootId: string
     jobId: string
     /**
-     * Order of insertion, across all jobs.
+     * Order of insertion, across all jobs, in blocks of 1,024: gaps mean nothing.
      */
     position: bigint
-    payload: runtime.JsonValue | null
+    createdAt: Date
     /**
      * The length of the payload as text, measured once.
      */
     payloadBytes: number
-    dedupeKey: string | null
-    priority: number
-    runAt: Date | null
-    createdAt: Date
     /**
-     * One object a failed attempt: attempt, code, message, worker, at, assignmentId, retryAt.
+     * Null for that of the job.
      */
-    failures: runtime.JsonValue
-    failedAt: Date | null
-    cancelledAt: Date | null
+    priority: number | null
+    runAt: Date | null
+    dedupeKey: string | null
+    payload: runtime.JsonValue
   }, ExtArgs["result"]["jobItem"]>
   composites: {}
 }
@@ -1147,8 +587,8 @@ export interface JobItemDelegate<ExtArgs extends runtime.Types.Extensions.Intern
    * // Get first 10 JobItems
    * const jobItems = await prisma.jobItem.findMany({ take: 10 })
    * 
-   * // Only select the `id`
-   * const jobItemWithIdOnly = await prisma.jobItem.findMany({ select: { id: true } })
+   * // Only select the `jobId`
+   * const jobItemWithJobIdOnly = await prisma.jobItem.findMany({ select: { jobId: true } })
    * 
    */
   findMany<T extends JobItemFindManyArgs>(args?: Prisma.SelectSubset<T, JobItemFindManyArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$JobItemPayload<ExtArgs>, T, "findMany", GlobalOmitOptions>>
@@ -1192,9 +632,9 @@ export interface JobItemDelegate<ExtArgs extends runtime.Types.Extensions.Intern
    *   ]
    * })
    * 
-   * // Create many JobItems and only return the `id`
-   * const jobItemWithIdOnly = await prisma.jobItem.createManyAndReturn({
-   *   select: { id: true },
+   * // Create many JobItems and only return the `jobId`
+   * const jobItemWithJobIdOnly = await prisma.jobItem.createManyAndReturn({
+   *   select: { jobId: true },
    *   data: [
    *     // ... provide data here
    *   ]
@@ -1283,9 +723,9 @@ export interface JobItemDelegate<ExtArgs extends runtime.Types.Extensions.Intern
    *   ]
    * })
    * 
-   * // Update zero or more JobItems and only return the `id`
-   * const jobItemWithIdOnly = await prisma.jobItem.updateManyAndReturn({
-   *   select: { id: true },
+   * // Update zero or more JobItems and only return the `jobId`
+   * const jobItemWithJobIdOnly = await prisma.jobItem.updateManyAndReturn({
+   *   select: { jobId: true },
    *   where: {
    *     // ... provide filter here
    *   },
@@ -1458,9 +898,6 @@ readonly fields: JobItemFieldRefs;
  */
 export interface Prisma__JobItemClient<T, Null = never, ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs, GlobalOmitOptions = {}> extends Prisma.PrismaPromise<T> {
   readonly [Symbol.toStringTag]: "PrismaPromise"
-  job<T extends Prisma.JobDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.JobDefaultArgs<ExtArgs>>): Prisma.Prisma__JobClient<runtime.Types.Result.GetResult<Prisma.$JobPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
-  queueEntry<T extends Prisma.JobItem$queueEntryArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.JobItem$queueEntryArgs<ExtArgs>>): Prisma.Prisma__QueueEntryClient<runtime.Types.Result.GetResult<Prisma.$QueueEntryPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
-  assignment<T extends Prisma.JobItem$assignmentArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.JobItem$assignmentArgs<ExtArgs>>): Prisma.Prisma__AssignmentClient<runtime.Types.Result.GetResult<Prisma.$AssignmentPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1490,19 +927,14 @@ export interface Prisma__JobItemClient<T, Null = never, ExtArgs extends runtime.
  * Fields of the JobItem model
  */
 export interface JobItemFieldRefs {
-  readonly id: Prisma.FieldRef<"JobItem", 'String'>
-  readonly rootId: Prisma.FieldRef<"JobItem", 'String'>
   readonly jobId: Prisma.FieldRef<"JobItem", 'String'>
   readonly position: Prisma.FieldRef<"JobItem", 'BigInt'>
-  readonly payload: Prisma.FieldRef<"JobItem", 'Json'>
+  readonly createdAt: Prisma.FieldRef<"JobItem", 'DateTime'>
   readonly payloadBytes: Prisma.FieldRef<"JobItem", 'Int'>
-  readonly dedupeKey: Prisma.FieldRef<"JobItem", 'String'>
   readonly priority: Prisma.FieldRef<"JobItem", 'Int'>
   readonly runAt: Prisma.FieldRef<"JobItem", 'DateTime'>
-  readonly createdAt: Prisma.FieldRef<"JobItem", 'DateTime'>
-  readonly failures: Prisma.FieldRef<"JobItem", 'Json'>
-  readonly failedAt: Prisma.FieldRef<"JobItem", 'DateTime'>
-  readonly cancelledAt: Prisma.FieldRef<"JobItem", 'DateTime'>
+  readonly dedupeKey: Prisma.FieldRef<"JobItem", 'String'>
+  readonly payload: Prisma.FieldRef<"JobItem", 'Json'>
 }
     
 
@@ -1519,10 +951,6 @@ export type JobItemFindUniqueArgs<ExtArgs extends runtime.Types.Extensions.Inter
    * Omit specific fields from the JobItem
    */
   omit?: Prisma.JobItemOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.JobItemInclude<ExtArgs> | null
   /**
    * Filter, which JobItem to fetch.
    */
@@ -1542,10 +970,6 @@ export type JobItemFindUniqueOrThrowArgs<ExtArgs extends runtime.Types.Extension
    */
   omit?: Prisma.JobItemOmit<ExtArgs> | null
   /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.JobItemInclude<ExtArgs> | null
-  /**
    * Filter, which JobItem to fetch.
    */
   where: Prisma.JobItemWhereUniqueInput
@@ -1563,10 +987,6 @@ export type JobItemFindFirstArgs<ExtArgs extends runtime.Types.Extensions.Intern
    * Omit specific fields from the JobItem
    */
   omit?: Prisma.JobItemOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.JobItemInclude<ExtArgs> | null
   /**
    * Filter, which JobItem to fetch.
    */
@@ -1616,10 +1036,6 @@ export type JobItemFindFirstOrThrowArgs<ExtArgs extends runtime.Types.Extensions
    */
   omit?: Prisma.JobItemOmit<ExtArgs> | null
   /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.JobItemInclude<ExtArgs> | null
-  /**
    * Filter, which JobItem to fetch.
    */
   where?: Prisma.JobItemWhereInput
@@ -1667,10 +1083,6 @@ export type JobItemFindManyArgs<ExtArgs extends runtime.Types.Extensions.Interna
    * Omit specific fields from the JobItem
    */
   omit?: Prisma.JobItemOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.JobItemInclude<ExtArgs> | null
   /**
    * Filter, which JobItems to fetch.
    */
@@ -1720,10 +1132,6 @@ export type JobItemCreateArgs<ExtArgs extends runtime.Types.Extensions.InternalA
    */
   omit?: Prisma.JobItemOmit<ExtArgs> | null
   /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.JobItemInclude<ExtArgs> | null
-  /**
    * The data needed to create a JobItem.
    */
   data: Prisma.XOR<Prisma.JobItemCreateInput, Prisma.JobItemUncheckedCreateInput>
@@ -1757,10 +1165,6 @@ export type JobItemCreateManyAndReturnArgs<ExtArgs extends runtime.Types.Extensi
    */
   data: Prisma.JobItemCreateManyInput | Prisma.JobItemCreateManyInput[]
   skipDuplicates?: boolean
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.JobItemIncludeCreateManyAndReturn<ExtArgs> | null
 }
 
 /**
@@ -1775,10 +1179,6 @@ export type JobItemUpdateArgs<ExtArgs extends runtime.Types.Extensions.InternalA
    * Omit specific fields from the JobItem
    */
   omit?: Prisma.JobItemOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.JobItemInclude<ExtArgs> | null
   /**
    * The data needed to update a JobItem.
    */
@@ -1831,10 +1231,6 @@ export type JobItemUpdateManyAndReturnArgs<ExtArgs extends runtime.Types.Extensi
    * Limit how many JobItems to update.
    */
   limit?: number
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.JobItemIncludeUpdateManyAndReturn<ExtArgs> | null
 }
 
 /**
@@ -1849,10 +1245,6 @@ export type JobItemUpsertArgs<ExtArgs extends runtime.Types.Extensions.InternalA
    * Omit specific fields from the JobItem
    */
   omit?: Prisma.JobItemOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.JobItemInclude<ExtArgs> | null
   /**
    * The filter to search for the JobItem to update in case it exists.
    */
@@ -1880,10 +1272,6 @@ export type JobItemDeleteArgs<ExtArgs extends runtime.Types.Extensions.InternalA
    */
   omit?: Prisma.JobItemOmit<ExtArgs> | null
   /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.JobItemInclude<ExtArgs> | null
-  /**
    * Filter which JobItem to delete.
    */
   where: Prisma.JobItemWhereUniqueInput
@@ -1904,44 +1292,6 @@ export type JobItemDeleteManyArgs<ExtArgs extends runtime.Types.Extensions.Inter
 }
 
 /**
- * JobItem.queueEntry
- */
-export type JobItem$queueEntryArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  /**
-   * Select specific fields to fetch from the QueueEntry
-   */
-  select?: Prisma.QueueEntrySelect<ExtArgs> | null
-  /**
-   * Omit specific fields from the QueueEntry
-   */
-  omit?: Prisma.QueueEntryOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.QueueEntryInclude<ExtArgs> | null
-  where?: Prisma.QueueEntryWhereInput
-}
-
-/**
- * JobItem.assignment
- */
-export type JobItem$assignmentArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  /**
-   * Select specific fields to fetch from the Assignment
-   */
-  select?: Prisma.AssignmentSelect<ExtArgs> | null
-  /**
-   * Omit specific fields from the Assignment
-   */
-  omit?: Prisma.AssignmentOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.AssignmentInclude<ExtArgs> | null
-  where?: Prisma.AssignmentWhereInput
-}
-
-/**
  * JobItem without action
  */
 export type JobItemDefaultArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -1953,8 +1303,4 @@ export type JobItemDefaultArgs<ExtArgs extends runtime.Types.Extensions.Internal
    * Omit specific fields from the JobItem
    */
   omit?: Prisma.JobItemOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.JobItemInclude<ExtArgs> | null
 }

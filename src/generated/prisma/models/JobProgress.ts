@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model JobProgress
- * The counters of one job. Only the fold writes here.
+ * The counters of one job: the fold inserts the next version and deletes the one before, so there is exactly one to be seen.
  */
 export type JobProgressModel = runtime.Types.Result.DefaultSelection<Prisma.$JobProgressPayload>
 
@@ -27,6 +27,8 @@ export type AggregateJobProgress = {
 }
 
 export type JobProgressAvgAggregateOutputType = {
+  version: number | null
+  generation: number | null
   itemCount: number | null
   succeeded: number | null
   failed: number | null
@@ -35,6 +37,8 @@ export type JobProgressAvgAggregateOutputType = {
 }
 
 export type JobProgressSumAggregateOutputType = {
+  version: bigint | null
+  generation: number | null
   itemCount: bigint | null
   succeeded: bigint | null
   failed: bigint | null
@@ -44,7 +48,9 @@ export type JobProgressSumAggregateOutputType = {
 
 export type JobProgressMinAggregateOutputType = {
   jobId: string | null
-  rootId: string | null
+  version: bigint | null
+  isRoot: boolean | null
+  generation: number | null
   itemCount: bigint | null
   succeeded: bigint | null
   failed: bigint | null
@@ -56,7 +62,9 @@ export type JobProgressMinAggregateOutputType = {
 
 export type JobProgressMaxAggregateOutputType = {
   jobId: string | null
-  rootId: string | null
+  version: bigint | null
+  isRoot: boolean | null
+  generation: number | null
   itemCount: bigint | null
   succeeded: bigint | null
   failed: bigint | null
@@ -68,7 +76,9 @@ export type JobProgressMaxAggregateOutputType = {
 
 export type JobProgressCountAggregateOutputType = {
   jobId: number
-  rootId: number
+  version: number
+  isRoot: number
+  generation: number
   itemCount: number
   succeeded: number
   failed: number
@@ -81,6 +91,8 @@ export type JobProgressCountAggregateOutputType = {
 
 
 export type JobProgressAvgAggregateInputType = {
+  version?: true
+  generation?: true
   itemCount?: true
   succeeded?: true
   failed?: true
@@ -89,6 +101,8 @@ export type JobProgressAvgAggregateInputType = {
 }
 
 export type JobProgressSumAggregateInputType = {
+  version?: true
+  generation?: true
   itemCount?: true
   succeeded?: true
   failed?: true
@@ -98,7 +112,9 @@ export type JobProgressSumAggregateInputType = {
 
 export type JobProgressMinAggregateInputType = {
   jobId?: true
-  rootId?: true
+  version?: true
+  isRoot?: true
+  generation?: true
   itemCount?: true
   succeeded?: true
   failed?: true
@@ -110,7 +126,9 @@ export type JobProgressMinAggregateInputType = {
 
 export type JobProgressMaxAggregateInputType = {
   jobId?: true
-  rootId?: true
+  version?: true
+  isRoot?: true
+  generation?: true
   itemCount?: true
   succeeded?: true
   failed?: true
@@ -122,7 +140,9 @@ export type JobProgressMaxAggregateInputType = {
 
 export type JobProgressCountAggregateInputType = {
   jobId?: true
-  rootId?: true
+  version?: true
+  isRoot?: true
+  generation?: true
   itemCount?: true
   succeeded?: true
   failed?: true
@@ -221,7 +241,9 @@ export type JobProgressGroupByArgs<ExtArgs extends runtime.Types.Extensions.Inte
 
 export type JobProgressGroupByOutputType = {
   jobId: string
-  rootId: string
+  version: bigint
+  isRoot: boolean
+  generation: number
   itemCount: bigint
   succeeded: bigint
   failed: bigint
@@ -256,7 +278,9 @@ export type JobProgressWhereInput = {
   OR?: Prisma.JobProgressWhereInput[]
   NOT?: Prisma.JobProgressWhereInput | Prisma.JobProgressWhereInput[]
   jobId?: Prisma.UuidFilter<"JobProgress"> | string
-  rootId?: Prisma.UuidFilter<"JobProgress"> | string
+  version?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
+  isRoot?: Prisma.BoolFilter<"JobProgress"> | boolean
+  generation?: Prisma.IntFilter<"JobProgress"> | number
   itemCount?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
   succeeded?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
   failed?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
@@ -269,7 +293,9 @@ export type JobProgressWhereInput = {
 
 export type JobProgressOrderByWithRelationInput = {
   jobId?: Prisma.SortOrder
-  rootId?: Prisma.SortOrder
+  version?: Prisma.SortOrder
+  isRoot?: Prisma.SortOrder
+  generation?: Prisma.SortOrder
   itemCount?: Prisma.SortOrder
   succeeded?: Prisma.SortOrder
   failed?: Prisma.SortOrder
@@ -281,11 +307,14 @@ export type JobProgressOrderByWithRelationInput = {
 }
 
 export type JobProgressWhereUniqueInput = Prisma.AtLeast<{
-  jobId?: string
+  jobId_version?: Prisma.JobProgressJobIdVersionCompoundUniqueInput
   AND?: Prisma.JobProgressWhereInput | Prisma.JobProgressWhereInput[]
   OR?: Prisma.JobProgressWhereInput[]
   NOT?: Prisma.JobProgressWhereInput | Prisma.JobProgressWhereInput[]
-  rootId?: Prisma.UuidFilter<"JobProgress"> | string
+  jobId?: Prisma.UuidFilter<"JobProgress"> | string
+  version?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
+  isRoot?: Prisma.BoolFilter<"JobProgress"> | boolean
+  generation?: Prisma.IntFilter<"JobProgress"> | number
   itemCount?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
   succeeded?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
   failed?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
@@ -294,11 +323,13 @@ export type JobProgressWhereUniqueInput = Prisma.AtLeast<{
   startedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
   completedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
   job?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
-}, "jobId">
+}, "jobId_version">
 
 export type JobProgressOrderByWithAggregationInput = {
   jobId?: Prisma.SortOrder
-  rootId?: Prisma.SortOrder
+  version?: Prisma.SortOrder
+  isRoot?: Prisma.SortOrder
+  generation?: Prisma.SortOrder
   itemCount?: Prisma.SortOrder
   succeeded?: Prisma.SortOrder
   failed?: Prisma.SortOrder
@@ -318,7 +349,9 @@ export type JobProgressScalarWhereWithAggregatesInput = {
   OR?: Prisma.JobProgressScalarWhereWithAggregatesInput[]
   NOT?: Prisma.JobProgressScalarWhereWithAggregatesInput | Prisma.JobProgressScalarWhereWithAggregatesInput[]
   jobId?: Prisma.UuidWithAggregatesFilter<"JobProgress"> | string
-  rootId?: Prisma.UuidWithAggregatesFilter<"JobProgress"> | string
+  version?: Prisma.BigIntWithAggregatesFilter<"JobProgress"> | bigint | number
+  isRoot?: Prisma.BoolWithAggregatesFilter<"JobProgress"> | boolean
+  generation?: Prisma.IntWithAggregatesFilter<"JobProgress"> | number
   itemCount?: Prisma.BigIntWithAggregatesFilter<"JobProgress"> | bigint | number
   succeeded?: Prisma.BigIntWithAggregatesFilter<"JobProgress"> | bigint | number
   failed?: Prisma.BigIntWithAggregatesFilter<"JobProgress"> | bigint | number
@@ -329,7 +362,9 @@ export type JobProgressScalarWhereWithAggregatesInput = {
 }
 
 export type JobProgressCreateInput = {
-  rootId: string
+  version: bigint | number
+  isRoot: boolean
+  generation?: number
   itemCount?: bigint | number
   succeeded?: bigint | number
   failed?: bigint | number
@@ -342,7 +377,9 @@ export type JobProgressCreateInput = {
 
 export type JobProgressUncheckedCreateInput = {
   jobId: string
-  rootId: string
+  version: bigint | number
+  isRoot: boolean
+  generation?: number
   itemCount?: bigint | number
   succeeded?: bigint | number
   failed?: bigint | number
@@ -353,7 +390,9 @@ export type JobProgressUncheckedCreateInput = {
 }
 
 export type JobProgressUpdateInput = {
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
+  version?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  isRoot?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  generation?: Prisma.IntFieldUpdateOperationsInput | number
   itemCount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   succeeded?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   failed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -366,7 +405,9 @@ export type JobProgressUpdateInput = {
 
 export type JobProgressUncheckedUpdateInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
+  version?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  isRoot?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  generation?: Prisma.IntFieldUpdateOperationsInput | number
   itemCount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   succeeded?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   failed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -378,7 +419,9 @@ export type JobProgressUncheckedUpdateInput = {
 
 export type JobProgressCreateManyInput = {
   jobId: string
-  rootId: string
+  version: bigint | number
+  isRoot: boolean
+  generation?: number
   itemCount?: bigint | number
   succeeded?: bigint | number
   failed?: bigint | number
@@ -389,7 +432,9 @@ export type JobProgressCreateManyInput = {
 }
 
 export type JobProgressUpdateManyMutationInput = {
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
+  version?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  isRoot?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  generation?: Prisma.IntFieldUpdateOperationsInput | number
   itemCount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   succeeded?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   failed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -401,7 +446,9 @@ export type JobProgressUpdateManyMutationInput = {
 
 export type JobProgressUncheckedUpdateManyInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
+  version?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  isRoot?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  generation?: Prisma.IntFieldUpdateOperationsInput | number
   itemCount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   succeeded?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   failed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -411,14 +458,26 @@ export type JobProgressUncheckedUpdateManyInput = {
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
-export type JobProgressNullableScalarRelationFilter = {
-  is?: Prisma.JobProgressWhereInput | null
-  isNot?: Prisma.JobProgressWhereInput | null
+export type JobProgressListRelationFilter = {
+  every?: Prisma.JobProgressWhereInput
+  some?: Prisma.JobProgressWhereInput
+  none?: Prisma.JobProgressWhereInput
+}
+
+export type JobProgressOrderByRelationAggregateInput = {
+  _count?: Prisma.SortOrder
+}
+
+export type JobProgressJobIdVersionCompoundUniqueInput = {
+  jobId: string
+  version: bigint | number
 }
 
 export type JobProgressCountOrderByAggregateInput = {
   jobId?: Prisma.SortOrder
-  rootId?: Prisma.SortOrder
+  version?: Prisma.SortOrder
+  isRoot?: Prisma.SortOrder
+  generation?: Prisma.SortOrder
   itemCount?: Prisma.SortOrder
   succeeded?: Prisma.SortOrder
   failed?: Prisma.SortOrder
@@ -429,6 +488,8 @@ export type JobProgressCountOrderByAggregateInput = {
 }
 
 export type JobProgressAvgOrderByAggregateInput = {
+  version?: Prisma.SortOrder
+  generation?: Prisma.SortOrder
   itemCount?: Prisma.SortOrder
   succeeded?: Prisma.SortOrder
   failed?: Prisma.SortOrder
@@ -438,7 +499,9 @@ export type JobProgressAvgOrderByAggregateInput = {
 
 export type JobProgressMaxOrderByAggregateInput = {
   jobId?: Prisma.SortOrder
-  rootId?: Prisma.SortOrder
+  version?: Prisma.SortOrder
+  isRoot?: Prisma.SortOrder
+  generation?: Prisma.SortOrder
   itemCount?: Prisma.SortOrder
   succeeded?: Prisma.SortOrder
   failed?: Prisma.SortOrder
@@ -450,7 +513,9 @@ export type JobProgressMaxOrderByAggregateInput = {
 
 export type JobProgressMinOrderByAggregateInput = {
   jobId?: Prisma.SortOrder
-  rootId?: Prisma.SortOrder
+  version?: Prisma.SortOrder
+  isRoot?: Prisma.SortOrder
+  generation?: Prisma.SortOrder
   itemCount?: Prisma.SortOrder
   succeeded?: Prisma.SortOrder
   failed?: Prisma.SortOrder
@@ -461,6 +526,8 @@ export type JobProgressMinOrderByAggregateInput = {
 }
 
 export type JobProgressSumOrderByAggregateInput = {
+  version?: Prisma.SortOrder
+  generation?: Prisma.SortOrder
   itemCount?: Prisma.SortOrder
   succeeded?: Prisma.SortOrder
   failed?: Prisma.SortOrder
@@ -468,36 +535,46 @@ export type JobProgressSumOrderByAggregateInput = {
   openJobs?: Prisma.SortOrder
 }
 
-export type JobProgressCreateNestedOneWithoutJobInput = {
-  create?: Prisma.XOR<Prisma.JobProgressCreateWithoutJobInput, Prisma.JobProgressUncheckedCreateWithoutJobInput>
-  connectOrCreate?: Prisma.JobProgressCreateOrConnectWithoutJobInput
-  connect?: Prisma.JobProgressWhereUniqueInput
+export type JobProgressCreateNestedManyWithoutJobInput = {
+  create?: Prisma.XOR<Prisma.JobProgressCreateWithoutJobInput, Prisma.JobProgressUncheckedCreateWithoutJobInput> | Prisma.JobProgressCreateWithoutJobInput[] | Prisma.JobProgressUncheckedCreateWithoutJobInput[]
+  connectOrCreate?: Prisma.JobProgressCreateOrConnectWithoutJobInput | Prisma.JobProgressCreateOrConnectWithoutJobInput[]
+  createMany?: Prisma.JobProgressCreateManyJobInputEnvelope
+  connect?: Prisma.JobProgressWhereUniqueInput | Prisma.JobProgressWhereUniqueInput[]
 }
 
-export type JobProgressUncheckedCreateNestedOneWithoutJobInput = {
-  create?: Prisma.XOR<Prisma.JobProgressCreateWithoutJobInput, Prisma.JobProgressUncheckedCreateWithoutJobInput>
-  connectOrCreate?: Prisma.JobProgressCreateOrConnectWithoutJobInput
-  connect?: Prisma.JobProgressWhereUniqueInput
+export type JobProgressUncheckedCreateNestedManyWithoutJobInput = {
+  create?: Prisma.XOR<Prisma.JobProgressCreateWithoutJobInput, Prisma.JobProgressUncheckedCreateWithoutJobInput> | Prisma.JobProgressCreateWithoutJobInput[] | Prisma.JobProgressUncheckedCreateWithoutJobInput[]
+  connectOrCreate?: Prisma.JobProgressCreateOrConnectWithoutJobInput | Prisma.JobProgressCreateOrConnectWithoutJobInput[]
+  createMany?: Prisma.JobProgressCreateManyJobInputEnvelope
+  connect?: Prisma.JobProgressWhereUniqueInput | Prisma.JobProgressWhereUniqueInput[]
 }
 
-export type JobProgressUpdateOneWithoutJobNestedInput = {
-  create?: Prisma.XOR<Prisma.JobProgressCreateWithoutJobInput, Prisma.JobProgressUncheckedCreateWithoutJobInput>
-  connectOrCreate?: Prisma.JobProgressCreateOrConnectWithoutJobInput
-  upsert?: Prisma.JobProgressUpsertWithoutJobInput
-  disconnect?: Prisma.JobProgressWhereInput | boolean
-  delete?: Prisma.JobProgressWhereInput | boolean
-  connect?: Prisma.JobProgressWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.JobProgressUpdateToOneWithWhereWithoutJobInput, Prisma.JobProgressUpdateWithoutJobInput>, Prisma.JobProgressUncheckedUpdateWithoutJobInput>
+export type JobProgressUpdateManyWithoutJobNestedInput = {
+  create?: Prisma.XOR<Prisma.JobProgressCreateWithoutJobInput, Prisma.JobProgressUncheckedCreateWithoutJobInput> | Prisma.JobProgressCreateWithoutJobInput[] | Prisma.JobProgressUncheckedCreateWithoutJobInput[]
+  connectOrCreate?: Prisma.JobProgressCreateOrConnectWithoutJobInput | Prisma.JobProgressCreateOrConnectWithoutJobInput[]
+  upsert?: Prisma.JobProgressUpsertWithWhereUniqueWithoutJobInput | Prisma.JobProgressUpsertWithWhereUniqueWithoutJobInput[]
+  createMany?: Prisma.JobProgressCreateManyJobInputEnvelope
+  set?: Prisma.JobProgressWhereUniqueInput | Prisma.JobProgressWhereUniqueInput[]
+  disconnect?: Prisma.JobProgressWhereUniqueInput | Prisma.JobProgressWhereUniqueInput[]
+  delete?: Prisma.JobProgressWhereUniqueInput | Prisma.JobProgressWhereUniqueInput[]
+  connect?: Prisma.JobProgressWhereUniqueInput | Prisma.JobProgressWhereUniqueInput[]
+  update?: Prisma.JobProgressUpdateWithWhereUniqueWithoutJobInput | Prisma.JobProgressUpdateWithWhereUniqueWithoutJobInput[]
+  updateMany?: Prisma.JobProgressUpdateManyWithWhereWithoutJobInput | Prisma.JobProgressUpdateManyWithWhereWithoutJobInput[]
+  deleteMany?: Prisma.JobProgressScalarWhereInput | Prisma.JobProgressScalarWhereInput[]
 }
 
-export type JobProgressUncheckedUpdateOneWithoutJobNestedInput = {
-  create?: Prisma.XOR<Prisma.JobProgressCreateWithoutJobInput, Prisma.JobProgressUncheckedCreateWithoutJobInput>
-  connectOrCreate?: Prisma.JobProgressCreateOrConnectWithoutJobInput
-  upsert?: Prisma.JobProgressUpsertWithoutJobInput
-  disconnect?: Prisma.JobProgressWhereInput | boolean
-  delete?: Prisma.JobProgressWhereInput | boolean
-  connect?: Prisma.JobProgressWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.JobProgressUpdateToOneWithWhereWithoutJobInput, Prisma.JobProgressUpdateWithoutJobInput>, Prisma.JobProgressUncheckedUpdateWithoutJobInput>
+export type JobProgressUncheckedUpdateManyWithoutJobNestedInput = {
+  create?: Prisma.XOR<Prisma.JobProgressCreateWithoutJobInput, Prisma.JobProgressUncheckedCreateWithoutJobInput> | Prisma.JobProgressCreateWithoutJobInput[] | Prisma.JobProgressUncheckedCreateWithoutJobInput[]
+  connectOrCreate?: Prisma.JobProgressCreateOrConnectWithoutJobInput | Prisma.JobProgressCreateOrConnectWithoutJobInput[]
+  upsert?: Prisma.JobProgressUpsertWithWhereUniqueWithoutJobInput | Prisma.JobProgressUpsertWithWhereUniqueWithoutJobInput[]
+  createMany?: Prisma.JobProgressCreateManyJobInputEnvelope
+  set?: Prisma.JobProgressWhereUniqueInput | Prisma.JobProgressWhereUniqueInput[]
+  disconnect?: Prisma.JobProgressWhereUniqueInput | Prisma.JobProgressWhereUniqueInput[]
+  delete?: Prisma.JobProgressWhereUniqueInput | Prisma.JobProgressWhereUniqueInput[]
+  connect?: Prisma.JobProgressWhereUniqueInput | Prisma.JobProgressWhereUniqueInput[]
+  update?: Prisma.JobProgressUpdateWithWhereUniqueWithoutJobInput | Prisma.JobProgressUpdateWithWhereUniqueWithoutJobInput[]
+  updateMany?: Prisma.JobProgressUpdateManyWithWhereWithoutJobInput | Prisma.JobProgressUpdateManyWithWhereWithoutJobInput[]
+  deleteMany?: Prisma.JobProgressScalarWhereInput | Prisma.JobProgressScalarWhereInput[]
 }
 
 export type BigIntFieldUpdateOperationsInput = {
@@ -509,7 +586,9 @@ export type BigIntFieldUpdateOperationsInput = {
 }
 
 export type JobProgressCreateWithoutJobInput = {
-  rootId: string
+  version: bigint | number
+  isRoot: boolean
+  generation?: number
   itemCount?: bigint | number
   succeeded?: bigint | number
   failed?: bigint | number
@@ -520,7 +599,9 @@ export type JobProgressCreateWithoutJobInput = {
 }
 
 export type JobProgressUncheckedCreateWithoutJobInput = {
-  rootId: string
+  version: bigint | number
+  isRoot: boolean
+  generation?: number
   itemCount?: bigint | number
   succeeded?: bigint | number
   failed?: bigint | number
@@ -535,19 +616,61 @@ export type JobProgressCreateOrConnectWithoutJobInput = {
   create: Prisma.XOR<Prisma.JobProgressCreateWithoutJobInput, Prisma.JobProgressUncheckedCreateWithoutJobInput>
 }
 
-export type JobProgressUpsertWithoutJobInput = {
-  update: Prisma.XOR<Prisma.JobProgressUpdateWithoutJobInput, Prisma.JobProgressUncheckedUpdateWithoutJobInput>
-  create: Prisma.XOR<Prisma.JobProgressCreateWithoutJobInput, Prisma.JobProgressUncheckedCreateWithoutJobInput>
-  where?: Prisma.JobProgressWhereInput
+export type JobProgressCreateManyJobInputEnvelope = {
+  data: Prisma.JobProgressCreateManyJobInput | Prisma.JobProgressCreateManyJobInput[]
+  skipDuplicates?: boolean
 }
 
-export type JobProgressUpdateToOneWithWhereWithoutJobInput = {
-  where?: Prisma.JobProgressWhereInput
+export type JobProgressUpsertWithWhereUniqueWithoutJobInput = {
+  where: Prisma.JobProgressWhereUniqueInput
+  update: Prisma.XOR<Prisma.JobProgressUpdateWithoutJobInput, Prisma.JobProgressUncheckedUpdateWithoutJobInput>
+  create: Prisma.XOR<Prisma.JobProgressCreateWithoutJobInput, Prisma.JobProgressUncheckedCreateWithoutJobInput>
+}
+
+export type JobProgressUpdateWithWhereUniqueWithoutJobInput = {
+  where: Prisma.JobProgressWhereUniqueInput
   data: Prisma.XOR<Prisma.JobProgressUpdateWithoutJobInput, Prisma.JobProgressUncheckedUpdateWithoutJobInput>
 }
 
+export type JobProgressUpdateManyWithWhereWithoutJobInput = {
+  where: Prisma.JobProgressScalarWhereInput
+  data: Prisma.XOR<Prisma.JobProgressUpdateManyMutationInput, Prisma.JobProgressUncheckedUpdateManyWithoutJobInput>
+}
+
+export type JobProgressScalarWhereInput = {
+  AND?: Prisma.JobProgressScalarWhereInput | Prisma.JobProgressScalarWhereInput[]
+  OR?: Prisma.JobProgressScalarWhereInput[]
+  NOT?: Prisma.JobProgressScalarWhereInput | Prisma.JobProgressScalarWhereInput[]
+  jobId?: Prisma.UuidFilter<"JobProgress"> | string
+  version?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
+  isRoot?: Prisma.BoolFilter<"JobProgress"> | boolean
+  generation?: Prisma.IntFilter<"JobProgress"> | number
+  itemCount?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
+  succeeded?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
+  failed?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
+  cancelled?: Prisma.BigIntFilter<"JobProgress"> | bigint | number
+  openJobs?: Prisma.IntFilter<"JobProgress"> | number
+  startedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
+  completedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
+}
+
+export type JobProgressCreateManyJobInput = {
+  version: bigint | number
+  isRoot: boolean
+  generation?: number
+  itemCount?: bigint | number
+  succeeded?: bigint | number
+  failed?: bigint | number
+  cancelled?: bigint | number
+  openJobs?: number
+  startedAt?: Date | string | null
+  completedAt?: Date | string | null
+}
+
 export type JobProgressUpdateWithoutJobInput = {
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
+  version?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  isRoot?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  generation?: Prisma.IntFieldUpdateOperationsInput | number
   itemCount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   succeeded?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   failed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -558,7 +681,22 @@ export type JobProgressUpdateWithoutJobInput = {
 }
 
 export type JobProgressUncheckedUpdateWithoutJobInput = {
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
+  version?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  isRoot?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  generation?: Prisma.IntFieldUpdateOperationsInput | number
+  itemCount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  succeeded?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  failed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  cancelled?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  openJobs?: Prisma.IntFieldUpdateOperationsInput | number
+  startedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+}
+
+export type JobProgressUncheckedUpdateManyWithoutJobInput = {
+  version?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  isRoot?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  generation?: Prisma.IntFieldUpdateOperationsInput | number
   itemCount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   succeeded?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   failed?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -572,7 +710,9 @@ export type JobProgressUncheckedUpdateWithoutJobInput = {
 
 export type JobProgressSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   jobId?: boolean
-  rootId?: boolean
+  version?: boolean
+  isRoot?: boolean
+  generation?: boolean
   itemCount?: boolean
   succeeded?: boolean
   failed?: boolean
@@ -585,7 +725,9 @@ export type JobProgressSelect<ExtArgs extends runtime.Types.Extensions.InternalA
 
 export type JobProgressSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   jobId?: boolean
-  rootId?: boolean
+  version?: boolean
+  isRoot?: boolean
+  generation?: boolean
   itemCount?: boolean
   succeeded?: boolean
   failed?: boolean
@@ -598,7 +740,9 @@ export type JobProgressSelectCreateManyAndReturn<ExtArgs extends runtime.Types.E
 
 export type JobProgressSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   jobId?: boolean
-  rootId?: boolean
+  version?: boolean
+  isRoot?: boolean
+  generation?: boolean
   itemCount?: boolean
   succeeded?: boolean
   failed?: boolean
@@ -611,7 +755,9 @@ export type JobProgressSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.E
 
 export type JobProgressSelectScalar = {
   jobId?: boolean
-  rootId?: boolean
+  version?: boolean
+  isRoot?: boolean
+  generation?: boolean
   itemCount?: boolean
   succeeded?: boolean
   failed?: boolean
@@ -621,7 +767,7 @@ export type JobProgressSelectScalar = {
   completedAt?: boolean
 }
 
-export type JobProgressOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "rootId" | "itemCount" | "succeeded" | "failed" | "cancelled" | "openJobs" | "startedAt" | "completedAt", ExtArgs["result"]["jobProgress"]>
+export type JobProgressOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "version" | "isRoot" | "generation" | "itemCount" | "succeeded" | "failed" | "cancelled" | "openJobs" | "startedAt" | "completedAt", ExtArgs["result"]["jobProgress"]>
 export type JobProgressInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }
@@ -639,7 +785,12 @@ export type $JobProgressPayload<ExtArgs extends runtime.Types.Extensions.Interna
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     jobId: string
-    rootId: string
+    version: bigint
+    isRoot: boolean
+    /**
+     * How often the job was reopened.
+     */
+    generation: number
     itemCount: bigint
     succeeded: bigint
     failed: bigint
@@ -1075,7 +1226,9 @@ export interface Prisma__JobProgressClient<T, Null = never, ExtArgs extends runt
  */
 export interface JobProgressFieldRefs {
   readonly jobId: Prisma.FieldRef<"JobProgress", 'String'>
-  readonly rootId: Prisma.FieldRef<"JobProgress", 'String'>
+  readonly version: Prisma.FieldRef<"JobProgress", 'BigInt'>
+  readonly isRoot: Prisma.FieldRef<"JobProgress", 'Boolean'>
+  readonly generation: Prisma.FieldRef<"JobProgress", 'Int'>
   readonly itemCount: Prisma.FieldRef<"JobProgress", 'BigInt'>
   readonly succeeded: Prisma.FieldRef<"JobProgress", 'BigInt'>
   readonly failed: Prisma.FieldRef<"JobProgress", 'BigInt'>

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model QueueEntry
- * An unfinished item that nobody holds. Deleted when claimed.
+ * Consecutive items of a job that wait under the same conditions. Deleted when claimed.
  */
 export type QueueEntryModel = runtime.Types.Result.DefaultSelection<Prisma.$QueueEntryPayload>
 
@@ -27,105 +27,113 @@ export type AggregateQueueEntry = {
 }
 
 export type QueueEntryAvgAggregateOutputType = {
-  priority: number | null
   position: number | null
+  place: number | null
+  bytes: number | null
   attempt: number | null
-  payloadBytes: number | null
+  count: number | null
+  priority: number | null
 }
 
 export type QueueEntrySumAggregateOutputType = {
-  priority: number | null
   position: bigint | null
+  place: bigint | null
+  bytes: bigint | null
   attempt: number | null
-  payloadBytes: number | null
+  count: number | null
+  priority: number | null
 }
 
 export type QueueEntryMinAggregateOutputType = {
-  itemId: string | null
-  rootId: string | null
   jobId: string | null
-  type: string | null
-  priority: number | null
   position: bigint | null
+  place: bigint | null
+  bytes: bigint | null
   runAt: Date | null
   attempt: number | null
-  payloadBytes: number | null
+  count: number | null
+  priority: number | null
+  type: string | null
 }
 
 export type QueueEntryMaxAggregateOutputType = {
-  itemId: string | null
-  rootId: string | null
   jobId: string | null
-  type: string | null
-  priority: number | null
   position: bigint | null
+  place: bigint | null
+  bytes: bigint | null
   runAt: Date | null
   attempt: number | null
-  payloadBytes: number | null
+  count: number | null
+  priority: number | null
+  type: string | null
 }
 
 export type QueueEntryCountAggregateOutputType = {
-  itemId: number
-  rootId: number
   jobId: number
-  type: number
-  priority: number
   position: number
+  place: number
+  bytes: number
   runAt: number
   attempt: number
-  payloadBytes: number
+  count: number
+  priority: number
+  type: number
   _all: number
 }
 
 
 export type QueueEntryAvgAggregateInputType = {
-  priority?: true
   position?: true
+  place?: true
+  bytes?: true
   attempt?: true
-  payloadBytes?: true
+  count?: true
+  priority?: true
 }
 
 export type QueueEntrySumAggregateInputType = {
-  priority?: true
   position?: true
+  place?: true
+  bytes?: true
   attempt?: true
-  payloadBytes?: true
+  count?: true
+  priority?: true
 }
 
 export type QueueEntryMinAggregateInputType = {
-  itemId?: true
-  rootId?: true
   jobId?: true
-  type?: true
-  priority?: true
   position?: true
+  place?: true
+  bytes?: true
   runAt?: true
   attempt?: true
-  payloadBytes?: true
+  count?: true
+  priority?: true
+  type?: true
 }
 
 export type QueueEntryMaxAggregateInputType = {
-  itemId?: true
-  rootId?: true
   jobId?: true
-  type?: true
-  priority?: true
   position?: true
+  place?: true
+  bytes?: true
   runAt?: true
   attempt?: true
-  payloadBytes?: true
+  count?: true
+  priority?: true
+  type?: true
 }
 
 export type QueueEntryCountAggregateInputType = {
-  itemId?: true
-  rootId?: true
   jobId?: true
-  type?: true
-  priority?: true
   position?: true
+  place?: true
+  bytes?: true
   runAt?: true
   attempt?: true
-  payloadBytes?: true
+  count?: true
+  priority?: true
+  type?: true
   _all?: true
 }
 
@@ -216,15 +224,15 @@ export type QueueEntryGroupByArgs<ExtArgs extends runtime.Types.Extensions.Inter
 }
 
 export type QueueEntryGroupByOutputType = {
-  itemId: string
-  rootId: string
   jobId: string
-  type: string
-  priority: number
   position: bigint
+  place: bigint
+  bytes: bigint
   runAt: Date | null
   attempt: number
-  payloadBytes: number
+  count: number
+  priority: number
+  type: string
   _count: QueueEntryCountAggregateOutputType | null
   _avg: QueueEntryAvgAggregateOutputType | null
   _sum: QueueEntrySumAggregateOutputType | null
@@ -251,57 +259,55 @@ export type QueueEntryWhereInput = {
   AND?: Prisma.QueueEntryWhereInput | Prisma.QueueEntryWhereInput[]
   OR?: Prisma.QueueEntryWhereInput[]
   NOT?: Prisma.QueueEntryWhereInput | Prisma.QueueEntryWhereInput[]
-  itemId?: Prisma.UuidFilter<"QueueEntry"> | string
-  rootId?: Prisma.UuidFilter<"QueueEntry"> | string
   jobId?: Prisma.UuidFilter<"QueueEntry"> | string
-  type?: Prisma.StringFilter<"QueueEntry"> | string
-  priority?: Prisma.IntFilter<"QueueEntry"> | number
   position?: Prisma.BigIntFilter<"QueueEntry"> | bigint | number
+  place?: Prisma.BigIntFilter<"QueueEntry"> | bigint | number
+  bytes?: Prisma.BigIntFilter<"QueueEntry"> | bigint | number
   runAt?: Prisma.DateTimeNullableFilter<"QueueEntry"> | Date | string | null
   attempt?: Prisma.IntFilter<"QueueEntry"> | number
-  payloadBytes?: Prisma.IntFilter<"QueueEntry"> | number
-  item?: Prisma.XOR<Prisma.JobItemScalarRelationFilter, Prisma.JobItemWhereInput>
+  count?: Prisma.IntFilter<"QueueEntry"> | number
+  priority?: Prisma.IntFilter<"QueueEntry"> | number
+  type?: Prisma.StringFilter<"QueueEntry"> | string
 }
 
 export type QueueEntryOrderByWithRelationInput = {
-  itemId?: Prisma.SortOrder
-  rootId?: Prisma.SortOrder
   jobId?: Prisma.SortOrder
-  type?: Prisma.SortOrder
-  priority?: Prisma.SortOrder
   position?: Prisma.SortOrder
+  place?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
   runAt?: Prisma.SortOrderInput | Prisma.SortOrder
   attempt?: Prisma.SortOrder
-  payloadBytes?: Prisma.SortOrder
-  item?: Prisma.JobItemOrderByWithRelationInput
+  count?: Prisma.SortOrder
+  priority?: Prisma.SortOrder
+  type?: Prisma.SortOrder
 }
 
 export type QueueEntryWhereUniqueInput = Prisma.AtLeast<{
-  itemId?: string
+  jobId_position?: Prisma.QueueEntryJobIdPositionCompoundUniqueInput
   AND?: Prisma.QueueEntryWhereInput | Prisma.QueueEntryWhereInput[]
   OR?: Prisma.QueueEntryWhereInput[]
   NOT?: Prisma.QueueEntryWhereInput | Prisma.QueueEntryWhereInput[]
-  rootId?: Prisma.UuidFilter<"QueueEntry"> | string
   jobId?: Prisma.UuidFilter<"QueueEntry"> | string
-  type?: Prisma.StringFilter<"QueueEntry"> | string
-  priority?: Prisma.IntFilter<"QueueEntry"> | number
   position?: Prisma.BigIntFilter<"QueueEntry"> | bigint | number
+  place?: Prisma.BigIntFilter<"QueueEntry"> | bigint | number
+  bytes?: Prisma.BigIntFilter<"QueueEntry"> | bigint | number
   runAt?: Prisma.DateTimeNullableFilter<"QueueEntry"> | Date | string | null
   attempt?: Prisma.IntFilter<"QueueEntry"> | number
-  payloadBytes?: Prisma.IntFilter<"QueueEntry"> | number
-  item?: Prisma.XOR<Prisma.JobItemScalarRelationFilter, Prisma.JobItemWhereInput>
-}, "itemId">
+  count?: Prisma.IntFilter<"QueueEntry"> | number
+  priority?: Prisma.IntFilter<"QueueEntry"> | number
+  type?: Prisma.StringFilter<"QueueEntry"> | string
+}, "jobId_position">
 
 export type QueueEntryOrderByWithAggregationInput = {
-  itemId?: Prisma.SortOrder
-  rootId?: Prisma.SortOrder
   jobId?: Prisma.SortOrder
-  type?: Prisma.SortOrder
-  priority?: Prisma.SortOrder
   position?: Prisma.SortOrder
+  place?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
   runAt?: Prisma.SortOrderInput | Prisma.SortOrder
   attempt?: Prisma.SortOrder
-  payloadBytes?: Prisma.SortOrder
+  count?: Prisma.SortOrder
+  priority?: Prisma.SortOrder
+  type?: Prisma.SortOrder
   _count?: Prisma.QueueEntryCountOrderByAggregateInput
   _avg?: Prisma.QueueEntryAvgOrderByAggregateInput
   _max?: Prisma.QueueEntryMaxOrderByAggregateInput
@@ -313,326 +319,229 @@ export type QueueEntryScalarWhereWithAggregatesInput = {
   AND?: Prisma.QueueEntryScalarWhereWithAggregatesInput | Prisma.QueueEntryScalarWhereWithAggregatesInput[]
   OR?: Prisma.QueueEntryScalarWhereWithAggregatesInput[]
   NOT?: Prisma.QueueEntryScalarWhereWithAggregatesInput | Prisma.QueueEntryScalarWhereWithAggregatesInput[]
-  itemId?: Prisma.UuidWithAggregatesFilter<"QueueEntry"> | string
-  rootId?: Prisma.UuidWithAggregatesFilter<"QueueEntry"> | string
   jobId?: Prisma.UuidWithAggregatesFilter<"QueueEntry"> | string
-  type?: Prisma.StringWithAggregatesFilter<"QueueEntry"> | string
-  priority?: Prisma.IntWithAggregatesFilter<"QueueEntry"> | number
   position?: Prisma.BigIntWithAggregatesFilter<"QueueEntry"> | bigint | number
+  place?: Prisma.BigIntWithAggregatesFilter<"QueueEntry"> | bigint | number
+  bytes?: Prisma.BigIntWithAggregatesFilter<"QueueEntry"> | bigint | number
   runAt?: Prisma.DateTimeNullableWithAggregatesFilter<"QueueEntry"> | Date | string | null
   attempt?: Prisma.IntWithAggregatesFilter<"QueueEntry"> | number
-  payloadBytes?: Prisma.IntWithAggregatesFilter<"QueueEntry"> | number
+  count?: Prisma.IntWithAggregatesFilter<"QueueEntry"> | number
+  priority?: Prisma.IntWithAggregatesFilter<"QueueEntry"> | number
+  type?: Prisma.StringWithAggregatesFilter<"QueueEntry"> | string
 }
 
 export type QueueEntryCreateInput = {
-  rootId: string
   jobId: string
-  type: string
-  priority: number
   position: bigint | number
+  place: bigint | number
+  bytes: bigint | number
   runAt?: Date | string | null
   attempt: number
-  payloadBytes: number
-  item: Prisma.JobItemCreateNestedOneWithoutQueueEntryInput
+  count: number
+  priority: number
+  type: string
 }
 
 export type QueueEntryUncheckedCreateInput = {
-  itemId: string
-  rootId: string
   jobId: string
-  type: string
-  priority: number
   position: bigint | number
+  place: bigint | number
+  bytes: bigint | number
   runAt?: Date | string | null
   attempt: number
-  payloadBytes: number
+  count: number
+  priority: number
+  type: string
 }
 
 export type QueueEntryUpdateInput = {
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
-  type?: Prisma.StringFieldUpdateOperationsInput | string
-  priority?: Prisma.IntFieldUpdateOperationsInput | number
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  place?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
-  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
-  item?: Prisma.JobItemUpdateOneRequiredWithoutQueueEntryNestedInput
+  count?: Prisma.IntFieldUpdateOperationsInput | number
+  priority?: Prisma.IntFieldUpdateOperationsInput | number
+  type?: Prisma.StringFieldUpdateOperationsInput | string
 }
 
 export type QueueEntryUncheckedUpdateInput = {
-  itemId?: Prisma.StringFieldUpdateOperationsInput | string
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
-  type?: Prisma.StringFieldUpdateOperationsInput | string
-  priority?: Prisma.IntFieldUpdateOperationsInput | number
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  place?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
-  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
+  count?: Prisma.IntFieldUpdateOperationsInput | number
+  priority?: Prisma.IntFieldUpdateOperationsInput | number
+  type?: Prisma.StringFieldUpdateOperationsInput | string
 }
 
 export type QueueEntryCreateManyInput = {
-  itemId: string
-  rootId: string
   jobId: string
-  type: string
-  priority: number
   position: bigint | number
+  place: bigint | number
+  bytes: bigint | number
   runAt?: Date | string | null
   attempt: number
-  payloadBytes: number
+  count: number
+  priority: number
+  type: string
 }
 
 export type QueueEntryUpdateManyMutationInput = {
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
-  type?: Prisma.StringFieldUpdateOperationsInput | string
-  priority?: Prisma.IntFieldUpdateOperationsInput | number
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  place?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
-  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
+  count?: Prisma.IntFieldUpdateOperationsInput | number
+  priority?: Prisma.IntFieldUpdateOperationsInput | number
+  type?: Prisma.StringFieldUpdateOperationsInput | string
 }
 
 export type QueueEntryUncheckedUpdateManyInput = {
-  itemId?: Prisma.StringFieldUpdateOperationsInput | string
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
-  type?: Prisma.StringFieldUpdateOperationsInput | string
-  priority?: Prisma.IntFieldUpdateOperationsInput | number
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  place?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
-  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
+  count?: Prisma.IntFieldUpdateOperationsInput | number
+  priority?: Prisma.IntFieldUpdateOperationsInput | number
+  type?: Prisma.StringFieldUpdateOperationsInput | string
 }
 
-export type QueueEntryNullableScalarRelationFilter = {
-  is?: Prisma.QueueEntryWhereInput | null
-  isNot?: Prisma.QueueEntryWhereInput | null
+export type QueueEntryJobIdPositionCompoundUniqueInput = {
+  jobId: string
+  position: bigint | number
 }
 
 export type QueueEntryCountOrderByAggregateInput = {
-  itemId?: Prisma.SortOrder
-  rootId?: Prisma.SortOrder
   jobId?: Prisma.SortOrder
-  type?: Prisma.SortOrder
-  priority?: Prisma.SortOrder
   position?: Prisma.SortOrder
+  place?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
   runAt?: Prisma.SortOrder
   attempt?: Prisma.SortOrder
-  payloadBytes?: Prisma.SortOrder
+  count?: Prisma.SortOrder
+  priority?: Prisma.SortOrder
+  type?: Prisma.SortOrder
 }
 
 export type QueueEntryAvgOrderByAggregateInput = {
-  priority?: Prisma.SortOrder
   position?: Prisma.SortOrder
+  place?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
   attempt?: Prisma.SortOrder
-  payloadBytes?: Prisma.SortOrder
+  count?: Prisma.SortOrder
+  priority?: Prisma.SortOrder
 }
 
 export type QueueEntryMaxOrderByAggregateInput = {
-  itemId?: Prisma.SortOrder
-  rootId?: Prisma.SortOrder
   jobId?: Prisma.SortOrder
-  type?: Prisma.SortOrder
-  priority?: Prisma.SortOrder
   position?: Prisma.SortOrder
+  place?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
   runAt?: Prisma.SortOrder
   attempt?: Prisma.SortOrder
-  payloadBytes?: Prisma.SortOrder
+  count?: Prisma.SortOrder
+  priority?: Prisma.SortOrder
+  type?: Prisma.SortOrder
 }
 
 export type QueueEntryMinOrderByAggregateInput = {
-  itemId?: Prisma.SortOrder
-  rootId?: Prisma.SortOrder
   jobId?: Prisma.SortOrder
-  type?: Prisma.SortOrder
-  priority?: Prisma.SortOrder
   position?: Prisma.SortOrder
+  place?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
   runAt?: Prisma.SortOrder
   attempt?: Prisma.SortOrder
-  payloadBytes?: Prisma.SortOrder
+  count?: Prisma.SortOrder
+  priority?: Prisma.SortOrder
+  type?: Prisma.SortOrder
 }
 
 export type QueueEntrySumOrderByAggregateInput = {
-  priority?: Prisma.SortOrder
   position?: Prisma.SortOrder
+  place?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
   attempt?: Prisma.SortOrder
-  payloadBytes?: Prisma.SortOrder
-}
-
-export type QueueEntryCreateNestedOneWithoutItemInput = {
-  create?: Prisma.XOR<Prisma.QueueEntryCreateWithoutItemInput, Prisma.QueueEntryUncheckedCreateWithoutItemInput>
-  connectOrCreate?: Prisma.QueueEntryCreateOrConnectWithoutItemInput
-  connect?: Prisma.QueueEntryWhereUniqueInput
-}
-
-export type QueueEntryUncheckedCreateNestedOneWithoutItemInput = {
-  create?: Prisma.XOR<Prisma.QueueEntryCreateWithoutItemInput, Prisma.QueueEntryUncheckedCreateWithoutItemInput>
-  connectOrCreate?: Prisma.QueueEntryCreateOrConnectWithoutItemInput
-  connect?: Prisma.QueueEntryWhereUniqueInput
-}
-
-export type QueueEntryUpdateOneWithoutItemNestedInput = {
-  create?: Prisma.XOR<Prisma.QueueEntryCreateWithoutItemInput, Prisma.QueueEntryUncheckedCreateWithoutItemInput>
-  connectOrCreate?: Prisma.QueueEntryCreateOrConnectWithoutItemInput
-  upsert?: Prisma.QueueEntryUpsertWithoutItemInput
-  disconnect?: Prisma.QueueEntryWhereInput | boolean
-  delete?: Prisma.QueueEntryWhereInput | boolean
-  connect?: Prisma.QueueEntryWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.QueueEntryUpdateToOneWithWhereWithoutItemInput, Prisma.QueueEntryUpdateWithoutItemInput>, Prisma.QueueEntryUncheckedUpdateWithoutItemInput>
-}
-
-export type QueueEntryUncheckedUpdateOneWithoutItemNestedInput = {
-  create?: Prisma.XOR<Prisma.QueueEntryCreateWithoutItemInput, Prisma.QueueEntryUncheckedCreateWithoutItemInput>
-  connectOrCreate?: Prisma.QueueEntryCreateOrConnectWithoutItemInput
-  upsert?: Prisma.QueueEntryUpsertWithoutItemInput
-  disconnect?: Prisma.QueueEntryWhereInput | boolean
-  delete?: Prisma.QueueEntryWhereInput | boolean
-  connect?: Prisma.QueueEntryWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.QueueEntryUpdateToOneWithWhereWithoutItemInput, Prisma.QueueEntryUpdateWithoutItemInput>, Prisma.QueueEntryUncheckedUpdateWithoutItemInput>
-}
-
-export type QueueEntryCreateWithoutItemInput = {
-  rootId: string
-  jobId: string
-  type: string
-  priority: number
-  position: bigint | number
-  runAt?: Date | string | null
-  attempt: number
-  payloadBytes: number
-}
-
-export type QueueEntryUncheckedCreateWithoutItemInput = {
-  rootId: string
-  jobId: string
-  type: string
-  priority: number
-  position: bigint | number
-  runAt?: Date | string | null
-  attempt: number
-  payloadBytes: number
-}
-
-export type QueueEntryCreateOrConnectWithoutItemInput = {
-  where: Prisma.QueueEntryWhereUniqueInput
-  create: Prisma.XOR<Prisma.QueueEntryCreateWithoutItemInput, Prisma.QueueEntryUncheckedCreateWithoutItemInput>
-}
-
-export type QueueEntryUpsertWithoutItemInput = {
-  update: Prisma.XOR<Prisma.QueueEntryUpdateWithoutItemInput, Prisma.QueueEntryUncheckedUpdateWithoutItemInput>
-  create: Prisma.XOR<Prisma.QueueEntryCreateWithoutItemInput, Prisma.QueueEntryUncheckedCreateWithoutItemInput>
-  where?: Prisma.QueueEntryWhereInput
-}
-
-export type QueueEntryUpdateToOneWithWhereWithoutItemInput = {
-  where?: Prisma.QueueEntryWhereInput
-  data: Prisma.XOR<Prisma.QueueEntryUpdateWithoutItemInput, Prisma.QueueEntryUncheckedUpdateWithoutItemInput>
-}
-
-export type QueueEntryUpdateWithoutItemInput = {
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
-  jobId?: Prisma.StringFieldUpdateOperationsInput | string
-  type?: Prisma.StringFieldUpdateOperationsInput | string
-  priority?: Prisma.IntFieldUpdateOperationsInput | number
-  position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
-  runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  attempt?: Prisma.IntFieldUpdateOperationsInput | number
-  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
-}
-
-export type QueueEntryUncheckedUpdateWithoutItemInput = {
-  rootId?: Prisma.StringFieldUpdateOperationsInput | string
-  jobId?: Prisma.StringFieldUpdateOperationsInput | string
-  type?: Prisma.StringFieldUpdateOperationsInput | string
-  priority?: Prisma.IntFieldUpdateOperationsInput | number
-  position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
-  runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  attempt?: Prisma.IntFieldUpdateOperationsInput | number
-  payloadBytes?: Prisma.IntFieldUpdateOperationsInput | number
+  count?: Prisma.SortOrder
+  priority?: Prisma.SortOrder
 }
 
 
 
 export type QueueEntrySelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
-  itemId?: boolean
-  rootId?: boolean
   jobId?: boolean
-  type?: boolean
-  priority?: boolean
   position?: boolean
+  place?: boolean
+  bytes?: boolean
   runAt?: boolean
   attempt?: boolean
-  payloadBytes?: boolean
-  item?: boolean | Prisma.JobItemDefaultArgs<ExtArgs>
+  count?: boolean
+  priority?: boolean
+  type?: boolean
 }, ExtArgs["result"]["queueEntry"]>
 
 export type QueueEntrySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
-  itemId?: boolean
-  rootId?: boolean
   jobId?: boolean
-  type?: boolean
-  priority?: boolean
   position?: boolean
+  place?: boolean
+  bytes?: boolean
   runAt?: boolean
   attempt?: boolean
-  payloadBytes?: boolean
-  item?: boolean | Prisma.JobItemDefaultArgs<ExtArgs>
+  count?: boolean
+  priority?: boolean
+  type?: boolean
 }, ExtArgs["result"]["queueEntry"]>
 
 export type QueueEntrySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
-  itemId?: boolean
-  rootId?: boolean
   jobId?: boolean
-  type?: boolean
-  priority?: boolean
   position?: boolean
+  place?: boolean
+  bytes?: boolean
   runAt?: boolean
   attempt?: boolean
-  payloadBytes?: boolean
-  item?: boolean | Prisma.JobItemDefaultArgs<ExtArgs>
+  count?: boolean
+  priority?: boolean
+  type?: boolean
 }, ExtArgs["result"]["queueEntry"]>
 
 export type QueueEntrySelectScalar = {
-  itemId?: boolean
-  rootId?: boolean
   jobId?: boolean
-  type?: boolean
-  priority?: boolean
   position?: boolean
+  place?: boolean
+  bytes?: boolean
   runAt?: boolean
   attempt?: boolean
-  payloadBytes?: boolean
+  count?: boolean
+  priority?: boolean
+  type?: boolean
 }
 
-export type QueueEntryOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"itemId" | "rootId" | "jobId" | "type" | "priority" | "position" | "runAt" | "attempt" | "payloadBytes", ExtArgs["result"]["queueEntry"]>
-export type QueueEntryInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  item?: boolean | Prisma.JobItemDefaultArgs<ExtArgs>
-}
-export type QueueEntryIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  item?: boolean | Prisma.JobItemDefaultArgs<ExtArgs>
-}
-export type QueueEntryIncludeUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  item?: boolean | Prisma.JobItemDefaultArgs<ExtArgs>
-}
+export type QueueEntryOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "position" | "place" | "bytes" | "runAt" | "attempt" | "count" | "priority" | "type", ExtArgs["result"]["queueEntry"]>
 
 export type $QueueEntryPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "QueueEntry"
-  objects: {
-    item: Prisma.$JobItemPayload<ExtArgs>
-  }
+  objects: {}
   scalars: runtime.Types.Extensions.GetPayloadResult<{
-    itemId: string
-    rootId: string
     jobId: string
-    type: string
-    priority: number
     /**
-     * The order in which entries became claimable.
+     * Of the first item.
      */
     position: bigint
+    /**
+     * The order among entries of the same type and priority.
+     */
+    place: bigint
+    /**
+     * Of all payloads.
+     */
+    bytes: bigint
     /**
      * Null once the entry is claimable.
      */
@@ -641,10 +550,9 @@ export type $QueueEntryPayload<ExtArgs extends runtime.Types.Extensions.Internal
      * The number that the next attempt gets.
      */
     attempt: number
-    /**
-     * As the item has it: what a claim of the entry adds to its answer.
-     */
-    payloadBytes: number
+    count: number
+    priority: number
+    type: string
   }, ExtArgs["result"]["queueEntry"]>
   composites: {}
 }
@@ -728,8 +636,8 @@ export interface QueueEntryDelegate<ExtArgs extends runtime.Types.Extensions.Int
    * // Get first 10 QueueEntries
    * const queueEntries = await prisma.queueEntry.findMany({ take: 10 })
    * 
-   * // Only select the `itemId`
-   * const queueEntryWithItemIdOnly = await prisma.queueEntry.findMany({ select: { itemId: true } })
+   * // Only select the `jobId`
+   * const queueEntryWithJobIdOnly = await prisma.queueEntry.findMany({ select: { jobId: true } })
    * 
    */
   findMany<T extends QueueEntryFindManyArgs>(args?: Prisma.SelectSubset<T, QueueEntryFindManyArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$QueueEntryPayload<ExtArgs>, T, "findMany", GlobalOmitOptions>>
@@ -773,9 +681,9 @@ export interface QueueEntryDelegate<ExtArgs extends runtime.Types.Extensions.Int
    *   ]
    * })
    * 
-   * // Create many QueueEntries and only return the `itemId`
-   * const queueEntryWithItemIdOnly = await prisma.queueEntry.createManyAndReturn({
-   *   select: { itemId: true },
+   * // Create many QueueEntries and only return the `jobId`
+   * const queueEntryWithJobIdOnly = await prisma.queueEntry.createManyAndReturn({
+   *   select: { jobId: true },
    *   data: [
    *     // ... provide data here
    *   ]
@@ -864,9 +772,9 @@ export interface QueueEntryDelegate<ExtArgs extends runtime.Types.Extensions.Int
    *   ]
    * })
    * 
-   * // Update zero or more QueueEntries and only return the `itemId`
-   * const queueEntryWithItemIdOnly = await prisma.queueEntry.updateManyAndReturn({
-   *   select: { itemId: true },
+   * // Update zero or more QueueEntries and only return the `jobId`
+   * const queueEntryWithJobIdOnly = await prisma.queueEntry.updateManyAndReturn({
+   *   select: { jobId: true },
    *   where: {
    *     // ... provide filter here
    *   },
@@ -1039,7 +947,6 @@ readonly fields: QueueEntryFieldRefs;
  */
 export interface Prisma__QueueEntryClient<T, Null = never, ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs, GlobalOmitOptions = {}> extends Prisma.PrismaPromise<T> {
   readonly [Symbol.toStringTag]: "PrismaPromise"
-  item<T extends Prisma.JobItemDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.JobItemDefaultArgs<ExtArgs>>): Prisma.Prisma__JobItemClient<runtime.Types.Result.GetResult<Prisma.$JobItemPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1069,15 +976,15 @@ export interface Prisma__QueueEntryClient<T, Null = never, ExtArgs extends runti
  * Fields of the QueueEntry model
  */
 export interface QueueEntryFieldRefs {
-  readonly itemId: Prisma.FieldRef<"QueueEntry", 'String'>
-  readonly rootId: Prisma.FieldRef<"QueueEntry", 'String'>
   readonly jobId: Prisma.FieldRef<"QueueEntry", 'String'>
-  readonly type: Prisma.FieldRef<"QueueEntry", 'String'>
-  readonly priority: Prisma.FieldRef<"QueueEntry", 'Int'>
   readonly position: Prisma.FieldRef<"QueueEntry", 'BigInt'>
+  readonly place: Prisma.FieldRef<"QueueEntry", 'BigInt'>
+  readonly bytes: Prisma.FieldRef<"QueueEntry", 'BigInt'>
   readonly runAt: Prisma.FieldRef<"QueueEntry", 'DateTime'>
   readonly attempt: Prisma.FieldRef<"QueueEntry", 'Int'>
-  readonly payloadBytes: Prisma.FieldRef<"QueueEntry", 'Int'>
+  readonly count: Prisma.FieldRef<"QueueEntry", 'Int'>
+  readonly priority: Prisma.FieldRef<"QueueEntry", 'Int'>
+  readonly type: Prisma.FieldRef<"QueueEntry", 'String'>
 }
     
 
@@ -1094,10 +1001,6 @@ export type QueueEntryFindUniqueArgs<ExtArgs extends runtime.Types.Extensions.In
    * Omit specific fields from the QueueEntry
    */
   omit?: Prisma.QueueEntryOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.QueueEntryInclude<ExtArgs> | null
   /**
    * Filter, which QueueEntry to fetch.
    */
@@ -1117,10 +1020,6 @@ export type QueueEntryFindUniqueOrThrowArgs<ExtArgs extends runtime.Types.Extens
    */
   omit?: Prisma.QueueEntryOmit<ExtArgs> | null
   /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.QueueEntryInclude<ExtArgs> | null
-  /**
    * Filter, which QueueEntry to fetch.
    */
   where: Prisma.QueueEntryWhereUniqueInput
@@ -1138,10 +1037,6 @@ export type QueueEntryFindFirstArgs<ExtArgs extends runtime.Types.Extensions.Int
    * Omit specific fields from the QueueEntry
    */
   omit?: Prisma.QueueEntryOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.QueueEntryInclude<ExtArgs> | null
   /**
    * Filter, which QueueEntry to fetch.
    */
@@ -1191,10 +1086,6 @@ export type QueueEntryFindFirstOrThrowArgs<ExtArgs extends runtime.Types.Extensi
    */
   omit?: Prisma.QueueEntryOmit<ExtArgs> | null
   /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.QueueEntryInclude<ExtArgs> | null
-  /**
    * Filter, which QueueEntry to fetch.
    */
   where?: Prisma.QueueEntryWhereInput
@@ -1242,10 +1133,6 @@ export type QueueEntryFindManyArgs<ExtArgs extends runtime.Types.Extensions.Inte
    * Omit specific fields from the QueueEntry
    */
   omit?: Prisma.QueueEntryOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.QueueEntryInclude<ExtArgs> | null
   /**
    * Filter, which QueueEntries to fetch.
    */
@@ -1295,10 +1182,6 @@ export type QueueEntryCreateArgs<ExtArgs extends runtime.Types.Extensions.Intern
    */
   omit?: Prisma.QueueEntryOmit<ExtArgs> | null
   /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.QueueEntryInclude<ExtArgs> | null
-  /**
    * The data needed to create a QueueEntry.
    */
   data: Prisma.XOR<Prisma.QueueEntryCreateInput, Prisma.QueueEntryUncheckedCreateInput>
@@ -1332,10 +1215,6 @@ export type QueueEntryCreateManyAndReturnArgs<ExtArgs extends runtime.Types.Exte
    */
   data: Prisma.QueueEntryCreateManyInput | Prisma.QueueEntryCreateManyInput[]
   skipDuplicates?: boolean
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.QueueEntryIncludeCreateManyAndReturn<ExtArgs> | null
 }
 
 /**
@@ -1350,10 +1229,6 @@ export type QueueEntryUpdateArgs<ExtArgs extends runtime.Types.Extensions.Intern
    * Omit specific fields from the QueueEntry
    */
   omit?: Prisma.QueueEntryOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.QueueEntryInclude<ExtArgs> | null
   /**
    * The data needed to update a QueueEntry.
    */
@@ -1406,10 +1281,6 @@ export type QueueEntryUpdateManyAndReturnArgs<ExtArgs extends runtime.Types.Exte
    * Limit how many QueueEntries to update.
    */
   limit?: number
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.QueueEntryIncludeUpdateManyAndReturn<ExtArgs> | null
 }
 
 /**
@@ -1424,10 +1295,6 @@ export type QueueEntryUpsertArgs<ExtArgs extends runtime.Types.Extensions.Intern
    * Omit specific fields from the QueueEntry
    */
   omit?: Prisma.QueueEntryOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.QueueEntryInclude<ExtArgs> | null
   /**
    * The filter to search for the QueueEntry to update in case it exists.
    */
@@ -1454,10 +1321,6 @@ export type QueueEntryDeleteArgs<ExtArgs extends runtime.Types.Extensions.Intern
    * Omit specific fields from the QueueEntry
    */
   omit?: Prisma.QueueEntryOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.QueueEntryInclude<ExtArgs> | null
   /**
    * Filter which QueueEntry to delete.
    */
@@ -1490,8 +1353,4 @@ export type QueueEntryDefaultArgs<ExtArgs extends runtime.Types.Extensions.Inter
    * Omit specific fields from the QueueEntry
    */
   omit?: Prisma.QueueEntryOmit<ExtArgs> | null
-  /**
-   * Choose, which related nodes to fetch as well
-   */
-  include?: Prisma.QueueEntryInclude<ExtArgs> | null
 }

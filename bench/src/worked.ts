@@ -1,0 +1,29 @@
+/** The run that most measures are about: a job is filled, a worker does all of it, and the tables are checked. */
+import type { JobPolicies } from '../../dist/client/index.js';
+import { type Bench, type Jobtree, runChild } from './bench.ts';
+import { checkWorked } from './checks.ts';
+import type { Run } from './figures.ts';
+import { createJob, fillJob } from './jobtree.ts';
+import type { WorkerTask } from './task.ts';
+
+export interface Work extends Omit<WorkerTask, 'url' | 'target' | 'laterTargets'> {
+  readonly items: number;
+  /** What works: the WebSocket worker, unless it says otherwise. */
+  readonly child?: string;
+  readonly policies?: JobPolicies;
+}
+
+export async function runWork(
+  bench: Bench,
+  jobtree: Jobtree,
+  { child = 'jobtree-worker', policies, ...work }: Work,
+): Promise<Run> {
+  const { database, server } = jobtree;
+  const { id, type } = await createJob(server.url, policies);
+  await fillJob(database.pool, id, work.items);
+  const task: WorkerTask = { ...work, url: server.url, target: type };
+  const run = await runChild(bench, child, task, jobtree);
+  const failures = work.failEvery === undefined ? 0 : Math.ceil(work.items / work.failEvery);
+  await checkWorked(server.url, database.pool, id, work.items, failures);
+  return run;
+}

@@ -1,0 +1,53 @@
+-- Takes results, of those reports whose lease and item are open: the hot half of reporting, one statement.
+--
+-- p_lease_ids, p_numbers, p_results
+--            the assignments, each named once, and a JSON array of their results
+-- p_feeding  whether to take those of jobs that feed children, or of the others
+-- returns    the trees that changed; which reports counted, from 1 on: null if all did; and the items that they finished, in the order of the reports, if p_feeding
+-- locks      leases in the order of their ids, skipping those that somebody else has: a heartbeat, a sweep, a transaction of SQL.
+--            Their reports do not count
+create or replace function jobtree.accept_results(p_lease_ids uuid[], p_numbers integer[], p_results json, p_feeding boolean)
+returns table (root_ids uuid[], accepted integer[], job_ids uuid[], positions bigint[])
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_mergejoin = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+begin
+  return query
+  with locked as materialized (
+    select l.id, l.job_id, l.position, l.open, j.root_id from jobtree.lease l
+    join jobtree.job j on j.id = l.job_id
+    where l.id = any (p_lease_ids) and j.feeds_children = p_feeding and j.cancelled_at is null
+    order by l.id
+    for update of l skip locked
+  ), given as materialized (
+    select u.n, u.number, u.result, k.id as lease_id, k.job_id, k.position + u.number - 1 as position
+    from rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_results)) with ordinality u(lease_id, number, result, n)
+    join locked k on k.id = u.lease_id
+    where case when u.number > 0 then get_bit(k.open, u.number - 1) = 1 end
+  ), finished as (
+    insert into jobtree.outcome (job_id, position, lease_id, finished_at, result)
+    select g.job_id, g.position, g.lease_id, v_now, g.result from given g
+  ), ended as materialized (
+    select g.lease_id, bit_or(jobtree.bit_at(g.number)) as bits, count(*) as count from given g group by g.lease_id
+  ), closed as (
+    update jobtree.lease l
+    set open = l.open # e.bits, deadline_at = case when l.open <> e.bits then l.deadline_at end
+    from ended e
+    where l.id = e.lease_id
+  ), counted as (
+    insert into jobtree.progress_delta (root_id, job_id, succeeded)
+    select k.root_id, k.job_id, sum(e.count) from ended e join locked k on k.id = e.lease_id group by k.root_id, k.job_id
+    returning progress_delta.root_id
+  )
+  select (select array_agg(distinct c.root_id) from counted c),
+    case when count(*) < cardinality(p_numbers) then coalesce(array_agg(g.n::integer), '{}') end,
+    case when p_feeding then array_agg(g.job_id order by g.n) end, case when p_feeding then array_agg(g.position order by g.n) end
+  from given g;
+end
+$$;

@@ -1,0 +1,23 @@
+-- What has become of an assignment: HELD while its worker has the item, FINISHED once its outcome was reported, CANCELLED, or LOST:
+-- unknown, released, or taken back.
+create or replace function jobtree.assignment_status(p_lease_id uuid, p_number integer) returns text
+language sql stable
+as $$
+  select coalesce((
+    select case
+      when get_bit(l.open, p_number - 1) = 1 then case when j.cancelled_at is null then 'HELD' else 'CANCELLED' end
+      when f.lost then 'LOST'
+      when f.lost is not null or exists (
+        select from jobtree.outcome o
+        where o.job_id = l.job_id and o.position = l.position + p_number - 1 and o.lease_id = l.id
+      ) then 'FINISHED'
+      when j.cancelled_at is not null then 'CANCELLED'
+      else 'LOST'
+    end
+    from jobtree.lease l
+    join jobtree.job j on j.id = l.job_id
+    left join jobtree.failure f
+      on f.job_id = l.job_id and f.position = l.position + p_number - 1 and f.attempt = l.attempt and f.lease_id = l.id
+    where l.id = p_lease_id and p_number between 1 and l.count
+  ), 'LOST')
+$$;

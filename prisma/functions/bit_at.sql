@@ -1,0 +1,6 @@
+-- The mask with which a lease says that its n-th item is open. Plain SQL, so that the planner inlines it.
+create or replace function jobtree.bit_at(p_number integer) returns bit(128)
+language sql immutable parallel safe
+as $$
+  select (B'1'::bit(128) >> (p_number - 1))::bit(128)
+$$;

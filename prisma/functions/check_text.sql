@@ -1,0 +1,15 @@
+-- Refuses JSON with a character that Postgres can't hold: \u0000, or half a surrogate pair. The type json takes them, and only
+-- who looks into the value later would fail; the type jsonb refuses them, as this does.
+--
+-- errors     22P05 or 22P02
+create or replace function jobtree.check_text(p_json json)
+returns void
+language plpgsql immutable
+as $$
+begin
+  -- To look for the letters costs next to nothing; the cast reads the whole text.
+  if strpos(p_json::text, '\u') > 0 then
+    perform p_json::jsonb;
+  end if;
+end
+$$;

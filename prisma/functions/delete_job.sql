@@ -1,0 +1,32 @@
+-- Begins to delete a tree: what is pending in it is cancelled, its dedupe keys are free at once, and delete_tree takes care of the
+-- rest, in batches, called by any server. Asking twice does nothing.
+--
+-- returns    the jobs that have more to cancel: cancel_items
+-- locks      those of cancel_job
+-- errors     JT001 no such job, JT002 not a root
+create or replace function jobtree.delete_job(p_job_id uuid)
+returns uuid[]
+language plpgsql volatile
+as $$
+declare
+  v_root_id uuid;
+  v_cancelling uuid[];
+begin
+  select j.root_id into v_root_id from jobtree.job j where j.id = p_job_id;
+  if v_root_id is null then
+    raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
+  end if;
+  if v_root_id <> p_job_id then
+    raise exception 'Job % is not a root: only whole trees are deleted.', p_job_id using errcode = 'JT002', column = 'jobId';
+  end if;
+  select c.cancelling into v_cancelling from jobtree.cancel_job(p_job_id) c;
+  update jobtree.job j set dedupe_key = null where j.root_id = p_job_id and j.dedupe_key is not null;
+  insert into jobtree.tree_deletion (root_id, requested_at, item_count)
+  select p_job_id, clock_timestamp(), coalesce(sum(p.item_count), 0)
+  from jobtree.job j
+  join jobtree.job_progress p on p.job_id = j.id
+  where j.root_id = p_job_id
+  on conflict (root_id) do nothing;
+  return v_cancelling;
+end
+$$;

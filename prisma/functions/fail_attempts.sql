@@ -1,0 +1,71 @@
+-- Ends attempts that failed: the failure is kept, and the item goes back into the queue, to wait out its backoff, or has failed
+-- once it has failed more than maxFailuresPerItem times, or for good. Of the failures of an item the first and the last twenty
+-- are kept.
+--
+-- p_lease_ids, p_numbers   open assignments, each once, whose leases this transaction has locked
+-- p_failures what went wrong, in the same order: {code, message, permanent?}
+-- p_lost     whether it is that the heartbeat stopped
+-- returns    of each its tree, its type and when the item is due again: null if it is not
+-- locks      none
+create or replace function jobtree.fail_attempts(p_lease_ids uuid[], p_numbers integer[], p_failures json[], p_lost boolean)
+returns table (lease_id uuid, number integer, root_id uuid, type text, retry_at timestamptz)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_bitmapscan = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_ended record;
+begin
+  if p_lease_ids is null then
+    return;
+  end if;
+
+  with ended as materialized (
+    select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, j.root_id, j.type,
+      u.failure ->> 'code' as code, u.failure ->> 'message' as message,
+      coalesce((u.failure ->> 'permanent')::boolean, false) or l.attempt > j.max_failures_per_item as is_final,
+      -- One draw for a lease, so that its items that fail together wait together.
+      (v_now + (1 + j.backoff_jitter * l.draw) * interval '1 millisecond'
+        * coalesce(j.backoff_ms[least(l.attempt, cardinality(j.backoff_ms))], 0))::timestamptz(3) as due_at
+    from unnest(p_lease_ids, p_numbers, p_failures) with ordinality u(lease_id, number, failure, n)
+    join (
+      select l.*, random() as draw from jobtree.lease l where l.id = any (p_lease_ids) offset 0
+    ) l on l.id = u.lease_id
+    join jobtree.job j on j.id = l.job_id
+  ), closed as (
+    update jobtree.lease l
+    set open = l.open # e.bits, deadline_at = case when l.open <> e.bits then l.deadline_at end
+    from (select d.lease_id, bit_or(jobtree.bit_at(d.number)) as bits from ended d group by d.lease_id) e
+    where l.id = e.lease_id
+  ), kept as (
+    insert into jobtree.failure (job_id, position, attempt, lease_id, at, retry_at, lost, code, message, worker)
+    select e.job_id, e.position, e.attempt, e.lease_id, v_now, case when not e.is_final then e.due_at end, p_lost, e.code, e.message, e.worker
+    from ended e
+  ), dropped as (
+    delete from jobtree.failure f using ended e
+    where e.attempt > 40 and f.job_id = e.job_id and f.position = e.position and f.attempt = e.attempt - 20
+  ), failed as (
+    insert into jobtree.outcome (job_id, position, lease_id, finished_at, failed)
+    select e.job_id, e.position, e.lease_id, v_now, true from ended e where e.is_final
+  ), counted as (
+    insert into jobtree.progress_delta (root_id, job_id, failed)
+    select e.root_id, e.job_id, count(*) from ended e where e.is_final group by e.root_id, e.job_id
+  )
+  select array_agg(e.lease_id order by e.n) as lease_ids, array_agg(e.number order by e.n) as numbers,
+    array_agg(e.root_id order by e.n) as root_ids, array_agg(e.type order by e.n) as types,
+    array_agg(case when not e.is_final then e.due_at end order by e.n) as due,
+    array_agg(e.job_id) filter (where not e.is_final) as job_ids, array_agg(e.position) filter (where not e.is_final) as positions,
+    array_agg(e.attempt + 1) filter (where not e.is_final) as attempts, array_agg(e.priority) filter (where not e.is_final) as priorities,
+    array_agg(case when e.due_at > v_now then e.due_at end) filter (where not e.is_final) as waits
+  into v_ended
+  from ended e;
+
+  perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);
+  return query select u.* from unnest(v_ended.lease_ids, v_ended.numbers, v_ended.root_ids, v_ended.types, v_ended.due) u;
+end
+$$;

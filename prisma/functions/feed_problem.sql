@@ -1,0 +1,45 @@
+-- What is wrong with a success whose job feeds child jobs: a forEach that leads to no list, new items for a type that
+-- is not the type of exactly one fed child, more than 1,000 new items, or more than 20 MB of them by mappings: a report
+-- of a few kilobytes could name gigabytes.
+--
+-- p_job_id   the job of the item
+-- p_payload  the item's payload
+-- p_report   {result, newItems?}
+-- returns    the first problem: the field, and a sentence about it; no row if there is none
+create or replace function jobtree.feed_problem(p_job_id uuid, p_payload json, p_report json)
+returns table (field text, message text)
+language sql stable
+as $$
+  select p.field, p.message
+  from (
+    select 'result' as field,
+      format('%s is not a list, so it can''t feed the job of type %s.', c.feed ->> 'forEach', c.type) as message
+    from jobtree.job c
+    where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.feed ->> 'forEach' is not null
+      and json_typeof(jobtree.feed_value(c.feed ->> 'forEach', p_payload, p_report -> 'result', null)) is distinct from 'array'
+    union all
+    select 'newItems',
+      format('The job has %s fed children of type %s; new items need exactly one.', f.children, n.value ->> 'type')
+    from json_array_elements(case json_typeof(p_report -> 'newItems') when 'array' then p_report -> 'newItems' end) n
+    cross join lateral (
+      select count(*) as children from jobtree.job c
+      where c.parent_id = p_job_id and c.feed is not null and c.type = n.value ->> 'type'
+    ) f
+    where f.children <> 1
+    union all
+    select 'result',
+      case when m.items + n.items > 1000 then format('The report would make %s new items; the limit is 1000.', m.items + n.items)
+        else format('The report would make about %s MB of new items; the limit is 20 MB.', ceil(m.bytes / 1e6)) end
+    from (
+      select coalesce(sum(z.items), 0) as items, coalesce(sum(z.bytes), 0) as bytes
+      from jobtree.job c
+      cross join lateral jobtree.feed_size(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) z
+      where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.cancelled_at is null
+    ) m
+    cross join lateral (
+      select coalesce(json_array_length(case json_typeof(p_report -> 'newItems') when 'array' then p_report -> 'newItems' end), 0) as items
+    ) n
+    where m.items + n.items > 1000 or m.bytes > 20e6
+    limit 1
+  ) p
+$$;

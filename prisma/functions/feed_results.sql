@@ -1,0 +1,47 @@
+-- Takes plain results of jobs that feed children by the simplest mappings: one item each, the result or a part of it or of the
+-- payload. Those of others are for report_each, which looks at each report for what a mapping could do with it.
+--
+-- p_lease_ids, p_numbers, p_results   as accept_results has them
+-- returns    the trees that changed, the types that got ready items and how many, and which reports counted, from 1 on
+-- locks      the fed children's rows, shared, so that cancel_job waits, then those of accept_results. Where a child is locked by
+--            somebody else, no report of its parent counts
+create or replace function jobtree.feed_results(p_lease_ids uuid[], p_numbers integer[], p_results json)
+returns table (root_ids uuid[], ready jsonb, accepted integer[])
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_parents uuid[];
+  v_locked uuid[];
+  v_done record;
+begin
+  select array_agg(p.job_id) into v_parents
+  from (select distinct l.job_id from jobtree.lease l where l.id = any (p_lease_ids)) p
+  join jobtree.job j on j.id = p.job_id and j.feeds_children;
+  if v_parents is null then
+    return query select null::uuid[], null::jsonb, '{}'::integer[];
+    return;
+  end if;
+
+  select array_agg(l.id) into v_locked
+  from (
+    select c.id from jobtree.job c
+    where c.parent_id = any (v_parents) and c.feed is not null
+    order by c.id
+    for share skip locked
+  ) l;
+  if exists (
+    select from jobtree.job c
+    where c.parent_id = any (v_parents) and c.feed is not null
+      and (v_locked is null or c.id <> all (v_locked) or c.feed ? 'forEach' or jsonb_typeof(c.feed -> 'payload') = 'object')
+  ) then
+    return query select null::uuid[], null::jsonb, '{}'::integer[];
+    return;
+  end if;
+
+  select * into v_done from jobtree.accept_results(p_lease_ids, p_numbers, p_results, true);
+  return query select v_done.root_ids, jobtree.feed_children(v_done.job_ids, v_done.positions),
+    coalesce(v_done.accepted, array(select generate_series(1, cardinality(p_numbers))));
+end
+$$;

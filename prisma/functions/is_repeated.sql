@@ -1,0 +1,36 @@
+-- Whether a claim was carried out before: its leases begin as its id does, and name it. A repeat that comes while the claim is still
+-- under way, on another server, waits for it.
+--
+-- p_claim_ids  of the requests of a call; null for one that can't be repeated
+-- locks      an advisory lock for each id
+-- errors     JT002 an id whose time is more than a day away, JT006 several claims of which one is repeated
+create or replace function jobtree.is_repeated(p_claim_ids uuid[])
+returns boolean
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_id uuid;
+  v_locked boolean;
+begin
+  foreach v_id in array p_claim_ids loop
+    if abs(('x' || translate(left(v_id::text, 13), '-', ''))::bit(48)::bigint / 1000 - extract(epoch from clock_timestamp())) > 86400 then
+      raise exception 'The time in claimId is more than a day away from that of the database.' using errcode = 'JT002', column = 'claimId';
+    end if;
+    v_locked := pg_advisory_xact_lock(hashtextextended(v_id::text, 0)) is null;
+  end loop;
+  if not exists (
+    select from unnest(p_claim_ids) c(id)
+    join jobtree.lease l on l.claim_id = c.id
+      and l.id between (left(c.id::text, 19) || '0000-000000000000')::uuid and (left(c.id::text, 19) || 'ffff-ffffffffffff')::uuid
+  ) then
+    return false;
+  end if;
+  if (p_claim_ids[1] = all (p_claim_ids)) is not true then
+    raise exception 'A repeated claim can''t go together with others.' using errcode = 'JT006';
+  end if;
+  return true;
+end
+$$;

@@ -1,0 +1,64 @@
+-- Keeps leases alive: the deadline of each moves to three heartbeat intervals from now. Where only some of its open items are
+-- named, those get deadlines of their own, and the others keep theirs.
+--
+-- p_lease_ids, p_named   leases, each once, and which of their items are meant: bit_at of each
+-- returns    the named assignments that are not HELD, and what has become of them: assignment_status
+-- locks      leases, in the order of their ids, skipping those that somebody else has: they count as held, and nobody can take them
+--            back meanwhile
+-- durability the commit does not wait for the disk: losing a heartbeat costs at most the lease
+create or replace function jobtree.keep_leases(p_lease_ids uuid[], p_named bit(128)[])
+returns table (lease_id uuid, number integer, status text)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_none constant bit(128) := B'0'::bit(128);
+begin
+  perform set_config('synchronous_commit', 'off', true);
+
+  with kept as materialized (
+    select l.id, l.open, l.deadlines, l.deadline_at, l.count, v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond' as next
+    from jobtree.lease l
+    join jobtree.job j on j.id = l.job_id
+    where l.id = any (p_lease_ids) and l.open <> v_none and j.cancelled_at is null
+    order by l.id
+    for no key update of l skip locked
+  ), moved as (
+    select k.*, u.named, (k.open & u.named) = k.open as whole
+    from unnest(p_lease_ids, p_named) u(id, named)
+    join kept k on k.id = u.id
+    where (k.open & u.named) <> v_none
+  )
+  update jobtree.lease l
+  set heartbeat_at = v_now, deadline_at = case when m.whole then m.next else d.first end,
+    deadlines = case when not m.whole then d.deadlines end
+  from moved m
+  left join lateral (
+    select array_agg(d.at order by d.n) as deadlines, min(d.at) as first
+    from (
+      select n, case
+          when get_bit(m.open, n - 1) = 0 then null
+          when get_bit(m.named, n - 1) = 1 then m.next
+          else coalesce(m.deadlines[n], m.deadline_at)
+        end::timestamptz(3) as at
+      from generate_series(1, m.count) n
+    ) d
+  ) d on not m.whole
+  where l.id = m.id;
+
+  return query
+    select u.id, n, s.status
+    from unnest(p_lease_ids, p_named) u(id, named)
+    left join jobtree.lease l on l.id = u.id
+    left join jobtree.job j on j.id = l.job_id
+    cross join lateral generate_series(1, 128) n
+    cross join lateral (select jobtree.assignment_status(u.id, n) as status) s
+    where ((l.open & u.named) is distinct from u.named or j.cancelled_at is not null)
+      and get_bit(u.named, n - 1) = 1 and s.status <> 'HELD';
+end
+$$;

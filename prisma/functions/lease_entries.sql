@@ -1,0 +1,87 @@
+-- Turns queue entries, or parts of them, into leases. The second half of claim_items and claim_item.
+--
+-- p_tids, p_froms, p_counts, p_requests
+--            the parts, an element each: where the entry is, a row that this transaction has locked; from which of its items on,
+--            the first is 0; how many; and for which request. What is left of an entry goes back into the queue, in its place.
+-- p_workers, p_claim_ids   of the requests: the worker, and the claim that may be repeated, if any
+-- returns    a row for each lease: whether something stands behind it in its entry, numbers null for all of its items, and the
+--            payloads in their order
+-- locks      none new; deletes the entries, inserts leases, and a delta for a job that had not started. Entries of a job that
+--            was cancelled are not leased but counted as cancelled
+create or replace function jobtree.lease_entries(
+  p_tids tid[], p_froms integer[], p_counts integer[], p_requests integer[], p_workers text[], p_claim_ids uuid[]
+)
+returns table (
+  lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
+  heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
+  has_rest boolean, numbers integer[], payloads json
+)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  -- As the columns keep it.
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_claim_id constant uuid := jobtree.new_id();
+begin
+  return query
+  with gone as (
+    delete from jobtree.queue_entry q where q.ctid = any (p_tids) returning q.ctid as tid, q.*
+  ), wanted as materialized (
+    select g.*, j.root_id, j.heartbeat_interval_ms, j.cancelled_at, p.started_at
+    from gone g
+    join jobtree.job j on j.id = g.job_id
+    cross join lateral (
+      select p.started_at from jobtree.job_progress p where p.job_id = g.job_id order by p.version desc limit 1
+    ) p
+  ), part as materialized (
+    select jobtree.new_lease_id(coalesce(p_claim_ids[u.request], v_claim_id)) as id, u.request, u.count, u.n,
+      w.tid, w.job_id, w.root_id, w.type, w.position + u."from" as position, w.place + u."from" as place, w.attempt, w.priority,
+      w.heartbeat_interval_ms, u."from" + u.count < w.count as has_rest, i.payloads, i.bytes
+    from unnest(p_tids, p_froms, p_counts, p_requests) with ordinality u(tid, "from", count, request, n)
+    join wanted w on w.tid = u.tid and w.cancelled_at is null
+    cross join lateral (
+      select json_agg(i.payload) as payloads, sum(i.payload_bytes) as bytes
+      from (
+        select i.payload, i.payload_bytes from jobtree.job_item i
+        where i.job_id = w.job_id and i.position >= w.position + u."from" and i.position < w.position + u."from" + u.count
+        order by i.position
+      ) i
+    ) i
+  ), rest as (
+    insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type)
+    select w.job_id, w.position + r."from", w.place + r."from", greatest(w.bytes - t.bytes, 0), w.attempt, r.count, w.priority, w.type
+    from (select p.tid, min(p.position) as first, sum(p.count)::integer as count, sum(p.bytes) as bytes from part p group by p.tid) t
+    join wanted w on w.tid = t.tid
+    cross join lateral (values
+      (0, (t.first - w.position)::integer),
+      ((t.first - w.position)::integer + t.count, w.count - (t.first - w.position)::integer - t.count)
+    ) r("from", count)
+    where r.count > 0
+  ), leased as (
+    insert into jobtree.lease (
+      id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker
+    )
+    select p.id, p.job_id, p_claim_ids[p.request], p.position, v_now, v_now,
+      v_now + 3 * p.heartbeat_interval_ms * interval '1 millisecond', p.attempt, p.count, p.priority,
+      (~B'0'::bit(128)) << (128 - p.count), p_workers[p.request]
+    from part p
+  ), counted as (
+    insert into jobtree.progress_delta (root_id, job_id, started, cancelled)
+    select w.root_id, w.job_id, bool_or(w.cancelled_at is null), coalesce(sum(w.count) filter (where w.cancelled_at is not null), 0)
+    from wanted w
+    where w.cancelled_at is not null or w.started_at is null
+    group by w.root_id, w.job_id
+  )
+  select p.id, p.request, p.job_id, p.root_id, p.type, p.position, p.attempt, p_workers[p.request], p.heartbeat_interval_ms,
+    v_now::timestamptz, v_now + 3 * p.heartbeat_interval_ms * interval '1 millisecond', p.priority, p.place,
+    p.has_rest, null::integer[], p.payloads
+  from part p
+  order by p.n;
+end
+$$;

@@ -1,0 +1,42 @@
+-- Locks what reports change: their leases, and the children that the leases' jobs feed.
+--
+-- p_wait     whether to wait for what another transaction has locked
+-- returns    the leases that are locked, with all that they need; without p_wait some may be missing
+-- locks      the leases in the order of their ids, then the children's rows, shared, so that cancel_job waits, in the order of theirs
+create or replace function jobtree.lock_for_report(p_lease_ids uuid[], p_wait boolean)
+returns uuid[]
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_leases uuid[];
+  v_children uuid[];
+begin
+  if p_wait then
+    perform from jobtree.lease l where l.id = any (p_lease_ids) order by l.id for update;
+    perform from jobtree.job c
+    where c.feed is not null and c.parent_id in (select l.job_id from jobtree.lease l where l.id = any (p_lease_ids))
+    order by c.id
+    for share;
+    return p_lease_ids;
+  end if;
+
+  select array_agg(k.id) into v_leases
+  from (select l.id from jobtree.lease l where l.id = any (p_lease_ids) order by l.id for update skip locked) k;
+  select array_agg(k.id) into v_children
+  from (
+    select c.id from jobtree.job c
+    where c.feed is not null and c.parent_id in (select l.job_id from jobtree.lease l where l.id = any (v_leases))
+    order by c.id
+    for share skip locked
+  ) k;
+  return array(
+    select l.id from jobtree.lease l
+    where l.id = any (v_leases) and not exists (
+      select from jobtree.job c
+      where c.feed is not null and c.parent_id = l.job_id and (v_children is null or c.id <> all (v_children))
+    )
+  );
+end
+$$;

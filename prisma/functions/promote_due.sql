@@ -1,0 +1,32 @@
+-- Makes entries ready that have come due. Call it again at once while a batch was full.
+--
+-- returns    how many entries, and the types that got ready items, and how many
+-- locks      entries, skipping those that somebody else has
+create or replace function jobtree.promote_due(p_limit integer default 1000)
+returns table (promoted integer, ready jsonb)
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  -- Without a mark: entries that come due may have been added by a transaction that took long.
+  return query
+  with due as materialized (
+    select q.ctid as tid, q.run_at, q.position from jobtree.queue_entry q
+    where q.run_at <= clock_timestamp()
+    order by q.run_at
+    limit p_limit
+    for update skip locked
+  ), placed as materialized (
+    -- A new place: among equals the one that became due first goes first.
+    select d.tid, nextval('jobtree.block_seq') * 1024 as place
+    from (select * from due order by run_at, position) d
+  ), promoted as (
+    update jobtree.queue_entry q set run_at = null, place = p.place
+    from placed p where q.ctid = p.tid
+    returning q.type, q.count
+  )
+  select coalesce(sum(t.entries), 0)::integer, jsonb_object_agg(t.type, t.items)
+  from (select p.type, count(*) as entries, sum(p.count) as items from promoted p group by p.type) t;
+end
+$$;

@@ -1,0 +1,33 @@
+-- What is wrong with a report, whatever its job: a key that is not known, a failure without its code or message, new items
+-- that are none.
+--
+-- p_report   as report_outcomes has it
+-- returns    the first problem: the field, and a sentence about it; no row if there is none
+create or replace function jobtree.report_problem(p_report jsonb)
+returns table (field text, message text)
+language sql stable
+as $$
+  select p.field, p.field || ' ' || p.message || '.'
+  from (
+    select i.field, i.message
+    from jobtree.input_problem(p_report, '{assignmentId,result,failure,newItems}') i
+    union all
+    select 'failure', 'must stand alone: a report has a result (null is one) or a failure'
+    where (p_report ->> 'failure' is not null) = (p_report ? 'result')
+      or p_report ->> 'failure' is not null and p_report ->> 'newItems' is not null
+    union all
+    select 'failure' || coalesce('.' || nullif(i.field, ''), ''), i.message
+    from jobtree.input_problem(p_report -> 'failure', '{code,message,permanent}') i
+    where p_report ->> 'failure' is not null
+    union all
+    select 'failure', 'must have a code and a message'
+    where p_report ->> 'failure' is not null and (p_report #>> '{failure,code}' is null or p_report #>> '{failure,message}' is null)
+    union all
+    select format('newItems[%s]', e.n - 1) || coalesce('.' || nullif(i.field, ''), ''), i.message
+    from jsonb_array_elements(case jsonb_typeof(p_report -> 'newItems') when 'array' then p_report -> 'newItems' end)
+      with ordinality e(value, n)
+    cross join lateral jobtree.input_problem(e.value, '{type,payload,dedupeKey,priority,runAt}') i
+    limit 1
+  ) p
+  where p_report - '{assignmentId,result}'::text[] <> '{}' or not p_report ? 'result'
+$$;

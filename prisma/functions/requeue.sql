@@ -1,0 +1,31 @@
+-- Puts items back into the queue: neighbours that wait under the same conditions share an entry.
+--
+-- p_job_ids, p_positions, p_attempts, p_priorities, p_run_at
+--            the items, which are in no entry; the number of the next attempt; and when each is due, null for now
+-- p_last     whether they go behind all that is ready, or back to where they stood
+-- locks      none
+create or replace function jobtree.requeue(
+  p_job_ids uuid[], p_positions bigint[], p_attempts integer[], p_priorities smallint[], p_run_at timestamptz[], p_last boolean
+)
+returns void
+language sql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
+  select r.job_id, r.position, case when p_last then nextval('jobtree.block_seq') * 1024 else r.position end,
+    r.bytes, r.run_at, r.attempt, r.count, r.priority, j.type
+  from (
+    select u.job_id, min(u.position) as position, u.attempt, u.priority, u.run_at, count(*) as count, sum(i.payload_bytes) as bytes
+    from (
+      select u.*, u.position - row_number() over (partition by u.job_id, u.attempt, u.priority, u.run_at order by u.position) as run
+      from unnest(p_job_ids, p_positions, p_attempts, p_priorities, p_run_at) u(job_id, position, attempt, priority, run_at)
+    ) u
+    join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
+    -- An entry has 128 items at most, however many leases end here.
+    group by u.job_id, u.attempt, u.priority, u.run_at, u.run, u.position / 128
+  ) r
+  join jobtree.job j on j.id = r.job_id
+  order by r.position
+$$;

@@ -1,0 +1,54 @@
+-- Takes back what workers have fallen silent over: of leases past their deadline, the items whose own deadline is over become
+-- failures with the code HEARTBEAT_LOST. Call it again at once while a batch was full.
+--
+-- p_resumed_at  what note_sweep says: until a full lease time after it, nothing is taken back
+-- returns    how many items were lost, in how many leases; the trees that changed; the types that got ready items, and how many
+-- locks      leases, skipping those that somebody else has
+create or replace function jobtree.sweep_leases(p_resumed_at timestamptz default '-infinity', p_limit integer default 1000)
+returns table (lost integer, leases integer, root_ids uuid[], ready jsonb)
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_leases uuid[];
+  v_lost_leases uuid[];
+  v_numbers integer[];
+begin
+  select array_agg(k.id) into v_leases
+  from (
+    select l.id from jobtree.lease l
+    join jobtree.job j on j.id = l.job_id
+    where l.deadline_at <= v_now and p_resumed_at + 3 * j.heartbeat_interval_ms * interval '1 millisecond' <= v_now
+      and j.cancelled_at is null
+    order by l.deadline_at
+    limit p_limit
+    for update of l skip locked
+  ) k;
+  if v_leases is null then
+    return query select 0, 0, null::uuid[], null::jsonb;
+    return;
+  end if;
+
+  select array_agg(l.id order by l.id, n), array_agg(n order by l.id, n) into v_lost_leases, v_numbers
+  from jobtree.lease l
+  cross join lateral generate_series(1, l.count) n
+  where l.id = any (v_leases) and get_bit(l.open, n - 1) = 1 and coalesce(l.deadlines[n], l.deadline_at) <= v_now;
+  -- Of a lease that still has some, the next one to fall silent.
+  update jobtree.lease l
+  set deadline_at = (
+    select min(l.deadlines[n]) from generate_series(1, l.count) n where get_bit(l.open, n - 1) = 1 and l.deadlines[n] > v_now
+  )
+  where l.id = any (v_leases) and l.deadlines is not null;
+
+  return query
+    select count(*)::integer, cardinality(v_leases), array_agg(distinct f.root_id),
+      jobtree.count_names(array_agg(f.type) filter (where f.retry_at <= clock_timestamp()))
+    from jobtree.fail_attempts(
+      v_lost_leases, v_numbers,
+      array_fill('{"code": "HEARTBEAT_LOST", "message": "The worker''s heartbeat was lost."}'::json, array[cardinality(v_numbers)]),
+      true
+    ) f;
+end
+$$;

@@ -1,0 +1,22 @@
+-- Notifies who listens on the channel jobtree_progress of new states of jobs: fold_progress says how.
+--
+-- p_rows     the states, among them that of the root
+create or replace function jobtree.tell_progress(p_root_id uuid, p_rows jobtree.job_progress[])
+returns void
+language sql volatile
+as $$
+  select pg_notify('jobtree_progress', jsonb_build_object(
+    'root', p_root_id, 'openJobs', (select r.open_jobs from unnest(p_rows) r where r.is_root), 'jobs', m.jobs
+  )::text)
+  from (
+    select jsonb_agg(jsonb_build_object(
+      'jobId', p.job_id, 'generation', p.generation, 'itemCount', p.item_count, 'succeeded', p.succeeded,
+      'failed', p.failed, 'cancelled', p.cancelled, 'sealed', j.sealed_at is not null,
+      'startedAt', floor(extract(epoch from p.started_at) * 1000),
+      'completedAt', floor(extract(epoch from p.completed_at) * 1000)
+    )) as jobs
+    from (select r.*, (row_number() over (order by r.job_id) - 1) / 25 as page from unnest(p_rows) r) p
+    join jobtree.job j on j.id = p.job_id
+    group by p.page
+  ) m
+$$;

@@ -1,0 +1,24 @@
+-- Finds deltas that nobody folds: they come from a server that died, from SQL, or from a transaction that took long, and then no
+-- worker was told of their items.
+--
+-- p_from     the delta to read from: a low-water mark that skips the dead rows of those folded before; 0 now and then, for what
+--            committed late
+-- p_seen     the last delta that the call before saw; null for a first one
+-- returns    the trees that have deltas which the call before saw too (for a first one: any); the types of their items, and how
+--            many; the first and the last delta that is there now
+-- locks      none
+create or replace function jobtree.unfolded_trees(p_from bigint default 0, p_seen bigint default null, p_limit integer default 1000)
+returns table (root_ids uuid[], ready jsonb, first_delta bigint, last_delta bigint)
+language sql stable
+set enable_seqscan = off
+as $$
+  with found as materialized (
+    select d.id, d.root_id, d.job_id, d.items from jobtree.progress_delta d where d.id >= p_from order by d.id limit p_limit
+  )
+  select (select array_agg(distinct f.root_id) from found f where f.id <= coalesce(p_seen, f.id)),
+    (
+      select jsonb_object_agg(t.type, t.items)
+      from (select j.type, sum(f.items) as items from found f join jobtree.job j on j.id = f.job_id group by j.type having sum(f.items) > 0) t
+    ),
+    (select min(f.id) from found f), (select max(f.id) from found f)
+$$;

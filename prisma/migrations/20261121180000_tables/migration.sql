@@ -1,0 +1,225 @@
+-- Nodes of trees: what kind of work, and the policies of its items.
+create table "jobtree"."job" (
+  "id" uuid not null,
+  "root_id" uuid not null,
+  "parent_id" uuid,
+  "depth" smallint not null,
+  "type" text not null,
+  "dedupe_key" text,
+  "priority" smallint not null,
+  "run_at" timestamptz(3),
+  "max_failures_per_item" integer not null,
+  "backoff_ms" integer[] not null,
+  "backoff_jitter" real not null,
+  "heartbeat_interval_ms" integer not null,
+  "final_stage" boolean not null,
+  "feed" jsonb,
+  "feeds_children" boolean not null,
+  "created_at" timestamptz(3) not null,
+  "sealed_at" timestamptz(3),
+  "cancelled_at" timestamptz(3),
+  "cancelling" boolean not null default false,
+  constraint "job_pkey" primary key ("id"),
+  constraint "job_type_check" check (length("type") between 1 and 200),
+  constraint "job_dedupe_key_check" check (length("dedupe_key") between 1 and 500),
+  constraint "job_depth_check" check ("depth" between 0 and 32),
+  constraint "job_run_at_check" check ("run_at" between '1970-01-01 00:00:00Z' and '9999-12-31 23:59:59.999Z'),
+  constraint "job_max_failures_per_item_check" check ("max_failures_per_item" between 0 and 1000),
+  constraint "job_backoff_ms_check" check (0 <= all ("backoff_ms") and array_position("backoff_ms", null) is null and cardinality("backoff_ms") <= 100 and array_ndims("backoff_ms") = 1),
+  constraint "job_backoff_jitter_check" check ("backoff_jitter" between 0 and 1),
+  constraint "job_heartbeat_interval_ms_check" check ("heartbeat_interval_ms" between 1000 and 86400000),
+  constraint "job_feed_check" check ("feed" ->> 'source' in ('SUCCESSES', 'REPORTS'))
+);
+create unique index "job_type_dedupe_key_key" on "jobtree"."job" ("type", "dedupe_key");
+create index "job_type_id_idx" on "jobtree"."job" ("type", "id");
+create index "job_root_id_idx" on "jobtree"."job" ("root_id");
+create index "job_parent_id_idx" on "jobtree"."job" ("parent_id");
+create index "job_roots" on "jobtree"."job" ("id") where "parent_id" is null;
+create index "job_cancelling" on "jobtree"."job" ("id") where "cancelling";
+
+-- The counters of a job. A fold inserts the next version and deletes the one before, and reads the highest version first: so
+-- what it costs does not grow with the dead versions that an old snapshot keeps. Anybody sees exactly one version of a job.
+create table "jobtree"."job_progress" (
+  "job_id" uuid not null,
+  "version" bigint not null,
+  "is_root" boolean not null,
+  "generation" integer not null default 0,
+  "item_count" bigint not null default 0,
+  "succeeded" bigint not null default 0,
+  "failed" bigint not null default 0,
+  "cancelled" bigint not null default 0,
+  "open_jobs" integer not null default 0,
+  "started_at" timestamptz(3),
+  "completed_at" timestamptz(3),
+  constraint "job_progress_pkey" primary key ("job_id", "version"),
+  constraint "job_progress_open_jobs_check" check ("open_jobs" >= 0)
+) with (autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+create index "job_progress_waiting" on "jobtree"."job_progress" ("is_root", "job_id") where "started_at" is null and "completed_at" is null;
+create index "job_progress_running" on "jobtree"."job_progress" ("is_root", "job_id") where "started_at" is not null and "completed_at" is null;
+create index "job_progress_completed" on "jobtree"."job_progress" ("is_root", "job_id") where "completed_at" is not null;
+
+create table "jobtree"."progress_delta" (
+  "id" bigserial not null,
+  "root_id" uuid not null,
+  "job_id" uuid not null,
+  "items" integer not null default 0,
+  "succeeded" integer not null default 0,
+  "failed" integer not null default 0,
+  "cancelled" integer not null default 0,
+  "started" boolean not null default false,
+  constraint "progress_delta_pkey" primary key ("id")
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+create index "progress_delta_root_id_id_idx" on "jobtree"."progress_delta" ("root_id", "id");
+
+-- Numbers blocks of 1,024 positions.
+create sequence "jobtree"."block_seq";
+
+-- What is to be done. Written once.
+create table "jobtree"."job_item" (
+  "job_id" uuid not null,
+  "position" bigint not null,
+  "created_at" timestamptz(3) not null,
+  "payload_bytes" integer not null,
+  "priority" smallint,
+  "run_at" timestamptz(3),
+  "dedupe_key" text,
+  "payload" json not null,
+  constraint "job_item_pkey" primary key ("job_id", "position"),
+  constraint "job_item_dedupe_key_check" check (length("dedupe_key") between 1 and 500),
+  constraint "job_item_run_at_check" check ("run_at" between '1970-01-01 00:00:00Z' and '9999-12-31 23:59:59.999Z')
+);
+create unique index "job_item_dedupe" on "jobtree"."job_item" ("job_id", "dedupe_key") where "dedupe_key" is not null;
+
+-- Rows live from being added to being claimed, so the table wants vacuum by count and not by share.
+create table "jobtree"."queue_entry" (
+  "job_id" uuid not null,
+  "position" bigint not null,
+  "place" bigint not null,
+  "bytes" bigint not null,
+  "run_at" timestamptz(3),
+  "attempt" integer not null,
+  "count" smallint not null,
+  "priority" smallint not null,
+  "type" text not null,
+  constraint "queue_entry_pkey" primary key ("job_id", "position"),
+  constraint "queue_entry_count_check" check ("count" between 1 and 128)
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+-- Ascending throughout, so that one comparison of rows says where a claim goes on, priority by priority.
+create index "queue_entry_ready" on "jobtree"."queue_entry" ("type", (-"priority"::integer), "place") where "run_at" is null;
+create index "queue_entry_scheduled" on "jobtree"."queue_entry" ("run_at") where "run_at" is not null;
+
+create table "jobtree"."lease" (
+  "id" uuid not null,
+  "job_id" uuid not null,
+  "claim_id" uuid,
+  "position" bigint not null,
+  "claimed_at" timestamptz(3) not null,
+  "heartbeat_at" timestamptz(3) not null,
+  "deadline_at" timestamptz(3),
+  "attempt" integer not null,
+  "count" smallint not null,
+  "priority" smallint not null,
+  "open" bit(128) not null,
+  "worker" text not null,
+  "deadlines" timestamptz(3)[],
+  constraint "lease_pkey" primary key ("id"),
+  constraint "lease_count_check" check ("count" between 1 and 128),
+  constraint "lease_worker_check" check (length("worker") between 1 and 200)
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+create index "lease_job_id_position_idx" on "jobtree"."lease" ("job_id", "position");
+create index "lease_live" on "jobtree"."lease" ("deadline_at") where "deadline_at" is not null;
+
+-- What came of an item: at most one row, written once.
+create table "jobtree"."outcome" (
+  "job_id" uuid not null,
+  "position" bigint not null,
+  "lease_id" uuid not null,
+  "finished_at" timestamptz(3) not null,
+  "failed" boolean not null default false,
+  "result" json,
+  constraint "outcome_pkey" primary key ("job_id", "position")
+);
+create index "outcome_failed" on "jobtree"."outcome" ("job_id", "position") where "failed";
+
+-- Attempts that failed, the first and the last twenty of an item.
+create table "jobtree"."failure" (
+  "job_id" uuid not null,
+  "position" bigint not null,
+  "attempt" integer not null,
+  "lease_id" uuid not null,
+  "at" timestamptz(3) not null,
+  "retry_at" timestamptz(3),
+  "lost" boolean not null,
+  "code" text not null,
+  "message" text not null,
+  "worker" text not null,
+  constraint "failure_pkey" primary key ("job_id", "position", "attempt")
+);
+
+-- Trees that are being deleted, and how far that is.
+create table "jobtree"."tree_deletion" (
+  "root_id" uuid not null,
+  "requested_at" timestamptz(3) not null,
+  "item_count" bigint not null,
+  "deleted_items" bigint not null default 0,
+  "next_job_id" uuid,
+  "next_position" bigint not null default 0,
+  constraint "tree_deletion_pkey" primary key ("root_id")
+);
+
+-- One row: when a server last looked for lost heartbeats, and since when they have been looking without a gap.
+create table "jobtree"."watch" (
+  "id" integer not null,
+  "swept_at" timestamptz(3) not null,
+  "resumed_at" timestamptz(3) not null,
+  constraint "watch_pkey" primary key ("id"),
+  constraint "watch_id_check" check ("id" = 1)
+) with (fillfactor = 10);
+insert into "jobtree"."watch" values (1, now(), now());
+
+-- Where each item stands: the one place in SQL that decides it.
+create view "jobtree"."item_state" as
+select i.job_id, i.position, j.root_id, j.type,
+  case
+    when o.failed then 'FAILED'
+    when o.job_id is not null then 'SUCCEEDED'
+    when j.cancelled_at is not null then 'CANCELLED'
+    when l.id is not null then 'HELD'
+    when q.run_at > clock_timestamp() then 'SCHEDULED'
+    else 'READY'
+  end as state,
+  coalesce(o.finished_at, case when o.job_id is null then j.cancelled_at end) as finished_at,
+  q.run_at as due_at, coalesce(q.attempt, l.attempt) as attempt, l.id as lease_id, l.worker,
+  i.created_at, i.payload, o.result
+from jobtree.job_item i
+join jobtree.job j on j.id = i.job_id
+left join jobtree.outcome o on o.job_id = i.job_id and o.position = i.position
+left join lateral (
+  select q.run_at, q.attempt from jobtree.queue_entry q
+  where o.job_id is null and j.cancelled_at is null
+    and q.job_id = i.job_id and q.position between i.position - 127 and i.position and q.position + q.count > i.position
+) q on true
+left join lateral (
+  select l.id, l.attempt, l.worker from jobtree.lease l
+  where o.job_id is null and j.cancelled_at is null
+    and l.job_id = i.job_id and l.position between i.position - 127 and i.position
+    and get_bit(l.open, (i.position - l.position)::integer) = 1
+) l on true;
+
+-- Who has and had which item, an assignment a row: the items of all leases.
+create view "jobtree"."assignment" as
+select (left(l.id::text, 34) || lpad(to_hex(n), 2, '0'))::uuid as id, l.id as lease_id, l.job_id, l.position + n - 1 as position,
+  l.attempt, l.worker, l.claimed_at, l.heartbeat_at, coalesce(l.deadlines[n], l.deadline_at) as deadline_at,
+  case
+    when get_bit(l.open, n - 1) = 1 and j.cancelled_at is null then 'HELD'
+    when o.job_id is not null and not o.failed then 'SUCCEEDED'
+    when f.lost then 'LOST'
+    when f.job_id is not null then 'FAILED'
+    when j.cancelled_at is not null then 'CANCELLED'
+    else 'RELEASED'
+  end as state
+from jobtree.lease l
+join jobtree.job j on j.id = l.job_id
+cross join lateral generate_series(1, l.count) n
+left join jobtree.outcome o on o.job_id = l.job_id and o.position = l.position + n - 1 and o.lease_id = l.id
+left join jobtree.failure f on f.job_id = l.job_id and f.position = l.position + n - 1 and f.attempt = l.attempt and f.lease_id = l.id;

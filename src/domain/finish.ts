@@ -1,0 +1,59 @@
+/**
+ * Finishes what calls have begun and left: cancellations of jobs with very many ranges of items, and deletions of large trees. Both
+ * are rows in Postgres, so any server goes on with them, also after a crash.
+ */
+import type { Engine } from './engine.ts';
+import { foldProgress } from './fold-progress.ts';
+
+/** One step of everything that is unfinished, in turn; resolves to whether there is more to do at once. */
+export async function finishSome(engine: Engine, signal: AbortSignal): Promise<boolean> {
+  const { rows } = await engine.database.pool.query<{ id: string; root_id: string; deleting: boolean }>({
+    name: 'read_unfinished',
+    text: `(select j.id, j.root_id, false as deleting from jobtree.job j where j.cancelling order by j.id limit 1000)
+           union all
+           (select d.root_id, d.root_id, true from jobtree.tree_deletion d order by d.root_id limit 1000)`,
+  });
+  let more = false;
+  for (const { id, root_id: rootId, deleting } of rows) {
+    if (signal.aborted) return false;
+    if (deleting) more = (await deleteSome(engine, id)) === 'MORE' || more;
+    else more = (await cancelSome(engine, id, rootId, signal)) || more;
+  }
+  return more;
+}
+
+/** A pass over what is pending in a cancelled job; whether it moved anything and is not done. */
+async function cancelSome(
+  engine: Engine,
+  jobId: string,
+  rootId: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let from = 0;
+  let cancelled = 0;
+  do {
+    const [row] = await engine.database.call<{ cancelled: number; next_from: number; done: boolean }>(
+      'cancel_items',
+      jobId,
+      from,
+    );
+    if (row === undefined) throw new Error('cancel_items returned no row');
+    if (row.cancelled > 0) engine.effects.touched(rootId);
+    if (row.done) return false;
+    cancelled += row.cancelled;
+    from = row.next_from;
+  } while (from > 0 && !signal.aborted);
+  return cancelled > 0;
+}
+
+/** One batch of a deletion. WAITING: something of the tree is still being cancelled or counted. */
+export async function deleteSome(engine: Engine, rootId: string): Promise<'GONE' | 'MORE' | 'WAITING'> {
+  const [row] = await engine.database.call<{ delete_tree: boolean | null }>('delete_tree', rootId);
+  if (row?.delete_tree === true) return 'GONE';
+  if (row?.delete_tree === false) return 'MORE';
+  const fold = await foldProgress(engine, rootId, 0);
+  if (fold === undefined || fold.retry) return 'WAITING';
+  const [again] = await engine.database.call<{ delete_tree: boolean | null }>('delete_tree', rootId);
+  if (again?.delete_tree === true) return 'GONE';
+  return again?.delete_tree === false ? 'MORE' : 'WAITING';
+}

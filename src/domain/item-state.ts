@@ -1,0 +1,80 @@
+/**
+ * The states of items and jobs, as they follow from the facts that the tables have. No row says its state.
+ *
+ * An item is PENDING from the moment it is added: it waits in a queue entry, or a worker has it in a lease. It leaves that
+ * state once: its outcome makes it SUCCEEDED or FAILED, and the cancellation of its job makes CANCELLED what has no outcome.
+ *
+ * A job is WAITING until its first item is claimed, then RUNNING; it is COMPLETED when it is sealed and no item is pending.
+ */
+import { isId } from './checks.ts';
+
+/** An item: its job, and its place in it. */
+export interface ItemKey {
+  readonly jobId: string;
+  readonly position: number;
+}
+
+/** The id of an item as text. */
+export function itemIdOf({ jobId, position }: ItemKey): string {
+  return `${jobId}:${position}`;
+}
+
+/** The item that the text is the id of; undefined for any other text. */
+export function parseItemId(text: string): ItemKey | undefined {
+  const [jobId = '', digits = '', ...rest] = text.split(':', 3);
+  const position = parsePosition(digits);
+  if (rest.length > 0 || !isId(jobId) || position === undefined) return undefined;
+  return { jobId: jobId.toLowerCase(), position };
+}
+
+export function parsePosition(digits: string): number | undefined {
+  if (!/^(0|[1-9]\d{0,15})$/.test(digits)) return undefined;
+  const position = Number(digits);
+  return Number.isSafeInteger(position) ? position : undefined;
+}
+
+export type ItemStatus = 'PENDING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
+
+export interface ItemFacts {
+  /** What came of it; null as long as nothing did. */
+  readonly outcome: { readonly failed: boolean; readonly finishedAt: Date } | null;
+  /** When its job was cancelled. */
+  readonly jobCancelledAt: Date | null;
+}
+
+export function itemStatus({ outcome, jobCancelledAt }: ItemFacts): ItemStatus {
+  if (outcome !== null) return outcome.failed ? 'FAILED' : 'SUCCEEDED';
+  return jobCancelledAt === null ? 'PENDING' : 'CANCELLED';
+}
+
+/** Since when the item is no longer pending. */
+export function itemFinishedAt({ outcome, jobCancelledAt }: ItemFacts): Date | null {
+  return outcome?.finishedAt ?? jobCancelledAt;
+}
+
+export type JobStatus = 'WAITING' | 'RUNNING' | 'COMPLETED';
+
+export interface JobFacts {
+  /** Milliseconds since 1970, when the first item was claimed. */
+  readonly startedAt: number | null;
+  readonly completedAt: number | null;
+}
+
+export function jobStatus({ startedAt, completedAt }: JobFacts): JobStatus {
+  if (completedAt !== null) return 'COMPLETED';
+  return startedAt === null ? 'WAITING' : 'RUNNING';
+}
+
+/** Of the id of an assignment, all but its last byte is that of its lease. */
+const leasePrefixLength = 34;
+
+/** The id of the assignment that the n-th item of a lease is, from 1. */
+export function assignmentIdOf(leaseId: string, number: number): string {
+  return leaseId.slice(0, leasePrefixLength) + number.toString(16).padStart(2, '0');
+}
+
+export function splitAssignmentId(id: string): { readonly leaseId: string; readonly number: number } {
+  const number = Number.parseInt(id.slice(leasePrefixLength), 16);
+  // No lease has more items.
+  return { leaseId: `${id.slice(0, leasePrefixLength)}00`, number: number <= 128 ? number : 0 };
+}

@@ -1,0 +1,50 @@
+/** Assignments as they are read: the n-th item of a lease is one, and its id is the lease's with n as its last byte. */
+import type { Database } from '../db/database.ts';
+import type { Assignment } from './assignment.ts';
+import { assignmentIdOf, itemIdOf, splitAssignmentId } from './item-state.ts';
+
+interface AssignmentRow {
+  readonly lease_id: string;
+  readonly n: number;
+  readonly job_id: string;
+  readonly position: number;
+  readonly type: string;
+  readonly payload: unknown;
+  readonly attempt: number;
+  readonly worker: string;
+  readonly claimed_at: Date;
+  readonly heartbeat_at: Date;
+  readonly deadline_at: Date;
+  readonly heartbeat_interval_ms: number;
+}
+
+/** Assignments by their ids, in one query, in any order. Those of ended leases are among them: leases stay. */
+export async function readAssignments(database: Database, ids: readonly string[]): Promise<Assignment[]> {
+  const { rows } = await database.pool.query<AssignmentRow>({
+    name: 'read_assignments',
+    // A heartbeat that named only some items of the lease gave each a deadline of its own.
+    text: `select l.id as lease_id, u.n, i.job_id, i.position, j.type, i.payload, l.attempt, l.worker, l.claimed_at,
+             coalesce(l.deadlines[u.n] - d.patience, l.heartbeat_at) as heartbeat_at,
+             coalesce(l.deadlines[u.n], l.deadline_at, l.heartbeat_at + d.patience) as deadline_at,
+             j.heartbeat_interval_ms
+           from unnest($1::uuid[], $2::int[]) as u(lease_id, n)
+           join jobtree.lease l on l.id = u.lease_id and u.n between 1 and l.count
+           join jobtree.job j on j.id = l.job_id
+           join jobtree.job_item i on i.job_id = l.job_id and i.position = l.position + u.n - 1
+           cross join lateral (select 3 * j.heartbeat_interval_ms * interval '1 ms' as patience) d`,
+    values: [ids.map((id) => splitAssignmentId(id).leaseId), ids.map((id) => splitAssignmentId(id).number)],
+  });
+  return rows.map((row) => ({
+    id: assignmentIdOf(row.lease_id, row.n),
+    itemId: itemIdOf({ jobId: row.job_id, position: row.position }),
+    jobId: row.job_id,
+    type: row.type,
+    payload: row.payload,
+    attempt: row.attempt,
+    worker: row.worker,
+    claimedAt: row.claimed_at,
+    heartbeatAt: row.heartbeat_at,
+    deadlineAt: row.deadline_at,
+    heartbeatIntervalMs: row.heartbeat_interval_ms,
+  }));
+}

@@ -1,0 +1,21 @@
+import type { Database } from '../db/database.ts';
+
+/** A tree that is being deleted, and how far that is. */
+export interface TreeDeletion {
+  readonly rootId: string;
+  readonly requestedAt: Date;
+  readonly itemCount: number;
+  readonly deletedItems: number;
+}
+
+/** The deletions of these trees, in any order; of a tree that nobody deletes there is none. */
+export async function readDeletions(database: Database, rootIds: readonly string[]): Promise<TreeDeletion[]> {
+  const { rows } = await database.pool.query<TreeDeletion>({
+    name: 'read_deletions',
+    text: `select root_id as "rootId", requested_at as "requestedAt", item_count as "itemCount",
+             deleted_items as "deletedItems"
+           from jobtree.tree_deletion where root_id = any ($1)`,
+    values: [rootIds],
+  });
+  return rows;
+}
