@@ -10,6 +10,8 @@ as $$
       when f.lost is not null or exists (
         select from jobtree.outcome o
         where o.job_id = l.job_id and o.position = l.position + p_number - 1 and o.lease_id = l.id
+        -- Or it might read all outcomes into a hash table.
+        offset 0
       ) then 'FINISHED'
       when j.cancelled_at is not null then 'CANCELLED'
       else 'LOST'

@@ -8,6 +8,10 @@
 create or replace function jobtree.cancel_job(p_job_id uuid, p_limit integer default 10000)
 returns table (root_id uuid, cancelling uuid[])
 language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
@@ -33,7 +37,7 @@ begin
   update jobtree.job j
   set cancelled_at = clock_timestamp(), cancelling = true, sealed_at = coalesce(j.sealed_at, clock_timestamp())
   where j.id = any (v_jobs) and j.cancelled_at is null
-    and not exists (select from jobtree.job_progress p where p.job_id = j.id and p.completed_at is not null);
+    and (select p.completed_at from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) is null;
   -- Only for jobs that are still there: this may have waited for delete_tree.
   insert into jobtree.progress_delta (root_id, job_id)
   select j.root_id, j.id from jobtree.job j where j.id = any (v_jobs);
@@ -43,10 +47,9 @@ begin
     if v_left > 0 then
       select * into v_step from jobtree.cancel_items(v_job_id, 0, v_left);
       v_left := v_left - v_step.ranges;
+      continue when v_step.done;
     end if;
-    if v_left <= 0 or not v_step.done then
-      v_rest := v_rest || v_job_id;
-    end if;
+    v_rest := v_rest || v_job_id;
   end loop;
   return query select v_root, v_rest;
 end

@@ -7,7 +7,6 @@ returns void
 language plpgsql immutable
 as $$
 begin
-  -- To look for the letters costs next to nothing; the cast reads the whole text.
   if strpos(p_json::text, '\u') > 0 then
     perform p_json::jsonb;
   end if;

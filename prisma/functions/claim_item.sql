@@ -29,9 +29,7 @@ begin
     for update;
     if found then
       return query
-        select l.* from jobtree.lease_entries(
-          array[v_entry.tid], array[(p_position - v_entry.position)::integer], '{1}', '{1}', array[p_worker], '{}'
-        ) l;
+        select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null) l;
       exit when found;
     end if;
 

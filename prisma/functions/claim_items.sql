@@ -16,7 +16,7 @@
 --            passed by it; LOCKED if somebody had locked what was left, for longer than the moment that a claim waits; REPEATED
 --            for what a claim got before
 -- locks      queue entries, skipping those that another claim has
--- errors     JT002 a claim id out of time, or the repeated claim was another worker's; JT006 it must be repeated in a call of
+-- errors     JT002 a limit below 1, a claim id out of time, or the repeated claim was another worker's; JT006 it must be repeated in a call of
 --            its own
 create or replace function jobtree.claim_items(
   p_workers text[], p_types text[], p_limits integer[], p_claim_ids uuid[] default '{}',
@@ -66,6 +66,9 @@ declare
   v_counts integer[] := '{}';
   v_requests integer[] := '{}';
 begin
+  if (1 <= all (p_limits)) is not true then
+    raise exception 'limits must be whole numbers from 1 on.' using errcode = 'JT002', column = 'limits';
+  end if;
   if not p_durable then
     perform set_config('synchronous_commit', 'off', true);
   end if;
@@ -88,6 +91,8 @@ begin
       select from jobtree.queue_entry q
       where q.type = r.type and q.run_at is null
         and (-q.priority::integer, q.place) >= (-r.high, r.place) and -q.priority::integer <= -r.low
+      -- A probe for each, never a join: the queue may be larger than Postgres knows.
+      offset 0
     );
   end if;
 
@@ -152,7 +157,11 @@ begin
     v_first := v_last + 1;
   end loop;
 
-  if cardinality(v_tids) > 0 then
+  if cardinality(v_tids) = 1 then
+    return query
+      select h.*, v_kind
+      from jobtree.lease_entry(v_tids[1], 0, v_counts[1], v_requests[1], p_workers[v_requests[1]], p_claim_ids[v_requests[1]]) h;
+  elsif cardinality(v_tids) > 0 then
     return query
       select h.*, v_kind
       from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids) h;

@@ -10,6 +10,7 @@
 create or replace function jobtree.create_job(p_tree json)
 returns table (job_id uuid, created boolean)
 language plpgsql volatile
+set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -62,7 +63,7 @@ begin
       n.id, coalesce(v_root, n.id), v_job.id, cardinality(v_node.path),
       s.type, s."dedupeKey", coalesce(s.priority, 0), s."runAt", coalesce(s."maxFailuresPerItem", 3),
       coalesce(s."backoffMs", '{30000,300000,1800000}'), coalesce(s."backoffJitter", 0.1),
-      coalesce(s."heartbeatIntervalMs", 60000), coalesce(s."finalStage", not coalesce(jsonb_path_exists(v_spec, '$.children[0]'), false)),
+      coalesce(s."heartbeatIntervalMs", 60000), coalesce(s."finalStage", not coalesce(v_spec @? 'strict $.children[0]', false)),
       case when v_spec ->> 'feed' is not null then '{"source": "SUCCESSES"}' || jsonb_strip_nulls(s.feed) end,
       coalesce(jsonb_path_exists(v_spec, '$.children[*].feed ? (@ != null)'), false), v_now,
       case when s.sealed then v_now end
@@ -91,7 +92,7 @@ begin
     values (v_job.id, 0, v_job.id = v_root, case when v_job.id = v_root then v_node.jobs else 0 end);
     if v_payloads is not null then
       perform jobtree.insert_payloads(v_job, v_payloads);
-    elsif jsonb_path_exists(v_spec, '$.items[0]') then
+    elsif v_spec @? 'strict $.items[0]' then
       perform jobtree.insert_items(v_job, v_node.spec -> 'items');
     end if;
     if v_job.sealed_at is not null then

@@ -7,6 +7,10 @@
 create or replace function jobtree.delete_job(p_job_id uuid)
 returns uuid[]
 language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
   v_root_id uuid;
@@ -26,6 +30,8 @@ begin
   from jobtree.job j
   join jobtree.job_progress p on p.job_id = j.id
   where j.root_id = p_job_id
+  -- Without it the conflict would wait for the batch that deletes.
+  having not exists (select from jobtree.tree_deletion d where d.root_id = p_job_id)
   on conflict (root_id) do nothing;
   return v_cancelling;
 end

@@ -7,6 +7,7 @@ create or replace function jobtree.delete_tree(p_root_id uuid, p_limit integer d
 returns boolean
 language plpgsql volatile
 set enable_seqscan = off
+set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare

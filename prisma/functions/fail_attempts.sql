@@ -47,8 +47,15 @@ begin
     select e.job_id, e.position, e.attempt, e.lease_id, v_now, case when not e.is_final then e.due_at end, p_lost, e.code, e.message, e.worker
     from ended e
   ), dropped as (
-    delete from jobtree.failure f using ended e
-    where e.attempt > 40 and f.job_id = e.job_id and f.position = e.position and f.attempt = e.attempt - 20
+    delete from jobtree.failure f where f.ctid = any (array(
+      select o.tid from ended e
+      cross join lateral (
+        select f.ctid as tid from jobtree.failure f
+        where f.job_id = e.job_id and f.position = e.position and f.attempt = e.attempt - 20
+        offset 0
+      ) o
+      where e.attempt > 40
+    ))
   ), failed as (
     insert into jobtree.outcome (job_id, position, lease_id, finished_at, failed)
     select e.job_id, e.position, e.lease_id, v_now, true from ended e where e.is_final

@@ -9,6 +9,7 @@ create or replace function jobtree.feed_children(p_job_ids uuid[], p_positions b
 returns jsonb
 language plpgsql volatile
 set enable_seqscan = off
+set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan

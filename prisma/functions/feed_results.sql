@@ -9,6 +9,9 @@ create or replace function jobtree.feed_results(p_lease_ids uuid[], p_numbers in
 returns table (root_ids uuid[], ready jsonb, accepted integer[])
 language plpgsql volatile
 set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -16,9 +19,8 @@ declare
   v_locked uuid[];
   v_done record;
 begin
-  select array_agg(p.job_id) into v_parents
-  from (select distinct l.job_id from jobtree.lease l where l.id = any (p_lease_ids)) p
-  join jobtree.job j on j.id = p.job_id and j.feeds_children;
+  select array_agg(j.id) into v_parents from jobtree.job j
+  where j.id = any (array(select l.job_id from jobtree.lease l where l.id = any (p_lease_ids))) and j.feeds_children;
   if v_parents is null then
     return query select null::uuid[], null::jsonb, '{}'::integer[];
     return;

@@ -17,6 +17,7 @@ create or replace function jobtree.fold_progress(p_root_id uuid, p_from bigint d
 returns table (last_delta bigint, retry boolean)
 language plpgsql volatile
 set enable_seqscan = off
+set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -35,6 +36,9 @@ declare
   v_sure uuid[] := '{}';
   v_sealed uuid[] := '{}';
   v_suspect boolean;
+  -- Whether some job has all its items done, and whether some that is complete may have children to seal.
+  v_even boolean;
+  v_over boolean;
   v_blocked uuid[] := '{}';
 begin
   perform set_config('synchronous_commit', 'off', true);
@@ -76,19 +80,24 @@ begin
       left join summed s on s.job_id = k.job_id
     )
     select (select max(s.last) from summed s), (select array_agg(s.job_id) from summed s),
-      bool_or(c.succeeded + c.failed + c.cancelled > c.item_count), array_agg(c::jobtree.job_progress)
-    into v_read_last, v_read, v_suspect, v_rows
+      bool_or(c.succeeded + c.failed + c.cancelled > c.item_count),
+      bool_or(c.succeeded + c.failed + c.cancelled = c.item_count and c.completed_at is null), bool_or(c.completed_at is not null),
+      array_agg(c::jobtree.job_progress)
+    into v_read_last, v_read, v_suspect, v_even, v_over, v_rows
     from counted c;
 
     v_last := greatest(v_last, v_read_last);
     v_touched := v_touched || v_read;
     v_changed := v_changed || v_read;
 
-    select array_agg(r.job_id) into v_completed
-    from unnest(v_rows) r
-    join jobtree.job j on j.id = r.job_id
-    where r.job_id = any (v_touched) and r.completed_at is null and j.sealed_at is not null
-      and r.succeeded + r.failed + r.cancelled = r.item_count;
+    v_completed := null;
+    if v_even then
+      select array_agg(r.job_id) into v_completed
+      from unnest(v_rows) r
+      join jobtree.job j on j.id = r.job_id
+      where r.job_id = any (v_touched) and r.completed_at is null and j.sealed_at is not null
+        and r.succeeded + r.failed + r.cancelled = r.item_count;
+    end if;
 
     if (v_from > 0 and v_suspect) or not coalesce(v_completed, '{}') <@ v_sure then
       v_from := 0;
@@ -104,17 +113,20 @@ begin
       from unnest(v_rows) r;
       v_changed := v_changed || v_completed || p_root_id;
     end if;
+    exit when v_completed is null and not v_over;
 
     with waiting as (
       select c.id from jobtree.job c
-      where c.parent_id in (select r.job_id from unnest(v_rows) r where r.job_id = any (v_touched) and r.completed_at is not null)
+      where c.parent_id = any (array(
+          select r.job_id from unnest(v_rows) r where r.job_id = any (v_touched) and r.completed_at is not null
+        ))
         and c.feed is not null and c.sealed_at is null
     ), free as (
-      select c.id from jobtree.job c where c.id in (select w.id from waiting w)
+      select c.id from jobtree.job c where c.id = any (array(select w.id from waiting w))
       order by c.id
       for no key update skip locked
     ), sealed as (
-      update jobtree.job c set sealed_at = v_now from free f where c.id = f.id returning c.id
+      update jobtree.job c set sealed_at = v_now where c.id = any (array(select f.id from free f)) returning c.id
     )
     select
       (select array_agg(s.id) from sealed s),
@@ -137,9 +149,11 @@ begin
   from unnest(v_rows) r
   where r.job_id = any (v_changed);
 
-  -- Somebody is adding to these children: have the next fold look at their parents again.
-  insert into jobtree.progress_delta (root_id, job_id)
-  select distinct p_root_id, c.parent_id from jobtree.job c where c.id = any (v_blocked);
+  if cardinality(v_blocked) > 0 then
+    -- Somebody is adding to these children: have the next fold look at their parents again.
+    insert into jobtree.progress_delta (root_id, job_id)
+    select distinct p_root_id, c.parent_id from jobtree.job c where c.id = any (v_blocked);
+  end if;
 
   if cardinality(v_changed) > 0 then
     perform jobtree.tell_progress(p_root_id, array(select r from unnest(v_rows) r where r.job_id = any (v_changed) or r.is_root));

@@ -10,6 +10,7 @@ create or replace function jobtree.insert_items(p_job jobtree.job, p_items json)
 returns table (positions bigint[], added boolean[])
 language plpgsql volatile
 set enable_seqscan = off
+set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan

@@ -2,7 +2,7 @@
 -- under way, on another server, waits for it.
 --
 -- p_claim_ids  of the requests of a call; null for one that can't be repeated
--- locks      an advisory lock for each id
+-- locks      an advisory lock for each id, in their order
 -- errors     JT002 an id whose time is more than a day away, JT006 several claims of which one is repeated
 create or replace function jobtree.is_repeated(p_claim_ids uuid[])
 returns boolean
@@ -15,7 +15,11 @@ declare
   v_id uuid;
   v_locked boolean;
 begin
+  if cardinality(p_claim_ids) > 1 then
+    p_claim_ids := array(select distinct c from unnest(p_claim_ids) c order by c);
+  end if;
   foreach v_id in array p_claim_ids loop
+    continue when v_id is null;
     if abs(('x' || translate(left(v_id::text, 13), '-', ''))::bit(48)::bigint / 1000 - extract(epoch from clock_timestamp())) > 86400 then
       raise exception 'The time in claimId is more than a day away from that of the database.' using errcode = 'JT002', column = 'claimId';
     end if;

@@ -24,8 +24,10 @@ begin
   with kept as materialized (
     select l.id, l.open, l.deadlines, l.deadline_at, l.count, v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond' as next
     from jobtree.lease l
-    join jobtree.job j on j.id = l.job_id
-    where l.id = any (p_lease_ids) and l.open <> v_none and j.cancelled_at is null
+    cross join lateral (
+      select j.heartbeat_interval_ms from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0
+    ) j
+    where l.id = any (p_lease_ids) and l.open <> v_none
     order by l.id
     for no key update of l skip locked
   ), moved as (

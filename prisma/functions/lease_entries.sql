@@ -1,10 +1,10 @@
--- Turns queue entries, or parts of them, into leases. The second half of claim_items and claim_item.
+-- Turns queue entries, or their first parts, into leases: the second half of claim_items, where one entry is not enough.
 --
 -- p_tids, p_froms, p_counts, p_requests
 --            the parts, an element each: where the entry is, a row that this transaction has locked; from which of its items on,
---            the first is 0; how many; and for which request. What is left of an entry goes back into the queue, in its place.
+--            the first is 0, and no gap between parts of one entry; how many; and for which request. What is left of an entry goes back into the queue, in its place.
 -- p_workers, p_claim_ids   of the requests: the worker, and the claim that may be repeated, if any
--- returns    a row for each lease: whether something stands behind it in its entry, numbers null for all of its items, and the
+-- returns    a row for each lease: which of the requests it is for, from 1; whether something stands behind it in its entry, numbers null for all of its items, and the
 --            payloads in their order
 -- locks      none new; deletes the entries, inserts leases, and a delta for a job that had not started. Entries of a job that
 --            was cancelled are not leased but counted as cancelled
@@ -22,6 +22,7 @@ set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set enable_material = off
+set enable_memoize = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -55,14 +56,9 @@ begin
     ) i
   ), rest as (
     insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type)
-    select w.job_id, w.position + r."from", w.place + r."from", greatest(w.bytes - t.bytes, 0), w.attempt, r.count, w.priority, w.type
-    from (select p.tid, min(p.position) as first, sum(p.count)::integer as count, sum(p.bytes) as bytes from part p group by p.tid) t
-    join wanted w on w.tid = t.tid
-    cross join lateral (values
-      (0, (t.first - w.position)::integer),
-      ((t.first - w.position)::integer + t.count, w.count - (t.first - w.position)::integer - t.count)
-    ) r("from", count)
-    where r.count > 0
+    select w.job_id, w.position + t.count, w.place + t.count, greatest(w.bytes - t.bytes, 0), w.attempt, w.count - t.count, w.priority, w.type
+    from (select p.tid, sum(p.count)::integer as count, sum(p.bytes) as bytes from part p group by p.tid) t
+    join wanted w on w.tid = t.tid and w.count > t.count
   ), leased as (
     insert into jobtree.lease (
       id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker

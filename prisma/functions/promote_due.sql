@@ -8,12 +8,15 @@ language plpgsql volatile
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
+declare
+  -- A constant: an index can't be read up to clock_timestamp(), which is another instant for each row.
+  v_now constant timestamptz(3) := clock_timestamp();
 begin
   -- Without a mark: entries that come due may have been added by a transaction that took long.
   return query
   with due as materialized (
     select q.ctid as tid, q.run_at, q.position from jobtree.queue_entry q
-    where q.run_at <= clock_timestamp()
+    where q.run_at <= v_now
     order by q.run_at
     limit p_limit
     for update skip locked

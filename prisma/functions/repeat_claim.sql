@@ -39,8 +39,13 @@ begin
   with kept as (
     update jobtree.lease l
     set heartbeat_at = v_now, deadline_at = v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond', deadlines = null
-    from jobtree.job j
-    where l.id = any (v_ids) and l.deadline_at is not null and j.id = l.job_id and j.cancelled_at is null
+    from (
+      select o.id, j.root_id, j.type, j.heartbeat_interval_ms from jobtree.lease o
+      cross join lateral (select j.* from jobtree.job j where j.id = o.job_id and j.cancelled_at is null offset 0) j
+      where o.id = any (v_ids) and o.open <> B'0'::bit(128)
+      offset 0
+    ) j
+    where l.id = j.id
     returning l.*, j.root_id, j.type, j.heartbeat_interval_ms
   )
   select k.id, 1, k.job_id, k.root_id, k.type, k.position, k.attempt, k.worker, k.heartbeat_interval_ms,

@@ -26,7 +26,10 @@ declare
   v_reports json[];
   v_each record;
 begin
-  if cardinality(p_numbers) > 0 then
+  -- What takes what is free, and then waits, could be waited for: who waits takes all in order.
+  if p_wait then
+    v_accepted := '{}';
+  elsif cardinality(p_numbers) > 0 then
     select a.root_ids, a.accepted into v_roots, v_accepted from jobtree.accept_results(p_lease_ids, p_numbers, p_results, false) a;
     if v_accepted is not null then
       select f.root_ids, f.ready, f.accepted into v_fed_roots, v_ready, v_fed

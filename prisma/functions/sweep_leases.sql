@@ -19,9 +19,10 @@ begin
   select array_agg(k.id) into v_leases
   from (
     select l.id from jobtree.lease l
-    join jobtree.job j on j.id = l.job_id
+    cross join lateral (
+      select j.heartbeat_interval_ms from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0
+    ) j
     where l.deadline_at <= v_now and p_resumed_at + 3 * j.heartbeat_interval_ms * interval '1 millisecond' <= v_now
-      and j.cancelled_at is null
     order by l.deadline_at
     limit p_limit
     for update of l skip locked
@@ -47,7 +48,8 @@ begin
       jobtree.count_names(array_agg(f.type) filter (where f.retry_at <= clock_timestamp()))
     from jobtree.fail_attempts(
       v_lost_leases, v_numbers,
-      array_fill('{"code": "HEARTBEAT_LOST", "message": "The worker''s heartbeat was lost."}'::json, array[cardinality(v_numbers)]),
+      -- None are lost if it was the silent items of a lease that were reported.
+      array_fill('{"code": "HEARTBEAT_LOST", "message": "The worker''s heartbeat was lost."}'::json, array[coalesce(cardinality(v_numbers), 0)]),
       true
     ) f;
 end

@@ -4,6 +4,9 @@
 create or replace function jobtree.tell_progress(p_root_id uuid, p_rows jobtree.job_progress[])
 returns void
 language sql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
   select pg_notify('jobtree_progress', jsonb_build_object(
     'root', p_root_id, 'openJobs', (select r.open_jobs from unnest(p_rows) r where r.is_root), 'jobs', m.jobs

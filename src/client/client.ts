@@ -313,7 +313,13 @@ export class Client {
   }
 
   #exchange(part: Partial<operations.ExchangeVariables>, options: CallOptions, repeatable: boolean) {
-    const variables = { withReports: false, withReleases: false, withClaims: false, ...part };
+    const variables = {
+      withBoth: false,
+      withReports: false,
+      withReleases: false,
+      withClaims: false,
+      ...part,
+    };
     return this.#send(operations.exchange, variables, options, repeatable);
   }
 

@@ -124,7 +124,16 @@ export const exchange = graphql(`
     $reports: ReportOutcomesInput = { reports: [] }, $withReports: Boolean!
     $releases: ReleaseAssignmentsInput = { assignmentIds: [] }, $withReleases: Boolean!
     $claims: ClaimItemsInput = { worker: "", wants: [] }, $withClaims: Boolean!
+    $both: ExchangeInput = { reports: [], claim: { worker: "", wants: [] } }, $withBoth: Boolean!
   ) {
+    exchange(input: $both) @include(if: $withBoth) {
+      ... on ExchangePayload {
+        reported { entries(all: false) { index status retryAt error { message field } } }
+        assignments { id itemId jobId type attempt payload heartbeatIntervalMs }
+        claimError { code message field }
+      }
+      ... on Error { code message field }
+    }
     reportOutcomes(input: $reports) @include(if: $withReports) {
       ... on ReportOutcomesPayload { entries(all: false) { index status retryAt error { message field } } }
       ... on Error { code message field }

@@ -81,7 +81,11 @@ export class Database {
       query_timeout: options.timeoutMs,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
-      ...(options.pooled !== true && { lock_timeout: lockTimeoutMs, statement_timeout: options.timeoutMs }),
+      ...(options.pooled !== true && {
+        lock_timeout: lockTimeoutMs,
+        statement_timeout: options.timeoutMs,
+        onConnect: checkConnection,
+      }),
     };
     this.pool = new pg.Pool({
       ...connection,
@@ -97,12 +101,9 @@ export class Database {
     });
     for (const pool of [this.pool, this.#reads]) {
       pool.on('error', options.onIdleError);
-      pool.on('connect', (client) => {
-        this.#connections.set(client, { madeAt: Date.now(), calls: 0, idle: false });
-        // Not every system that Postgres runs on can do that.
-        if (options.pooled !== true)
-          client.query(`set client_connection_check_interval = ${connectionCheckMs}`).catch(() => undefined);
-      });
+      pool.on('connect', (client) =>
+        this.#connections.set(client, { madeAt: Date.now(), calls: 0, idle: false }),
+      );
       pool.on('acquire', (client) => {
         const connection = this.#connections.get(client);
         if (connection !== undefined) connection.idle = false;
@@ -164,6 +165,11 @@ export class Database {
     await this.prisma.$disconnect();
     await Promise.all([this.pool.end(), this.#reads.end()]);
   }
+}
+
+/** Has Postgres look now and then whether the client of a statement is still there. Not every system that it runs on can do that. */
+async function checkConnection(client: pg.ClientBase): Promise<void> {
+  await client.query(`set client_connection_check_interval = ${connectionCheckMs}`).catch(() => undefined);
 }
 
 /** `end` would wait for an answer. */

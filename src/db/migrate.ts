@@ -118,7 +118,9 @@ async function applyNext(
   // Read committed, whatever the default: what is read behind the lock has to be what the last holder left.
   await client.query('begin isolation level read committed');
   try {
+    // A role or a pooler may have set them.
     await client.query('set local statement_timeout = 0');
+    await client.query('set local lock_timeout = 0');
     await client.query('select pg_advisory_xact_lock($1)', [PRISMA_ADVISORY_LOCK]);
     const books = await readBooks(client);
     requireReadableBooks(migrations, books);
@@ -146,6 +148,13 @@ function requireReadableBooks(migrations: Migration[], books: AppliedMigration[]
       `Migration ${unfinished.name} was begun by another program and did not finish. Its row in ` +
         'jobtree._prisma_migrations has the log. Once its traces are removed, let it be tried again with: ' +
         `update jobtree._prisma_migrations set rolled_back_at = now() where migration_name = '${unfinished.name}'`,
+    );
+  const [first] = migrations;
+  const older = books.filter(({ name }) => first !== undefined && name < first.name).map(({ name }) => name);
+  if (older.length > 0)
+    throw new MigrationError(
+      `The database belongs to an older jobtree, whose migrations this version does not go on from (${older.join(', ')}). ` +
+        'Use a new database.',
     );
   const unknown = books.filter(({ name }) => !checksums.has(name)).map(({ name }) => name);
   if (unknown.length > 0)

@@ -20,6 +20,18 @@ export async function claimItems(
   wants: readonly { readonly type: string; readonly limit: number }[],
   claimId?: string | null,
 ): Promise<Assignment[]> {
+  const entries = checkWants(worker, wants, claimId);
+  const claimed = await inTurn(engine.claimsUnderWay, entries, () => engine.merged.claims.submit(entries));
+  const assignments = claimed.flat();
+  logClaims(engine, assignments);
+  return assignments;
+}
+
+export function checkWants(
+  worker: string,
+  wants: readonly { readonly type: string; readonly limit: number }[],
+  claimId: string | null | undefined,
+): Want[] {
   checkText(worker, 'worker', maxNameLength);
   checkBatch(wants.length, 'wants');
   const id = claimId == null ? undefined : checkClaimId(claimId);
@@ -32,19 +44,17 @@ export async function claimItems(
   if (total > maxBatch) {
     throw new InvalidInputError(`wants asks for ${total} items; the limit is ${maxBatch} a call.`, 'wants');
   }
-  const claim = () => engine.merged.claims.submit(entries);
-  const claimed = await (id === undefined ? claim() : inTurn(engine.claimsUnderWay, id, claim));
-  const assignments = claimed.flat();
-  logClaims(engine, assignments);
-  return assignments;
+  return entries;
 }
 
 /** A repeat that comes while the claim is still under way waits for it, and so finds what it got. */
-async function inTurn<T>(
+export async function inTurn<T>(
   underWay: Map<string, Promise<unknown>>,
-  id: string,
+  [want]: readonly Want[],
   claim: () => Promise<T>,
 ): Promise<T> {
+  const id = want?.claimId;
+  if (id === undefined) return claim();
   for (let first = underWay.get(id); first !== undefined; first = underWay.get(id)) {
     await first.catch(() => {});
   }
@@ -57,7 +67,7 @@ async function inTurn<T>(
   }
 }
 
-interface ClaimedRow extends LeaseRow {
+export interface ClaimedRow extends LeaseRow {
   /**
    * CUT: there was more, which was too much for one answer. LOCKED: somebody has locked what was left, and the row may have no
    * lease. REPEATED: what the claim got before.
@@ -67,12 +77,18 @@ interface ClaimedRow extends LeaseRow {
 
 /** The call itself: the wants of one or several workers. */
 export async function claimForWants(engine: Engine, wants: readonly Want[]): Promise<Assignment[][]> {
+  const claim = beginClaim(engine, wants);
+  const rows = await engine.database.call<ClaimedRow>('claim_items', ...claim.values, engine.durableClaims);
+  return claim.take(rows);
+}
+
+/** What claim_items takes for these wants, and what is to be done with what it gives. */
+export function beginClaim(engine: Engine, wants: readonly Want[]) {
   const types = wants.map((want) => want.type);
   const startedAt = performance.now();
   const since = engine.lowWater.now();
   const ranges = engine.lowWater.ranges(types);
-  const rows = await engine.database.call<ClaimedRow>(
-    'claim_items',
+  const values = [
     wants.map((want) => want.worker),
     types,
     wants.map((want) => want.limit),
@@ -81,21 +97,25 @@ export async function claimForWants(engine: Engine, wants: readonly Want[]): Pro
     ranges.map((range) => range.high),
     ranges.map((range) => range.low),
     ranges.map((range) => range.place),
-    engine.durableClaims,
-  );
-  const kind = rows[0]?.kind;
-  const leases = rows.filter((row) => row.lease_id !== null);
-  for (const rootId of new Set(leases.map((row) => row.root_id))) engine.effects.touched(rootId);
-  const answers = wants.map((): Assignment[] => []);
-  for (const row of leases) answers[row.request - 1]?.push(...toAssignments(row));
-  // It went alone, so all of it is for one worker, whatever that wants now.
-  if (kind === 'REPEATED') return answers;
+  ];
 
-  learn(engine, leases, since);
-  const unmet = tellClaimed(engine, wants, answers, startedAt, kind === 'CUT' || kind === 'LOCKED');
-  if (kind === 'CUT') engine.effects.ready(unmet);
-  if (kind === 'LOCKED') for (const type of unmet.keys()) engine.lowWater.locked(type);
-  return answers;
+  function take(rows: readonly ClaimedRow[]): Assignment[][] {
+    const kind = rows[0]?.kind;
+    const leases = rows.filter((row) => row.lease_id !== null);
+    for (const rootId of new Set(leases.map((row) => row.root_id))) engine.effects.touched(rootId);
+    const answers = wants.map((): Assignment[] => []);
+    for (const row of leases) answers[row.request - 1]?.push(...toAssignments(row));
+    // It went alone, so all of it is for one worker, whatever that wants now.
+    if (kind === 'REPEATED') return answers;
+
+    learn(engine, leases, since);
+    const unmet = tellClaimed(engine, wants, answers, startedAt, kind === 'CUT' || kind === 'LOCKED');
+    if (kind === 'CUT') engine.effects.ready(unmet);
+    if (kind === 'LOCKED') for (const type of unmet.keys()) engine.lowWater.locked(type);
+    return answers;
+  }
+
+  return { values, take };
 }
 
 /** The next claim begins behind what this one took, or at what it left of an entry. */
@@ -108,8 +128,7 @@ function learn(engine: Engine, leases: readonly LeaseRow[], since: number): void
   for (const { type, priority, place: first, payloads, has_rest } of last.values()) {
     const place = first + payloads.length;
     engine.lowWater.learn({ type, priority, place }, since);
-    // Another claim may have passed by the entry meanwhile, since it was locked.
-    if (has_rest) engine.lowWater.goBack({ type, priority, place });
+    if (has_rest) engine.lowWater.left({ type, priority, place });
   }
 }
 

@@ -2,6 +2,7 @@
 import { type AddEntry, insertItems } from './add-items.ts';
 import { claimForWants } from './claim-items.ts';
 import type { Engine } from './engine.ts';
+import { exchangeParts } from './exchange.ts';
 import { keepLeases } from './heartbeat.ts';
 import { maxBatch } from './limits.ts';
 import { LowWater } from './low-water.ts';
@@ -27,6 +28,16 @@ export function createEngine(parts: Omit<Engine, 'lowWater' | 'merged' | 'claims
         width,
         maxWeight: maxBatch,
         weigh: (want) => want.limit,
+      }),
+      exchanges: new Merger({
+        run: (parts) => exchangeParts(engine, parts),
+        width,
+        maxWeight: maxBatch,
+        weigh: ({ reports, wants }) =>
+          Math.max(
+            reports.reduce((sum, report) => sum + weighReport(report), 0),
+            wants.reduce((sum, want) => sum + want.limit, 0),
+          ),
       }),
       reports: new Merger({
         run: (reports) => reportPrepared(engine, reports, false),

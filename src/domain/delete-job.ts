@@ -2,6 +2,7 @@
  * Deletes a whole tree. What still works in it is cancelled first, so that nothing is left that could report to it. A small tree is
  * gone when the call answers; of a large one the rest is left to whoever finishes such things (`finish.ts`).
  */
+import { BusyError } from '../errors.ts';
 import type { Engine } from './engine.ts';
 import { deleteSome } from './finish.ts';
 
@@ -12,9 +13,9 @@ export async function deleteJob(engine: Engine, jobId: string): Promise<{ delete
   await engine.database.call<{ delete_job: string[] }>('delete_job', jobId);
   const endAt = performance.now() + atOnceMs;
   for (
-    let state = await deleteSome(engine, jobId);
+    let state = await deleteUnlessBusy(engine, jobId);
     state !== 'GONE';
-    state = await deleteSome(engine, jobId)
+    state = await deleteUnlessBusy(engine, jobId)
   ) {
     if (state === 'WAITING' || performance.now() > endAt) {
       engine.effects.unfinished();
@@ -22,4 +23,14 @@ export async function deleteJob(engine: Engine, jobId: string): Promise<{ delete
     }
   }
   return { deleted: true };
+}
+
+/** The deletion has begun, whoever holds a row of the tree now. */
+async function deleteUnlessBusy(engine: Engine, jobId: string) {
+  try {
+    return await deleteSome(engine, jobId);
+  } catch (error) {
+    if (!(error instanceof BusyError)) throw error;
+    return 'WAITING';
+  }
 }

@@ -7,6 +7,7 @@ import type { Database } from '../db/database.ts';
 import type { AddEntry } from './add-items.ts';
 import type { Assignment } from './assignment.ts';
 import type { Want } from './claim-items.ts';
+import type { ExchangePart, ExchangePartAnswer } from './exchange.ts';
 import type { HoldStatus } from './heartbeat.ts';
 import type { Limits } from './limits.ts';
 import type { LowWater } from './low-water.ts';
@@ -49,6 +50,7 @@ export function countTypes(types: Iterable<string>): Map<string, number> {
 /** Calls of one kind that arrive while others are under way go to the database together. */
 interface Merged {
   readonly claims: Merger<Want, Assignment[]>;
+  readonly exchanges: Merger<ExchangePart, ExchangePartAnswer>;
   readonly reports: Merger<PreparedReport, MergedAnswer>;
   /** Reports that met a lock: each call alone, and it waits. */
   readonly busyReports: Merger<PreparedReport, MergedAnswer>;

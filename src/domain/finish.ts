@@ -16,8 +16,13 @@ export async function finishSome(engine: Engine, signal: AbortSignal): Promise<b
   let more = false;
   for (const { id, root_id: rootId, deleting } of rows) {
     if (signal.aborted) return false;
-    if (deleting) more = (await deleteSome(engine, id)) === 'MORE' || more;
-    else more = (await cancelSome(engine, id, rootId, signal)) || more;
+    try {
+      if (deleting) more = (await deleteSome(engine, id)) === 'MORE' || more;
+      else more = (await cancelSome(engine, id, rootId, signal)) || more;
+    } catch (error) {
+      // Such as of a tree with a row that a stranger's transaction holds: the others do not wait for it.
+      engine.logger.warn({ err: error, jobId: id, deleting }, 'finishing a job failed; it is tried again');
+    }
   }
   return more;
 }

@@ -103,7 +103,8 @@ export async function readItems(database: Database, keys: readonly ItemKey[]): P
              union all
              (select id, position from jobtree.lease
               where ${around} and o.job_id is null and j.cancelled_at is null
-                and deadline_at is not null and get_bit(open, (i.position - position)::int) = 1
+                -- Not "deadline_at is not null": the index of live leases would be read as a whole.
+                and get_bit(open, (i.position - position)::int) = 1
               limit 1)
            ) l on true`,
     values: toValues(keys),

@@ -6,7 +6,8 @@
  *
  * That is a hint: entries can come to stand before a cursor (a transaction that committed late, the rest of an entry that
  * another claim had). So about once a second, beside the claims, somebody looks for such entries (`missed-entries.ts`) and the
- * cursor goes back. A claim that began before that must not move it forward again: it may have looked past them.
+ * cursor goes back. A claim that began before that must not move it forward again: it may have looked past them. Nor past
+ * the rest of an entry that a claim beside it had: it skipped what was locked, and took from the next entry.
  */
 
 /** From a place in a priority down to the lowest place of another. */
@@ -27,6 +28,9 @@ interface Cursor {
   place: number;
   /** When it last went back: what began before does not move it forward. */
   backAt: number;
+  /** The rest that a claim left of an entry, and when: what began before does not move it past that. */
+  rest: number;
+  restAt: number;
 }
 
 const highest = 32_767;
@@ -70,9 +74,13 @@ export class LowWater {
   learn({ type, priority, place }: PriorityCursor, since: number): void {
     const cursors = this.#types.get(type) ?? new Map<number, Cursor>();
     const known = cursors.get(priority);
-    if (known !== undefined && (known.backAt > since || known.place >= place)) return;
-    if (known !== undefined) known.place = place;
-    else cursors.set(priority, { place, backAt: 0 });
+    if (known === undefined) {
+      cursors.set(priority, { place, backAt: 0, rest: 0, restAt: 0 });
+    } else {
+      const seen = known.restAt > since ? Math.min(place, known.rest) : place;
+      if (known.backAt > since || known.place >= seen) return;
+      known.place = seen;
+    }
     // A priority without a cursor is read from its start.
     if (cursors.size > maxCursorsPerType) cursors.delete(Math.min(...cursors.keys()));
     // Of very many types those are remembered that were claimed from last.
@@ -81,11 +89,21 @@ export class LowWater {
     if (this.#types.size > maxTypes) this.#types.delete(this.#types.keys().next().value as string);
   }
 
-  /** Something claimable stands at this place. */
+  /** A claim left the rest of an entry at this place. Claims beside it may have passed by: those that ended, and those that will. */
+  left(rest: PriorityCursor): void {
+    const known = this.#types.get(rest.type)?.get(rest.priority);
+    if (known === undefined) return;
+    if (known.place > rest.place) this.goBack(rest);
+    // One that the cursor has not passed may still be there.
+    known.rest = known.rest < known.place ? rest.place : Math.min(known.rest, rest.place);
+    known.restAt = ++this.#now;
+  }
+
+  /** Something claimable stands at this place now. */
   goBack({ type, priority, place }: PriorityCursor): void {
     const known = this.#types.get(type)?.get(priority);
-    if (known === undefined || known.place <= place) return;
-    known.place = place;
+    if (known === undefined) return;
+    known.place = Math.min(known.place, place);
     known.backAt = ++this.#now;
   }
 
@@ -108,5 +126,10 @@ export class LowWater {
     return [...types].flatMap((type) =>
       [...(this.#types.get(type) ?? [])].map(([priority, { place }]) => ({ type, priority, place })),
     );
+  }
+
+  /** Nobody could look before these cursors: `claimed` names their types again. */
+  notSeen(cursors: readonly PriorityCursor[]): void {
+    for (const { type } of cursors) this.#claimed.add(type);
   }
 }

@@ -113,7 +113,7 @@ function selectJobs({ type, status, rootsOnly }: JobConditions, direction: 'asc'
   }
   const part = (isRoot: boolean) => `(
             select p.job_id as id from jobtree.job_progress p
-              ${type === null ? '' : 'join jobtree.job j on j.id = p.job_id'}
+              ${type === null ? '' : 'cross join lateral (select j.type from jobtree.job j where j.id = p.job_id offset 0) j'}
             where ${isRoot ? '' : 'not '}p.is_root and ${statusConditions[status]} and p.job_id > $1 and p.job_id < $2${ofType}
             ${end})`;
   return rootsOnly ? part(true) : `${part(true)} union all ${part(false)} ${end}`;
@@ -181,7 +181,7 @@ export async function readItemPage(
                select h.id from jobtree.lease h
                where h.job_id = $1 and h.position between i.position - 127 and i.position
                  and h.position + h.count > i.position and o.job_id is null
-                 and h.deadline_at is not null and get_bit(h.open, (i.position - h.position)::int) = 1
+                 and get_bit(h.open, (i.position - h.position)::int) = 1
                limit 1
              ) l on true
            )

@@ -43,6 +43,12 @@ export interface PreparedReport {
 
 export async function reportOutcomes(engine: Engine, reports: readonly Report[]): Promise<ReportAnswer[]> {
   checkBatch(reports.length, 'reports');
+  const { prepared, answer } = prepareReports(engine, reports);
+  return answer(prepared.length === 0 ? [] : await engine.merged.reports.submit(prepared));
+}
+
+/** The reports that can go to the database, and what is to be answered to all of them once it has answered to those. */
+export function prepareReports(engine: Engine, reports: readonly Report[]) {
   const prepared: PreparedReport[] = [];
   const invalid = new Map<number, ReportAnswer>();
   for (const [i, report] of reports.entries()) {
@@ -53,29 +59,38 @@ export async function reportOutcomes(engine: Engine, reports: readonly Report[])
       invalid.set(i, { status: 'INVALID', error });
     }
   }
-  const answers = prepared.length === 0 ? [] : await submit(engine, prepared);
-  let next = 0;
-  const all =
-    invalid.size === 0 ? answers : reports.map((_, i) => invalid.get(i) ?? (answers[next++] as ReportAnswer));
-  logReports(engine, reports, all);
-  return all;
+
+  async function answer(merged: readonly MergedAnswer[]): Promise<ReportAnswer[]> {
+    const answers = await settleBusy(engine, prepared, merged);
+    let next = 0;
+    const all =
+      invalid.size === 0
+        ? answers
+        : reports.map((_, i) => invalid.get(i) ?? (answers[next++] as ReportAnswer));
+    logReports(engine, reports, all);
+    return all;
+  }
+
+  return { prepared, answer };
 }
 
 /**
- * Together with the reports of others, and then none of them waits for a row that somebody has locked: those reports go once
- * more, each caller's alone, and wait.
+ * Merged with those of others, no report waits for a row that somebody has locked. Those that met one go once more, each caller's
+ * alone, and wait.
  */
-async function submit(engine: Engine, prepared: readonly PreparedReport[]): Promise<ReportAnswer[]> {
-  const answers = await engine.merged.reports.submit([...prepared]);
+async function settleBusy(
+  engine: Engine,
+  prepared: readonly PreparedReport[],
+  merged: readonly MergedAnswer[],
+): Promise<ReportAnswer[]> {
+  const answers = [...merged];
   const busy = [...answers.keys()].filter((i) => answers[i]?.status === 'BUSY');
   if (busy.length > 0) {
     const again = await engine.merged.busyReports.submit(busy.map((i) => prepared[i] as PreparedReport));
     for (const [k, i] of busy.entries()) answers[i] = again[k] as MergedAnswer;
   }
-  return answers.map(({ status, ...rest }) => {
-    if (status === 'BUSY') throw new BusyError(errorCodes.BUSY);
-    return { status, ...rest };
-  });
+  if (answers.some(({ status }) => status === 'BUSY')) throw new BusyError(errorCodes.BUSY);
+  return answers as ReportAnswer[];
 }
 
 /** Failures are news; the ends of items are many, and for who asked. */
@@ -134,7 +149,7 @@ function checkFailure(failure: Failure, field: string): Failure {
   };
 }
 
-interface ReportRow {
+export interface ReportRow {
   root_ids: string[] | null;
   /** How many items of each type may have become ready. */
   ready: Record<string, number> | null;
@@ -156,41 +171,53 @@ export interface MergedAnswer extends Omit<ReportAnswer, 'status'> {
 
 const accepted: MergedAnswer = { status: 'ACCEPTED' };
 
-/** The call itself, for reports of one or several callers. Plain results go in arrays, everything else as JSON. */
+/** The call itself, for reports of one or several callers. */
 export async function reportPrepared(
   engine: Engine,
   reports: readonly PreparedReport[],
   wait: boolean,
 ): Promise<MergedAnswer[]> {
+  const report = beginReport(engine, reports);
+  const [row] = await engine.database.call<ReportRow>('report_results', ...report.values, wait);
+  if (row === undefined) throw new Error('report_results returned no row');
+  return report.take(row);
+}
+
+/** What report_results takes for these reports, plain results in arrays and everything else as JSON; and what is to be done after. */
+export function beginReport(engine: Engine, reports: readonly PreparedReport[]) {
   const results = new Map<string, number>();
   const others: number[] = [];
+  const named = new Set<string>();
   for (const [i, { assignmentId, result }] of reports.entries()) {
-    // A second report of an assignment is judged after the first.
-    if (result === undefined || results.has(assignmentId)) others.push(i);
+    // A second report of an assignment is judged after the first, whatever either says.
+    if (result === undefined || named.has(assignmentId)) others.push(i);
     else results.set(assignmentId, i);
+    named.add(assignmentId);
   }
   const order = [...results.values(), ...others];
   const ids = [...results.keys()].map(splitAssignmentId);
-  const [row] = await engine.database.call<ReportRow>(
-    'report_results',
+  const values = [
     ids.map(({ leaseId }) => leaseId),
     ids.map(({ number }) => number),
     `[${[...results.values()].map((i) => reports[i]?.result).join(',')}]`,
     others.length === 0 ? null : `[${others.map((i) => textOf(reports[i] as PreparedReport)).join(',')}]`,
-    wait,
-  );
-  if (row === undefined) throw new Error('report_results returned no row');
-  for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
-  if (row.ready !== null) engine.effects.ready(new Map(Object.entries(row.ready)));
-  const all = Array.from(reports, () => accepted);
-  for (const { index, status, retryAt, field, message } of row.answers ?? []) {
-    all[order[index] as number] = {
-      status,
-      retryAt: retryAt === null ? undefined : new Date(retryAt),
-      error: status === 'INVALID' ? new InvalidInputError(message ?? '', field ?? undefined) : undefined,
-    };
+  ];
+
+  function take(row: ReportRow): MergedAnswer[] {
+    for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
+    if (row.ready !== null) engine.effects.ready(new Map(Object.entries(row.ready)));
+    const all = Array.from(reports, () => accepted);
+    for (const { index, status, retryAt, field, message } of row.answers ?? []) {
+      all[order[index] as number] = {
+        status,
+        retryAt: retryAt === null ? undefined : new Date(retryAt),
+        error: status === 'INVALID' ? new InvalidInputError(message ?? '', field ?? undefined) : undefined,
+      };
+    }
+    return all;
   }
-  return all;
+
+  return { values, take };
 }
 
 function textOf({ assignmentId, result, other }: PreparedReport): string {

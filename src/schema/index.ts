@@ -21,6 +21,7 @@ import './mutations/delete-job.ts';
 import './mutations/claim-items.ts';
 import './mutations/claim-item.ts';
 import './mutations/report-outcomes.ts';
+import './mutations/exchange.ts';
 import './mutations/heartbeat.ts';
 import './mutations/release-assignments.ts';
 

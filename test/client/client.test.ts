@@ -233,6 +233,21 @@ describe('watching', () => {
     expect(new Set(sizes)).toEqual(new Set([3]));
   });
 
+  test('very many at once warn of nothing', async () => {
+    const { id } = await client.createJob({ type: 'watched much', items: [{}] });
+    const warnings: unknown[] = [];
+    const warned = (warning: unknown) => warnings.push(warning);
+    process.on('warning', warned);
+    const watches = Array.from({ length: 50 }, () => client.watchJob(id));
+    for (const watch of watches) expect((await watch.next()).value).toMatchObject({ itemCount: 1 });
+    const ended = watches.map((watch) => watch.next());
+    await client.cancelJob(id);
+    for (const end of ended) expect((await end).value).toMatchObject({ itemCount: 1 });
+    for (const watch of watches) await watch.return();
+    process.off('warning', warned);
+    expect(warnings).toEqual([]);
+  });
+
   test('an unknown job is refused', async () => {
     await expect(client.watchJob(unknown).next()).rejects.toEqual(refusal('NOT_FOUND'));
     await expect(client.watchTree(unknown).next()).rejects.toEqual(refusal('NOT_FOUND'));

@@ -54,7 +54,7 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
 async function succeeded(count: number): Promise<void> {
   for (;;) {
     const [row] = await db.query<{ count: number }>(
-      `select count(*)::int as count from jobtree.assignment where outcome = 'succeeded'`,
+      'select count(*)::int as count from jobtree.outcome where not failed',
     );
     if ((row?.count ?? 0) >= count) return;
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -121,10 +121,10 @@ it(`${rows} rows, a worker and the server killed: every item succeeds once, none
   const [books] = await db.query(
     `select count(*)::int as items,
        count(distinct i.payload ->> 'row')::int as rows,
-       count(*) filter (where a.outcome = 'succeeded' and (a.result ->> 'square')::numeric = (i.payload ->> 'row')::numeric ^ 2)::int as right_results,
+       count(*) filter (where not o.failed and (o.result ->> 'square')::numeric = (i.payload ->> 'row')::numeric ^ 2)::int as right_results,
        (select count(*)::int from jobtree.queue_entry) as waiting,
-       (select count(*)::int from jobtree.assignment where finished_at is null) as held
-     from jobtree.job_item i left join jobtree.assignment a on a.held_item_id = i.id`,
+       (select coalesce(sum(bit_count(open)), 0)::int from jobtree.lease) as held
+     from jobtree.job_item i left join jobtree.outcome o on o.job_id = i.job_id and o.position = i.position`,
   );
   expect(books).toEqual({ items: rows, rows, right_results: rows, waiting: 0, held: 0 });
 
@@ -133,7 +133,7 @@ it(`${rows} rows, a worker and the server killed: every item succeeds once, none
   );
   const executions = logs.join('').trim().split('\n').length;
   const [lost] = await db.query<{ count: number }>(
-    `select count(*)::int as count from jobtree.assignment where outcome = 'lost'`,
+    'select count(*)::int as count from jobtree.failure where lost',
   );
   console.log(
     `${rows} items, ${executions - rows} worked on twice, ${lost?.count} holds lost and taken back`,

@@ -1,11 +1,13 @@
 /** Cancelling in bounded batches: over many items, beside workers that claim, and after a server died in the middle. */
 import { describe, expect, it } from 'vitest';
-import { cancelItems, cancelJob } from '../../src/domain/cancel-job.ts';
+import { cancelJob } from '../../src/domain/cancel-job.ts';
 import { claimItem } from '../../src/domain/claim-item.ts';
 import { claimItems } from '../../src/domain/claim-items.ts';
+import { finishSome } from '../../src/domain/finish.ts';
 import { heartbeat } from '../../src/domain/heartbeat.ts';
+import { assignmentIdOf, type ItemKey } from '../../src/domain/item-state.ts';
+import type { JobProgress } from '../../src/domain/progress.ts';
 import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
-import { sweep } from '../../src/domain/sweep.ts';
 import { newType, useEngine } from '../support/engine.ts';
 import { lockWaiters } from '../support/locks.ts';
 
@@ -15,12 +17,12 @@ const many = (count: number) => Array.from({ length: count }, (_, i) => ({ paylo
 /** More than the API takes in one call. */
 const addMany = (job: string, count: number) =>
   t.db.query(
-    `select jobtree.add_items($1, (select jsonb_agg('{"payload": 1}'::jsonb) from generate_series(1, $2::int)))`,
+    `select jobtree.add_items($1, (select json_agg('{"payload":1}'::json) from generate_series(1, $2::int)))`,
     [job, count],
   );
 
 describe('cancelJob', () => {
-  it('takes as many batches as the job needs, whatever its items are at', async () => {
+  it('cancels what is pending, whatever that is at, and leaves what is done', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type });
     await addMany(job, 2_500);
@@ -31,7 +33,9 @@ describe('cancelJob', () => {
       failure: { code: 'E', message: 'no' },
     }));
     await reportOutcomes(t.engine, [...done, ...failed]);
-    expect(await cancelJob(t.engine, job)).toEqual({ cancelledItems: 2_200 });
+    const told = t.unfinished;
+    await cancelJob(t.engine, job);
+    expect(t.unfinished).toBe(told);
     expect((await t.fold(job))[type]).toMatchObject({
       itemCount: 2_500,
       succeeded: 300,
@@ -47,25 +51,53 @@ describe('cancelJob', () => {
         ),
       ),
     ).toEqual(new Set(['CANCELLED']));
+    await cancelJob(t.engine, job);
+    expect((await t.fold(job))[type]).toMatchObject({ cancelled: 2_200 });
   });
 
-  it('ends holds of a claim that was not committed yet, so that nobody works on after completion', async () => {
+  it('goes on in batches where there is more than one call takes: in queue entries and in leases', async () => {
+    const type = newType();
+    const { [type]: job = '' } = await t.create({ type, items: many(1_000) });
+    for (let i = 0; i < 20; i++) await claimItems(t.engine, 'w', [{ type, limit: 10 }]);
+    const pass = async (from: number) =>
+      (
+        await t.db.query<{ cancelled: number; from: number; done: boolean }>(
+          'select cancelled::int, next_from::float8 as "from", done from jobtree.cancel_items($1, $2, 4)',
+          [job, from],
+        )
+      )[0];
+    const [row] = await t.db.query('select cancelling from jobtree.cancel_job($1, 3)', [job]);
+    expect(row).toEqual({ cancelling: [job] });
+    let cancelled = (await t.fold(job))[type]?.cancelled ?? 0;
+    expect(cancelled).toBeGreaterThan(0);
+    expect(cancelled).toBeLessThan(1_000);
+    let step = await pass(0);
+    for (; step?.done === false; step = await pass(step.from)) cancelled += step.cancelled;
+    cancelled += step?.cancelled ?? 0;
+    expect(cancelled).toBe(1_000);
+    expect((await t.fold(job))[type]).toMatchObject({ cancelled: 1_000, completedAt: expect.any(Number) });
+  });
+
+  it('answers at once beside a claim that is not committed yet, and ends its leases later, so that nobody works on after completion', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, items: many(3) });
     const other = await t.db.connect();
     await other.query('begin');
-    const claimed = await other.query<{ id: string }>(
-      `select json_array_elements_text(items -> 'id') as id from jobtree.claim_items('{w}', $1, '{2}')`,
+    const { rows } = await other.query<{ lease_id: string }>(
+      `select lease_id from jobtree.claim_items('{w}', $1, '{2}')`,
       [[type]],
     );
-    const cancelled = cancelJob(t.engine, job);
-    await lockWaiters(t.db, 1);
+    const told = t.unfinished;
+    await cancelJob(t.engine, job);
+    expect(t.unfinished).toBe(told + 1);
+    await t.finish();
     expect((await t.fold(job))[type]?.completedAt).toBeNull();
     await other.query('commit');
     await other.end();
-    expect(await cancelled).toEqual({ cancelledItems: 3 });
+    expect((await t.fold(job))[type]?.completedAt).toBeNull();
+    await t.finish();
     expect((await t.fold(job))[type]).toMatchObject({ cancelled: 3, completedAt: expect.any(Number) });
-    const ids = claimed.rows.map(({ id }) => id);
+    const ids = [1, 2].map((number) => assignmentIdOf(rows[0]?.lease_id ?? '', number));
     expect(await heartbeat(t.engine, ids)).toEqual(['CANCELLED', 'CANCELLED']);
     expect(await claimItems(t.engine, 'w', [{ type, limit: 9 }])).toEqual([]);
   });
@@ -73,15 +105,12 @@ describe('cancelJob', () => {
   it('and a claim that waits for it takes nothing', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, items: many(1) });
-    const [item] = await t.db.query<{ id: string }>('select id from jobtree.job_item where job_id = $1', [
-      job,
-    ]);
+    const [item] = await t.items(job);
     const other = await t.db.connect();
     await other.query('begin');
     await other.query('select * from jobtree.cancel_job($1)', [job]);
-    await other.query('select * from jobtree.cancel_items($1)', [job]);
     expect(await claimItems(t.engine, 'w', [{ type, limit: 1 }])).toEqual([]);
-    const claim = expect(claimItem(t.engine, item?.id ?? '', 'w')).rejects.toMatchObject({
+    const claim = expect(claimItem(t.engine, item as ItemKey, 'w')).rejects.toMatchObject({
       reason: 'CANCELLED',
     });
     await lockWaiters(t.db, 1);
@@ -90,25 +119,35 @@ describe('cancelJob', () => {
     await claim;
   });
 
-  it('by two servers at once does not deadlock over an item that is claimed between their looks', async () => {
+  it('and a claim that comes upon what it has not reached counts that as cancelled, once, and takes nothing', async () => {
     const type = newType();
-    const { [type]: job = '' } = await t.create({ type, items: many(2) });
-    await t.db.query('select * from jobtree.cancel_job($1)', [job]);
+    const { [type]: job = '' } = await t.create({ type, items: many(300) });
+    const [, item] = await t.items(job);
+    await t.db.query('select * from jobtree.cancel_job($1, 0)', [job]);
+    await expect(claimItem(t.engine, item as ItemKey, 'w')).rejects.toMatchObject({ reason: 'CANCELLED' });
+    expect(await claimItems(t.engine, 'w', [{ type, limit: 9 }])).toEqual([]);
+    await t.finish();
+    expect((await t.fold(job))[type]).toMatchObject({ cancelled: 300, completedAt: expect.any(Number) });
+  });
+
+  it('by two servers at once does not deadlock over items that are claimed between their looks', async () => {
+    const type = newType();
+    const { [type]: job = '' } = await t.create({ type, items: many(200) });
+    await t.db.query('select * from jobtree.cancel_job($1, 0)', [job]);
     const other = await t.db.connect();
     await other.query('begin');
     await other.query(
-      'select from jobtree.queue_entry where job_id = $1 order by item_id limit 1 for update',
+      'select from jobtree.queue_entry where job_id = $1 order by position limit 1 for update',
       [job],
     );
-    const first = cancelItems(t.engine, job);
-    await lockWaiters(t.db, 1);
-    await t.claimOne(type);
-    const second = cancelItems(t.engine, job);
-    await lockWaiters(t.db, 2);
+    const signal = new AbortController().signal;
+    await Promise.all([finishSome(t.engine, signal), finishSome(t.otherEngine, signal)]);
+    expect((await t.fold(job))[type]).toMatchObject({ cancelled: 72, completedAt: null });
     await other.query('commit');
     await other.end();
-    expect((await first) + (await second)).toBe(2);
-    expect((await t.fold(job))[type]).toMatchObject({ cancelled: 2, completedAt: expect.any(Number) });
+    await Promise.all([finishSome(t.engine, signal), finishSome(t.otherEngine, signal)]);
+    await t.finish();
+    expect((await t.fold(job))[type]).toMatchObject({ cancelled: 200, completedAt: expect.any(Number) });
   });
 
   it('leaves nothing to claim once the job is complete, however workers claim, fail and give back meanwhile', async () => {
@@ -130,9 +169,11 @@ describe('cancelJob', () => {
       afterwards.push(...(await claimItems(t.engine, worker, [{ type, limit: 50 }])).map(({ id }) => id));
     };
     const workers = [work('a'), work('b'), work('c')];
-    await Promise.all([cancelJob(t.engine, job), cancelJob(t.engine, job)]);
-    expect((await t.fold(job))[type]).toMatchObject({ itemCount: 3_000, completedAt: expect.any(Number) });
+    await Promise.all([cancelJob(t.engine, job), cancelJob(t.otherEngine, job)]);
+    while (((await t.fold(job))[type]?.completedAt ?? null) === null) await t.finish();
     complete = true;
+    const { itemCount, succeeded, cancelled, failed } = (await t.fold(job))[type] as JobProgress;
+    expect([itemCount, succeeded, cancelled + failed]).toEqual([3_000, 0, 3_000]);
     await Promise.all(workers);
     expect(afterwards).toEqual([]);
     expect(await t.db.query('select from jobtree.queue_entry where job_id = $1', [job])).toEqual([]);
@@ -140,13 +181,15 @@ describe('cancelJob', () => {
 });
 
 describe('a cancellation whose server died', () => {
-  /** Which of the jobs a sweep tells to be cancelled and unfinished. */
-  const told = async (...jobs: string[]) => {
-    const { cancelling } = await sweep(t.engine);
-    return jobs.filter((job) => cancelling.includes(job));
-  };
+  const unfinished = async (root: string) =>
+    (
+      await t.db.query<{ id: string }>(
+        'select id from jobtree.job where root_id = $1 and cancelling order by id',
+        [root],
+      )
+    ).map(({ id }) => id);
 
-  it('is told by the sweep until the job is complete, and then no more', async () => {
+  it('is finished by any server, to the end, and then is no matter any more', async () => {
     const [parent, child] = [newType('parent'), newType('child')];
     const jobs = await t.create({
       type: parent,
@@ -154,15 +197,15 @@ describe('a cancellation whose server died', () => {
       children: [{ type: child, items: many(1) }],
     });
     const [root, below] = [jobs[parent] ?? '', jobs[child] ?? ''];
-    await t.db.query('select * from jobtree.cancel_job($1)', [root]);
-    expect(await told(root, below)).toEqual([root, below]);
-    await cancelItems(t.engine, below);
-    await t.fold(root);
-    expect(await told(root, below)).toEqual([root]);
-    await cancelItems(t.engine, root);
-    await t.fold(root);
-    expect(await told(root, below)).toEqual([]);
-    expect(await t.db.query('select from jobtree.job where root_id = $1 and cancelling', [root])).toEqual([]);
+    const held = await t.claimOne(parent);
+    await t.db.query('select * from jobtree.cancel_job($1, 0)', [root]);
+    expect(await unfinished(root)).toEqual([root, below]);
+    await finishSome(t.otherEngine, new AbortController().signal);
+    expect(await unfinished(root)).toEqual([]);
+    const progress = await t.fold(root);
+    expect(progress[parent]).toMatchObject({ cancelled: 2, completedAt: expect.any(Number) });
+    expect(progress[child]).toMatchObject({ cancelled: 1, completedAt: expect.any(Number) });
+    expect(await heartbeat(t.engine, [held.id])).toEqual(['CANCELLED']);
   });
 
   it('is no matter of a job that was complete already', async () => {
@@ -170,6 +213,9 @@ describe('a cancellation whose server died', () => {
     const { [type]: job = '' } = await t.create({ type, sealed: true });
     await t.fold(job);
     await cancelJob(t.engine, job);
-    expect(await told(job)).toEqual([]);
+    expect(await unfinished(job)).toEqual([]);
+    expect(await t.db.query('select cancelled_at from jobtree.job where id = $1', [job])).toEqual([
+      { cancelled_at: null },
+    ]);
   });
 });

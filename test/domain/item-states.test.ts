@@ -1,14 +1,14 @@
-/** Every operation against an item in every state: what it answers, and the state that it leaves. */
+/** Every operation against an item in every state: what it answers, the state that it leaves, and what becomes of the neighbours. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { addItems } from '../../src/domain/add-items.ts';
-import type { Assignment } from '../../src/domain/assignment.ts';
 import { cancelJob } from '../../src/domain/cancel-job.ts';
 import { claimItem } from '../../src/domain/claim-item.ts';
 import { claimItems } from '../../src/domain/claim-items.ts';
+import { deleteJob } from '../../src/domain/delete-job.ts';
 import { heartbeat } from '../../src/domain/heartbeat.ts';
+import { type ItemKey, itemIdOf } from '../../src/domain/item-state.ts';
 import { releaseAssignments } from '../../src/domain/release-assignments.ts';
-import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
-import { sweep } from '../../src/domain/sweep.ts';
+import { type Report, reportOutcomes } from '../../src/domain/report-outcomes.ts';
 import { ItemNotClaimableError } from '../../src/errors.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
@@ -23,49 +23,69 @@ const states = [
   'SUCCEEDED',
   'FAILED',
   'CANCELLED',
+  'CANCELLED_HELD',
   'RELEASED',
   'LOST',
 ] as const;
 type State = (typeof states)[number];
 
+/** The item alone in its entry or its lease, or the middle one of five. */
+const places = { alone: 1, 'in the middle of five': 5 } as const;
+
+/** What the other items of the same entry or lease are, once the one in the middle is in a state. */
+const neighbours: Record<State, State> = {
+  READY: 'READY',
+  SCHEDULED: 'SCHEDULED',
+  RETRYING: 'HELD',
+  HELD: 'HELD',
+  EXPIRED: 'HELD',
+  SUCCEEDED: 'HELD',
+  FAILED: 'HELD',
+  CANCELLED: 'CANCELLED',
+  CANCELLED_HELD: 'CANCELLED_HELD',
+  RELEASED: 'HELD',
+  LOST: 'HELD',
+};
+
 interface Subject {
   type: string;
   jobId: string;
-  itemId: string;
-  /** The last hold on it, also if it is over; a made-up one if there never was any. */
+  item: ItemKey;
+  /** Its last assignment, also if it is over; a made-up one if there never was any. */
   assignmentId: string;
 }
 
-const nobody = '00000000-0000-7000-8000-000000000000';
+const nobody = '00000000-0000-7000-8000-000000000001';
+const failure = { code: 'E', message: 'no' };
 
-async function itemIn(state: State): Promise<Subject> {
+async function itemIn(state: State, count: number): Promise<Subject> {
   const type = newType(state);
   const runAt = state === 'SCHEDULED' ? new Date(Date.now() + 3_600_000) : null;
   const backoffMs = state === 'LOST' ? [0] : [3_600_000];
+  const middle = (count - 1) / 2;
   const { [type]: jobId = '' } = await t.create({
     type,
     backoffMs,
-    items: [{ payload: 1, dedupeKey: 'k', runAt }],
+    items: Array.from({ length: count }, (_, i) => ({ payload: i, dedupeKey: `k${i - middle}`, runAt })),
   });
-  const [item] = await t.db.query<{ id: string }>('select id from jobtree.job_item where job_id = $1', [
-    jobId,
-  ]);
-  const subject = { type, jobId, itemId: item?.id ?? '', assignmentId: nobody };
-  if (state === 'READY' || state === 'SCHEDULED') return subject;
-  const held = await t.claimOne(type);
-  subject.assignmentId = held.id;
-  await bring(state, held, jobId);
+  const item = (await t.items(jobId))[middle] as ItemKey;
+  const subject = { type, jobId, item, assignmentId: nobody };
+  if (state === 'CANCELLED') await cancelJob(t.engine, jobId);
+  if (state === 'READY' || state === 'SCHEDULED' || state === 'CANCELLED') return subject;
+  const held = await claimItems(t.engine, 'worker', [{ type, limit: count }]);
+  expect(await t.db.query('select from jobtree.lease where job_id = $1', [jobId])).toHaveLength(1);
+  subject.assignmentId = held[middle]?.id ?? '';
+  await bring(state, subject);
   return subject;
 }
 
-async function bring(state: State, { id }: Assignment, jobId: string): Promise<void> {
-  const failure = { code: 'E', message: 'no' };
+async function bring(state: State, { assignmentId: id, jobId }: Subject): Promise<void> {
   switch (state) {
     case 'RETRYING':
       await reportOutcomes(t.engine, [{ assignmentId: id, failure }]);
       break;
     case 'EXPIRED':
-      await expire(id);
+      await t.expire(id);
       break;
     case 'SUCCEEDED':
       await reportOutcomes(t.engine, [{ assignmentId: id, result: 'done' }]);
@@ -73,204 +93,316 @@ async function bring(state: State, { id }: Assignment, jobId: string): Promise<v
     case 'FAILED':
       await reportOutcomes(t.engine, [{ assignmentId: id, failure: { ...failure, permanent: true } }]);
       break;
-    case 'CANCELLED':
+    case 'CANCELLED_HELD':
       await cancelJob(t.engine, jobId);
       break;
     case 'RELEASED':
       await releaseAssignments(t.engine, [id]);
       break;
     case 'LOST':
-      await expire(id);
-      await sweep(t.engine);
+      await t.expire(id);
+      await t.sweep();
   }
 }
 
-const expire = (id: string) =>
-  t.db.query(`update jobtree.assignment set deadline_at = now() - interval '1 second' where id = $1`, [id]);
-
-/** How the item stands, from its rows alone. */
-async function stateOf({ itemId }: Subject): Promise<string> {
-  const [row] = await t.db.query<{ state: string }>(
-    `select case
-       when i.failed_at is not null then 'failed'
-       when i.cancelled_at is not null then 'cancelled'
-       when a.finished_at is not null then 'succeeded'
-       when a.id is not null then 'held'
-       when q.run_at is not null then 'waiting'
-       when q.item_id is not null then 'ready'
-     end as state
-     from jobtree.job_item i
-     left join jobtree.assignment a on a.held_item_id = i.id
-     left join jobtree.queue_entry q on q.item_id = i.id
-     where i.id = $1`,
-    [itemId],
-  );
-  return row?.state ?? 'gone';
+interface Row {
+  position: number;
+  state: string;
+  /** Of the view item_state. */
+  viewed: string;
+  attempt: number | null;
+  [detail: string]: unknown;
 }
 
+/** How the items of the job stand, from their rows alone; fails if an item is in two places, or in none. */
+async function rowsOf(jobId: string): Promise<Row[]> {
+  const rows = await t.db.query<Row & { outcomes: number; entries: number; holds: number }>(
+    `select i.position::float8, lower(s.state) as viewed, s.attempt, s.due_at, s.lease_id, s.worker, s.finished_at, s.result,
+       a.deadline_at, (select max(f.attempt) from jobtree.failure f where f.job_id = i.job_id and f.position = i.position) as failures,
+       n.*,
+       case
+         when n.failed then 'failed'
+         when n.outcomes > 0 then 'succeeded'
+         when j.cancelled_at is not null then 'cancelled'
+         when n.holds > 0 then 'held'
+         when n.scheduled then 'scheduled'
+         when n.entries > 0 then 'ready'
+       end as state
+     from jobtree.job_item i
+     join jobtree.job j on j.id = i.job_id
+     join jobtree.item_state s on s.job_id = i.job_id and s.position = i.position
+     left join jobtree.assignment a on a.job_id = i.job_id and a.position = i.position and a.state = 'HELD'
+     cross join lateral (
+       select
+         (select count(*)::int from jobtree.outcome o where o.job_id = i.job_id and o.position = i.position) as outcomes,
+         (select bool_or(o.failed) from jobtree.outcome o where o.job_id = i.job_id and o.position = i.position) as failed,
+         (select count(*)::int from jobtree.queue_entry q where q.job_id = i.job_id and q.type = j.type and i.position >= q.position and i.position < q.position + q.count) as entries,
+         (select bool_or(q.run_at is not null) from jobtree.queue_entry q where q.job_id = i.job_id and i.position >= q.position and i.position < q.position + q.count) as scheduled,
+         (select count(*)::int from jobtree.lease l where l.job_id = i.job_id and substring(l.open::text, (i.position - l.position + 1)::int, 1) = '1' and i.position >= l.position) as holds
+     ) n
+     where i.job_id = $1 order by i.position`,
+    [jobId],
+  );
+  for (const { state, viewed, outcomes, entries, holds } of rows) {
+    expect(viewed).toBe(state);
+    expect(outcomes + entries + holds).toBe(state === 'cancelled' ? 0 : 1);
+  }
+  return rows;
+}
+
+const report = async (report: Report) => (await reportOutcomes(t.engine, [report]))[0];
+const twice = async (given: Report) => {
+  const [first, second] = [await report(given), await report(given)];
+  expect(second?.retryAt).toEqual(first?.retryAt);
+  return `${first?.status}, ${second?.status}`;
+};
+
 const operations: Record<string, (subject: Subject) => Promise<unknown>> = {
-  claimItems: async ({ type }) => (await claimItems(t.engine, 'w', [{ type, limit: 1 }])).length,
-  claimItem: ({ itemId }) =>
-    claimItem(t.engine, itemId, 'w').then(
-      () => 'claimed',
+  claimItems: async ({ type, item }) =>
+    (await claimItems(t.engine, 'w', [{ type, limit: 9 }])).some(({ itemId }) => itemId === itemIdOf(item)),
+  claimItem: ({ item }) =>
+    claimItem(t.engine, item, 'w').then(
+      ({ itemId }) => itemId === itemIdOf(item),
       (error: unknown) => (error instanceof ItemNotClaimableError ? error.reason : Promise.reject(error)),
     ),
-  reportSuccess: async ({ assignmentId }) =>
-    (await reportOutcomes(t.engine, [{ assignmentId, result: 'done' }]))[0]?.status,
-  reportFailure: async ({ assignmentId }) =>
-    (await reportOutcomes(t.engine, [{ assignmentId, failure: { code: 'E', message: 'no' } }]))[0]?.status,
+  reportSuccess: async ({ assignmentId }) => (await report({ assignmentId, result: 'done' }))?.status,
+  reportFailure: async ({ assignmentId }) => (await report({ assignmentId, failure }))?.status,
+  reportPermanentFailure: async ({ assignmentId }) =>
+    (await report({ assignmentId, failure: { ...failure, permanent: true } }))?.status,
+  reportOtherFailure: async ({ assignmentId }) =>
+    (await report({ assignmentId, failure: { ...failure, code: 'OTHER' } }))?.status,
+  reportSuccessTwice: ({ assignmentId }) => twice({ assignmentId, result: 'done' }),
+  reportFailureTwice: ({ assignmentId }) => twice({ assignmentId, failure }),
   heartbeat: async ({ assignmentId }) => (await heartbeat(t.engine, [assignmentId]))[0],
   release: async ({ assignmentId }) => (await releaseAssignments(t.engine, [assignmentId]))[0],
-  addAgain: ({ jobId, itemId }) =>
-    addItems(t.engine, jobId, [{ payload: 2, dedupeKey: 'k' }], { seal: false }).then(
-      ([entry]) => (entry?.status === 'DUPLICATE' && entry.itemId === itemId ? 'DUPLICATE' : entry),
+  addAgain: ({ jobId, item }) =>
+    addItems(t.engine, jobId, [{ payload: 2, dedupeKey: 'k0' }], { seal: false }).then(
+      ([entry]) => (entry?.status === 'DUPLICATE' && entry.itemId === itemIdOf(item) ? 'DUPLICATE' : entry),
       (error: Error) => error.name,
     ),
-  sweep: async () => {
-    await sweep(t.engine);
-  },
-  cancel: async ({ jobId }) => (await cancelJob(t.engine, jobId)).cancelledItems,
+  sweep: () => t.sweep(),
+  cancel: ({ jobId }) => cancelJob(t.engine, jobId),
+  delete: async ({ jobId }) => (await deleteJob(t.engine, jobId)).deleted,
 };
+
+/** What these do, they do to the whole job: to each of its items as to one that is alone. */
+const toWholeJob = new Set(['claimItems', 'cancel', 'delete']);
 
 /** operation → state before → [answer, state after] */
 const expected: Record<string, Record<State, [unknown, string]>> = {
   claimItems: {
-    READY: [1, 'held'],
-    SCHEDULED: [0, 'waiting'],
-    RETRYING: [0, 'waiting'],
-    HELD: [0, 'held'],
-    EXPIRED: [0, 'held'],
-    SUCCEEDED: [0, 'succeeded'],
-    FAILED: [0, 'failed'],
-    CANCELLED: [0, 'cancelled'],
-    RELEASED: [1, 'held'],
-    LOST: [1, 'held'],
+    READY: [true, 'held'],
+    SCHEDULED: [false, 'scheduled'],
+    RETRYING: [false, 'scheduled'],
+    HELD: [false, 'held'],
+    EXPIRED: [false, 'held'],
+    SUCCEEDED: [false, 'succeeded'],
+    FAILED: [false, 'failed'],
+    CANCELLED: [false, 'cancelled'],
+    CANCELLED_HELD: [false, 'cancelled'],
+    RELEASED: [true, 'held'],
+    LOST: [true, 'held'],
   },
   claimItem: {
-    READY: ['claimed', 'held'],
-    SCHEDULED: ['SCHEDULED', 'waiting'],
-    RETRYING: ['SCHEDULED', 'waiting'],
+    READY: [true, 'held'],
+    SCHEDULED: ['SCHEDULED', 'scheduled'],
+    RETRYING: ['SCHEDULED', 'scheduled'],
     HELD: ['HELD', 'held'],
     EXPIRED: ['HELD', 'held'],
     SUCCEEDED: ['SUCCEEDED', 'succeeded'],
     FAILED: ['FAILED', 'failed'],
     CANCELLED: ['CANCELLED', 'cancelled'],
-    RELEASED: ['claimed', 'held'],
-    LOST: ['claimed', 'held'],
+    CANCELLED_HELD: ['CANCELLED', 'cancelled'],
+    RELEASED: [true, 'held'],
+    LOST: [true, 'held'],
   },
   reportSuccess: {
     READY: ['STALE', 'ready'],
-    SCHEDULED: ['STALE', 'waiting'],
-    RETRYING: ['STALE', 'waiting'],
+    SCHEDULED: ['STALE', 'scheduled'],
+    RETRYING: ['STALE', 'scheduled'],
     HELD: ['ACCEPTED', 'succeeded'],
     EXPIRED: ['ACCEPTED', 'succeeded'],
     SUCCEEDED: ['DUPLICATE', 'succeeded'],
     FAILED: ['STALE', 'failed'],
     CANCELLED: ['STALE', 'cancelled'],
+    CANCELLED_HELD: ['STALE', 'cancelled'],
     RELEASED: ['STALE', 'ready'],
     LOST: ['STALE', 'ready'],
   },
   reportFailure: {
     READY: ['STALE', 'ready'],
-    SCHEDULED: ['STALE', 'waiting'],
-    RETRYING: ['DUPLICATE', 'waiting'],
-    HELD: ['ACCEPTED', 'waiting'],
-    EXPIRED: ['ACCEPTED', 'waiting'],
+    SCHEDULED: ['STALE', 'scheduled'],
+    RETRYING: ['DUPLICATE', 'scheduled'],
+    HELD: ['ACCEPTED', 'scheduled'],
+    EXPIRED: ['ACCEPTED', 'scheduled'],
     SUCCEEDED: ['STALE', 'succeeded'],
     FAILED: ['DUPLICATE', 'failed'],
     CANCELLED: ['STALE', 'cancelled'],
+    CANCELLED_HELD: ['STALE', 'cancelled'],
     RELEASED: ['STALE', 'ready'],
     LOST: ['STALE', 'ready'],
   },
+  reportPermanentFailure: {
+    READY: ['STALE', 'ready'],
+    SCHEDULED: ['STALE', 'scheduled'],
+    RETRYING: ['DUPLICATE', 'scheduled'],
+    HELD: ['ACCEPTED', 'failed'],
+    EXPIRED: ['ACCEPTED', 'failed'],
+    SUCCEEDED: ['STALE', 'succeeded'],
+    FAILED: ['DUPLICATE', 'failed'],
+    CANCELLED: ['STALE', 'cancelled'],
+    CANCELLED_HELD: ['STALE', 'cancelled'],
+    RELEASED: ['STALE', 'ready'],
+    LOST: ['STALE', 'ready'],
+  },
+  reportOtherFailure: {
+    READY: ['STALE', 'ready'],
+    SCHEDULED: ['STALE', 'scheduled'],
+    RETRYING: ['STALE', 'scheduled'],
+    HELD: ['ACCEPTED', 'scheduled'],
+    EXPIRED: ['ACCEPTED', 'scheduled'],
+    SUCCEEDED: ['STALE', 'succeeded'],
+    FAILED: ['STALE', 'failed'],
+    CANCELLED: ['STALE', 'cancelled'],
+    CANCELLED_HELD: ['STALE', 'cancelled'],
+    RELEASED: ['STALE', 'ready'],
+    LOST: ['STALE', 'ready'],
+  },
+  reportSuccessTwice: {
+    READY: ['STALE, STALE', 'ready'],
+    SCHEDULED: ['STALE, STALE', 'scheduled'],
+    RETRYING: ['STALE, STALE', 'scheduled'],
+    HELD: ['ACCEPTED, DUPLICATE', 'succeeded'],
+    EXPIRED: ['ACCEPTED, DUPLICATE', 'succeeded'],
+    SUCCEEDED: ['DUPLICATE, DUPLICATE', 'succeeded'],
+    FAILED: ['STALE, STALE', 'failed'],
+    CANCELLED: ['STALE, STALE', 'cancelled'],
+    CANCELLED_HELD: ['STALE, STALE', 'cancelled'],
+    RELEASED: ['STALE, STALE', 'ready'],
+    LOST: ['STALE, STALE', 'ready'],
+  },
+  reportFailureTwice: {
+    READY: ['STALE, STALE', 'ready'],
+    SCHEDULED: ['STALE, STALE', 'scheduled'],
+    RETRYING: ['DUPLICATE, DUPLICATE', 'scheduled'],
+    HELD: ['ACCEPTED, DUPLICATE', 'scheduled'],
+    EXPIRED: ['ACCEPTED, DUPLICATE', 'scheduled'],
+    SUCCEEDED: ['STALE, STALE', 'succeeded'],
+    FAILED: ['DUPLICATE, DUPLICATE', 'failed'],
+    CANCELLED: ['STALE, STALE', 'cancelled'],
+    CANCELLED_HELD: ['STALE, STALE', 'cancelled'],
+    RELEASED: ['STALE, STALE', 'ready'],
+    LOST: ['STALE, STALE', 'ready'],
+  },
   heartbeat: {
     READY: ['LOST', 'ready'],
-    SCHEDULED: ['LOST', 'waiting'],
-    RETRYING: ['FINISHED', 'waiting'],
+    SCHEDULED: ['LOST', 'scheduled'],
+    RETRYING: ['FINISHED', 'scheduled'],
     HELD: ['HELD', 'held'],
     EXPIRED: ['HELD', 'held'],
     SUCCEEDED: ['FINISHED', 'succeeded'],
     FAILED: ['FINISHED', 'failed'],
-    CANCELLED: ['CANCELLED', 'cancelled'],
+    CANCELLED: ['LOST', 'cancelled'],
+    CANCELLED_HELD: ['CANCELLED', 'cancelled'],
     RELEASED: ['LOST', 'ready'],
     LOST: ['LOST', 'ready'],
   },
   release: {
     READY: ['STALE', 'ready'],
-    SCHEDULED: ['STALE', 'waiting'],
-    RETRYING: ['STALE', 'waiting'],
+    SCHEDULED: ['STALE', 'scheduled'],
+    RETRYING: ['STALE', 'scheduled'],
     HELD: ['RELEASED', 'ready'],
     EXPIRED: ['RELEASED', 'ready'],
     SUCCEEDED: ['STALE', 'succeeded'],
     FAILED: ['STALE', 'failed'],
     CANCELLED: ['STALE', 'cancelled'],
+    CANCELLED_HELD: ['STALE', 'cancelled'],
     RELEASED: ['STALE', 'ready'],
     LOST: ['STALE', 'ready'],
   },
   addAgain: {
     READY: ['DUPLICATE', 'ready'],
-    SCHEDULED: ['DUPLICATE', 'waiting'],
-    RETRYING: ['DUPLICATE', 'waiting'],
+    SCHEDULED: ['DUPLICATE', 'scheduled'],
+    RETRYING: ['DUPLICATE', 'scheduled'],
     HELD: ['DUPLICATE', 'held'],
     EXPIRED: ['DUPLICATE', 'held'],
     SUCCEEDED: ['DUPLICATE', 'succeeded'],
     FAILED: ['DUPLICATE', 'failed'],
     CANCELLED: ['JobSealedError', 'cancelled'],
+    CANCELLED_HELD: ['JobSealedError', 'cancelled'],
     RELEASED: ['DUPLICATE', 'ready'],
     LOST: ['DUPLICATE', 'ready'],
   },
   sweep: {
     READY: [undefined, 'ready'],
-    SCHEDULED: [undefined, 'waiting'],
-    RETRYING: [undefined, 'waiting'],
+    SCHEDULED: [undefined, 'scheduled'],
+    RETRYING: [undefined, 'scheduled'],
     HELD: [undefined, 'held'],
-    EXPIRED: [undefined, 'waiting'],
+    EXPIRED: [undefined, 'scheduled'],
     SUCCEEDED: [undefined, 'succeeded'],
     FAILED: [undefined, 'failed'],
     CANCELLED: [undefined, 'cancelled'],
+    CANCELLED_HELD: [undefined, 'cancelled'],
     RELEASED: [undefined, 'ready'],
     LOST: [undefined, 'ready'],
   },
   cancel: {
-    READY: [1, 'cancelled'],
-    SCHEDULED: [1, 'cancelled'],
-    RETRYING: [1, 'cancelled'],
-    HELD: [1, 'cancelled'],
-    EXPIRED: [1, 'cancelled'],
-    SUCCEEDED: [0, 'succeeded'],
-    FAILED: [0, 'failed'],
-    CANCELLED: [0, 'cancelled'],
-    RELEASED: [1, 'cancelled'],
-    LOST: [1, 'cancelled'],
+    READY: [undefined, 'cancelled'],
+    SCHEDULED: [undefined, 'cancelled'],
+    RETRYING: [undefined, 'cancelled'],
+    HELD: [undefined, 'cancelled'],
+    EXPIRED: [undefined, 'cancelled'],
+    SUCCEEDED: [undefined, 'succeeded'],
+    FAILED: [undefined, 'failed'],
+    CANCELLED: [undefined, 'cancelled'],
+    CANCELLED_HELD: [undefined, 'cancelled'],
+    RELEASED: [undefined, 'cancelled'],
+    LOST: [undefined, 'cancelled'],
   },
+  delete: Object.fromEntries(states.map((state) => [state, [true, 'gone']])) as Record<
+    State,
+    [unknown, string]
+  >,
 };
 
 describe.each(Object.keys(operations))('%s', (name) => {
-  it.each(states)('on an item that is %s', async (state) => {
-    const subject = await itemIn(state);
-    const answer = await operations[name]?.(subject);
-    expect([answer, await stateOf(subject)]).toEqual(expected[name]?.[state]);
-    await countersEqualRows(subject);
+  describe.each(Object.keys(places) as (keyof typeof places)[])('on an item %s that is', (place) => {
+    it.each(states)('%s', async (state) => {
+      const subject = await itemIn(state, places[place]);
+      const isSubject = ({ position }: Row) => position === subject.item.position;
+      const before = await rowsOf(subject.jobId);
+      const answer = await operations[name]?.(subject);
+      const after = await rowsOf(subject.jobId);
+
+      const [expectedAnswer, stateAfter] = expected[name]?.[state] as [unknown, string];
+      expect([answer, after.find(isSubject)?.state ?? 'gone']).toEqual([expectedAnswer, stateAfter]);
+      if (stateAfter === before.find(isSubject)?.state) {
+        const moved = name === 'heartbeat' && stateAfter === 'held' && { deadline_at: expect.any(Date) };
+        expect(after.find(isSubject)).toEqual({ ...before.find(isSubject), ...moved });
+      }
+      const others = after.filter((row) => !isSubject(row));
+      if (toWholeJob.has(name)) {
+        const state2 = expected[name]?.[neighbours[state]]?.[1] as string;
+        expect(others.map((row) => row.state)).toEqual(state2 === 'gone' ? [] : others.map(() => state2));
+        expect(others).toHaveLength(state2 === 'gone' ? 0 : places[place] - 1);
+      } else {
+        expect(others).toEqual(before.filter((row) => !isSubject(row)));
+      }
+      if (name !== 'delete') await countersEqualRows(subject, after);
+    });
   });
 });
 
 /** Whatever happened, the fold's counters are what the rows say. */
-async function countersEqualRows({ type, jobId }: Subject): Promise<void> {
+async function countersEqualRows({ type, jobId }: Subject, rows: readonly Row[]): Promise<void> {
   const progress = (await t.fold(jobId))[type];
-  const [rows] = await t.db.query<{ items: number; succeeded: number; failed: number; cancelled: number }>(
-    `select count(*)::int as items,
-       count(*) filter (where a.outcome = 'succeeded')::int as succeeded,
-       count(*) filter (where i.failed_at is not null)::int as failed,
-       count(*) filter (where i.cancelled_at is not null)::int as cancelled
-     from jobtree.job_item i left join jobtree.assignment a on a.held_item_id = i.id
-     where i.job_id = $1`,
-    [jobId],
-  );
-  expect({
-    items: progress?.itemCount,
-    succeeded: progress?.succeeded,
-    failed: progress?.failed,
-    cancelled: progress?.cancelled,
-  }).toEqual(rows);
+  const count = (state: string) => rows.filter((row) => row.state === state).length;
+  expect(progress).toMatchObject({
+    itemCount: rows.length,
+    succeeded: count('succeeded'),
+    failed: count('failed'),
+    cancelled: count('cancelled'),
+  });
 }
 
 beforeAll(() => {

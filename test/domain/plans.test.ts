@@ -1,187 +1,120 @@
 /**
- * The hot statements use the index that they were made for, on an empty table and on a full one: what Postgres is asked
- * inside the functions is taken from its log of plans (auto_explain), so that the test sees what really runs.
+ * Each hot statement uses the indexes that it was made for: on tables with next to nothing, on full ones, and where the statistics are
+ * from a moment at which nothing was waiting or held. What runs inside the functions is taken from Postgres's log of plans.
+ *
+ *     PLANS_ITEMS   items that are done (50,000)
+ *     PLANS_JOBS    jobs that are done (5,000)
  */
-import { beforeAll, describe, expect, it } from 'vitest';
-import { newClaimId } from '../../src/client/claim-id.ts';
-import { newType, useEngine } from '../support/engine.ts';
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Database } from '../../src/db/database.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { fillEnded, fillPending } from '../support/fill.ts';
+import { calls, makeSubject, type Subject } from '../support/hot-calls.ts';
+import { lists } from '../support/hot-reads.ts';
+import { otherReads, plansOf, readsOf, withoutBitmaps } from '../support/plans.ts';
 
-const t = useEngine();
+const done = {
+  items: Number(process.env.PLANS_ITEMS ?? 50_000),
+  jobs: Number(process.env.PLANS_JOBS ?? 5_000),
+};
+const live = {
+  items: Math.min(100_000, Math.ceil(done.items / 4)),
+  jobs: Math.min(5_000, Math.ceil(done.jobs / 4)),
+};
 
-interface Plan {
-  query: string;
-  nodes: string;
+/** Before each call: a lease is silent, and an entry is due. */
+const preparations = [
+  `update jobtree.lease set deadline_at = now() - interval '1 s' where id = $1`,
+  `with one as (select ctid from jobtree.queue_entry where run_at is not null limit 1)
+   update jobtree.queue_entry set run_at = now() - interval '1 s' where ctid in (select ctid from one)`,
+];
+
+async function inTransaction(client: pg.Client, act: () => Promise<unknown>): Promise<void> {
+  await client.query('begin');
+  await act();
+  await client.query('rollback');
 }
 
-/** Runs a statement and gives the plans of everything that ran inside of it. */
-async function plansOf(text: string, values: unknown[]): Promise<Plan[]> {
-  const client = await t.db.connect();
-  const plans: Plan[] = [];
-  client.on('notice', ({ message }) => {
-    const [, json] = /plan:\s*(\{[\s\S]*\})/.exec(message ?? '') ?? [];
-    if (json === undefined) return;
-    const parsed = JSON.parse(json) as { 'Query Text': string; Plan: object };
-    const nodes = JSON.stringify(parsed.Plan, [
-      'Plans',
-      'Node Type',
-      'Relation Name',
-      'Index Name',
-      'Index Cond',
-    ]);
-    plans.push({ query: parsed['Query Text'], nodes });
-  });
-  try {
-    await client.query(`load 'auto_explain'`);
-    for (const setting of [
-      'auto_explain.log_min_duration = 0',
-      'auto_explain.log_nested_statements = on',
-      'auto_explain.log_format = json',
-      'auto_explain.log_level = notice',
-      'client_min_messages = notice',
-    ]) {
-      await client.query(`set ${setting}`);
+const states = {
+  'next to nothing': async (db: TestDatabase) => {
+    await db.query('analyze');
+    return makeSubject(db);
+  },
+  'full tables': async (db: TestDatabase) => {
+    await fillEnded(db, done);
+    await fillPending(db, live);
+    const subject = await makeSubject(db);
+    await db.query('analyze');
+    return subject;
+  },
+  'full tables, analyzed while nothing was pending': async (db: TestDatabase) => {
+    for (const table of ['queue_entry', 'lease', 'progress_delta', 'job', 'job_progress']) {
+      await db.query(`alter table jobtree.${table} set (autovacuum_enabled = false)`);
     }
-    await client.query(text, values);
-  } finally {
-    await client.end();
-  }
-  return plans;
-}
+    await fillEnded(db, done);
+    await db.query('analyze');
+    await fillPending(db, live);
+    return makeSubject(db);
+  },
+};
 
-const hotTables = ['job_item', 'queue_entry', 'assignment', 'progress_delta'];
-
-/** No hot table is read from its start to its end, and no index over state is used to find rows. */
-function expectNarrow(plans: Plan[]): void {
-  expect(plans.length).toBeGreaterThan(0);
-  for (const { query, nodes } of plans) {
-    for (const table of hotTables) {
-      expect(`${query}\n${nodes}`).not.toContain(`"Node Type":"Seq Scan","Relation Name":"${table}"`);
-    }
-  }
-}
-
-/** Enough rows for the planner to think twice, in a job of its own. */
-async function fill(): Promise<{ type: string; job: string; assignments: string[] }> {
-  const type = newType();
-  const { [type]: job = '' } = await t.create({ type });
-  await t.db.query(
-    `select jobtree.add_items($1, (select jsonb_agg('{"payload": 1}'::jsonb) from generate_series(1, 20000)))`,
-    [job],
-  );
-  const held = await t.db.query<{ id: string }>(
-    `select json_array_elements_text(items -> 'id') as id from jobtree.claim_items('{w}', $1, '{10000}')`,
-    [[type]],
-  );
-  const ids = held.map(({ id }) => id);
-  await t.db.query(
-    `select jobtree.report_outcomes((select jsonb_agg(jsonb_build_object('assignmentId', id, 'result', 1)) from unnest($1::uuid[]) id))`,
-    [ids.slice(0, 9_000)],
-  );
-  await t.db.query('analyze');
-  return { type, job, assignments: ids.slice(9_000) };
-}
-
-describe.each(['empty', 'full'])('on %s tables', (state) => {
-  let subject: { type: string; job: string; assignments: string[] };
+describe.each(Object.entries(states))('on %s', (state, fill) => {
+  let db: TestDatabase;
+  let subject: Subject;
   beforeAll(async () => {
-    if (state === 'full') {
-      subject = await fill();
-    } else {
-      await t.db.query('analyze');
-      const type = newType();
-      const { [type]: job = '' } = await t.create({ type, items: [{}, {}, {}] });
-      subject = { type, job, assignments: [(await t.claimOne(type)).id, (await t.claimOne(type)).id] };
-    }
-  });
+    db = await createDatabase();
+    subject = await fill(db);
+  }, 3_600_000);
+  afterAll(() => db.drop());
 
-  it('a claim reads its lane by the index of ready entries, and items by their keys', async () => {
-    const args = [['w'], [subject.type], [100], [subject.type], [0], [0], [newClaimId()], [0]];
-    const plans = await plansOf('select * from jobtree.claim_items($1, $2, $3, $4, $5, $6, $7, $8)', args);
-    expectNarrow(plans);
-    // Whether the claim is a repeated one is a look at a range of the primary key.
-    const looked = plans.find(({ query }) => query.includes('claimed_ids'));
-    expect(looked?.nodes).toMatch(/"Index Name":"assignment_pkey","Index Cond":"\(\(id >= .* AND \(id <= /);
-    expect(plans.some(({ nodes }) => nodes.includes('"Index Name":"queue_entry_ready"'))).toBe(true);
-    expect(plans.some(({ nodes }) => nodes.includes('"Index Name":"job_item_pkey"'))).toBe(true);
-  });
-
-  it('a claim that is cut for its size looks at the entries where they are', async () => {
-    const type = newType();
-    await t.create({ type, items: [{ payload: 1 }, { payload: 2 }] });
-    await t.db.query('update jobtree.queue_entry set payload_bytes = 20000000 where type = $1', [type]);
-    const plans = await plansOf('select * from jobtree.claim_items($1, $2, $3)', [['w'], [type], [2]]);
-    expectNarrow(plans);
-    const cut = plans.find(({ query }) => query.includes('over (order by p.n)'));
-    expect(cut?.nodes).toContain('"Node Type":"Tid Scan"');
-  });
-
-  it('a repeated claim finds what it got by the primary key', async () => {
-    const type = newType();
-    await t.create({ type, items: [{}, {}] });
-    const args = [['w'], [type], [1], [newClaimId()], [0]];
-    const claim = `select * from jobtree.claim_items($1, $2, $3, p_claim_ids => $4, p_before => $5)`;
-    await t.db.query(claim, args);
-    const plans = await plansOf(claim, args);
-    expectNarrow(plans);
-    expect(plans.some(({ query }) => query.includes('with kept'))).toBe(true);
-    for (const { nodes } of plans) expect(nodes).not.toMatch(/assignment_(held|deadline)/);
-  });
-
-  it('a report finds assignments by their primary key alone', async () => {
-    const [first = '', second = ''] = subject.assignments;
-    const reports = [
-      { assignmentId: first, result: 1 },
-      { assignmentId: second, failure: { code: 'E', message: 'no' } },
-    ];
-    const plans = await plansOf('select * from jobtree.report_outcomes($1)', [JSON.stringify(reports)]);
-    expectNarrow(plans);
-    for (const { nodes } of plans) expect(nodes).not.toMatch(/assignment_(held|deadline)/);
-  });
-
-  it('a heartbeat and a release find assignments by their primary key', async () => {
-    for (const name of ['heartbeat', 'release_assignments']) {
-      expectNarrow(await plansOf(`select * from jobtree.${name}($1)`, [subject.assignments.slice(2, 4)]));
-    }
-  });
-
-  it('a fold reads the deltas of its tree from its mark on', async () => {
-    const plans = await plansOf('select * from jobtree.fold_progress($1, $2)', [subject.job, 5]);
-    expectNarrow(plans);
-    expect(plans.some(({ nodes }) => nodes.includes('"Index Name":"progress_delta_root_id_id_idx"'))).toBe(
-      true,
+  it.each(Object.entries(calls))('%s reads by its indexes', async (_, { text, refused, values, reads }) => {
+    const plans = await plansOf(db, (client) =>
+      inTransaction(client, async () => {
+        for (const preparation of preparations) {
+          await client.query(preparation, preparation.includes('$1') ? [subject.leases[2]] : []);
+        }
+        await client.query('/* begin */ select 1');
+        for (const statement of [text].flat()) {
+          const answer = client.query(statement, values(subject));
+          await (refused ? expect(answer).rejects.toThrow() : answer);
+        }
+      }),
     );
+    const own = plans.slice(plans.findIndex(({ query }) => query.startsWith('/* begin */')) + 1);
+    expect(otherReads(own, reads)).toEqual([]);
+    expect(reads.filter((read) => !readsOf(own).includes(read))).toEqual([]);
   });
 
-  it('a sweep reads by deadline and by due time', async () => {
-    const plans = (await plansOf('select * from jobtree.sweep($1)', [new Date()])).filter(
-      ({ query }) => !query.includes('progress_delta'),
+  it('a claim of 1,000 types costs one probe a type, and a cursor only for those of which there is something', async () => {
+    const types = Array.from({ length: 1_000 }, (_, i) => (i % 500 === 7 ? 'subject' : `nothing ${i}`));
+    const plans = await plansOf(db, (client) =>
+      inTransaction(client, () =>
+        client.query('select * from jobtree.claim_items($1, $2, $3)', [
+          types.map(() => 'w'),
+          types,
+          types.map(() => 1),
+        ]),
+      ),
     );
-    expect(plans.some(({ nodes }) => nodes.includes('"Index Name":"assignment_deadline_at_idx"'))).toBe(true);
-    expect(plans.some(({ nodes }) => nodes.includes('"Index Name":"queue_entry_scheduled"'))).toBe(true);
+    const probes = plans.filter(({ query }) => query.includes('unnest(v_types, v_highs, v_lows, v_places)'));
+    const probe = probes[0]?.nodes.find((node) => node['Index Name'] === 'queue_entry_ready');
+    expect([probes.length, probe?.['Actual Loops']]).toEqual([1, 999]);
+    expect(probe?.['Shared Hit Blocks']).toBeLessThanOrEqual(5 * 999);
+    const cursors = plans.filter(({ query }) => query.includes('c_taken'));
+    expect(cursors.length).toBe(1);
   });
-});
 
-it('finishing an assignment changes no index: the update is heap-only', async () => {
-  const { type } = await fill();
-  const before = await hotUpdates();
-  const held = await t.db.query<{ id: string }>(
-    `select json_array_elements_text(items -> 'id') as id from jobtree.claim_items('{w}', $1, '{1000}')`,
-    [[type]],
+  it.skipIf(state === 'next to nothing').each(Object.entries(lists))(
+    '%s reads by its indexes',
+    async (_, { read, reads }) => {
+      const all = await plansOf(db, (client) => read({ pool: client } as unknown as Database, subject));
+      const plans = withoutBitmaps(all);
+      const found = readsOf(plans);
+      // What the statistics do not know of looks small, and a bitmap or another index of the job is as good.
+      if (state.includes('analyzed'))
+        return expect(found.filter((each) => /Seq Scan|\(all\)/.test(each))).toEqual([]);
+      expect([otherReads(plans, reads), reads.filter((each) => !found.includes(each))]).toEqual([[], []]);
+    },
   );
-  await t.db.query(
-    `select jobtree.report_outcomes((select jsonb_agg(jsonb_build_object('assignmentId', id, 'result', 1)) from unnest($1::uuid[]) id))`,
-    [held.map(({ id }) => id)],
-  );
-  const after = await hotUpdates();
-  expect(after.updates - before.updates).toBeGreaterThanOrEqual(1_000);
-  // Not all: a page that others filled may have no room. An index on the state would make it none.
-  expect((after.hot - before.hot) / (after.updates - before.updates)).toBeGreaterThan(0.5);
 });
-
-async function hotUpdates(): Promise<{ updates: number; hot: number }> {
-  await t.db.query('select pg_stat_force_next_flush()');
-  const [row] = await t.db.query<{ updates: number; hot: number }>(
-    `select n_tup_upd::int as updates, n_tup_hot_upd::int as hot from pg_stat_user_tables where relname = 'assignment'`,
-  );
-  return row ?? { updates: 0, hot: 0 };
-}

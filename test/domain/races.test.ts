@@ -2,16 +2,22 @@
 import type pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addItems } from '../../src/domain/add-items.ts';
+import type { Assignment } from '../../src/domain/assignment.ts';
 import { cancelJob } from '../../src/domain/cancel-job.ts';
+import { claimItem } from '../../src/domain/claim-item.ts';
 import { claimItems } from '../../src/domain/claim-items.ts';
-import { createJob } from '../../src/domain/create-job.ts';
+import { createJob, type NewJob } from '../../src/domain/create-job.ts';
+import { deleteJob } from '../../src/domain/delete-job.ts';
+import type { Engine } from '../../src/domain/engine.ts';
 import { foldProgress } from '../../src/domain/fold-progress.ts';
 import { heartbeat } from '../../src/domain/heartbeat.ts';
+import { assignmentIdOf, type ItemKey } from '../../src/domain/item-state.ts';
+import { findMissedEntries } from '../../src/domain/missed-entries.ts';
+import { releaseAssignments } from '../../src/domain/release-assignments.ts';
 import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
 import { sealJob } from '../../src/domain/seal-job.ts';
-import { sweep } from '../../src/domain/sweep.ts';
-import { JobSealedError } from '../../src/errors.ts';
-import { newType, useEngine } from '../support/engine.ts';
+import { BusyError, JobSealedError, NotFoundError } from '../../src/errors.ts';
+import { itemOf, newClaimId, newType, useEngine } from '../support/engine.ts';
 import { lockWaiters } from '../support/locks.ts';
 
 const t = useEngine();
@@ -28,8 +34,34 @@ afterEach(async () => {
 
 const otherCalls = (name: string, ...values: unknown[]) =>
   other.query(`select * from jobtree.${name}(${values.map((_, i) => `$${i + 1}`).join(', ')})`, values);
-const expire = (id: string) =>
-  t.db.query(`update jobtree.assignment set deadline_at = now() - interval '1 second' where id = $1`, [id]);
+const failure = { code: 'E', message: 'no' };
+const reportsOf = (assignments: readonly Assignment[]) =>
+  assignments.map(({ id, payload }) => ({ assignmentId: id, result: payload }));
+const idsOf = (assignments: readonly Assignment[]) => assignments.map(({ id }) => id);
+const payloadsOf = (assignments: readonly Assignment[]) => assignments.map(({ payload }) => payload);
+
+/** A job of so many items, the payload of each its number, which are one entry. */
+async function range(count: number, job: Partial<NewJob> = {}): Promise<{ type: string; jobId: string }> {
+  const type = newType('range');
+  const items = Array.from({ length: count }, (_, payload) => ({ payload }));
+  const { [type]: jobId = '' } = await t.create({ type, items, ...job });
+  return { type, jobId };
+}
+
+/** The same, held in one lease. */
+async function lease(count: number, job: Partial<NewJob> = {}) {
+  const { type, jobId } = await range(count, job);
+  return { type, jobId, held: await claimItems(t.engine, 'w', [{ type, limit: count }]) };
+}
+
+/** The states of the items of a job, in order. */
+async function statesOf(jobId: string): Promise<string[]> {
+  const rows = await t.db.query<{ state: string }>(
+    'select state from jobtree.item_state where job_id = $1 order by position',
+    [jobId],
+  );
+  return rows.map(({ state }) => state);
+}
 
 describe('add against seal', () => {
   it('seal waits for an adder in flight, whose items then count', async () => {
@@ -70,6 +102,34 @@ describe('add against seal', () => {
   });
 });
 
+describe('add against cancel', () => {
+  it('cancel waits for an adder in flight, whose items are cancelled', async () => {
+    const { type, jobId } = await range(1);
+    await otherCalls('add_items', jobId, '[{"payload": 1}, {"payload": 2}]');
+    const cancelled = cancelJob(t.engine, jobId);
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    await cancelled;
+    expect((await t.fold(jobId))[type]).toMatchObject({
+      itemCount: 3,
+      cancelled: 3,
+      completedAt: expect.any(Number),
+    });
+  });
+
+  it('an adder that waited for a cancellation is refused, and adds nothing', async () => {
+    const { type, jobId } = await range(1);
+    await otherCalls('cancel_job', jobId);
+    const refused = expect(addItems(t.engine, jobId, [{ payload: 1 }], { seal: false })).rejects.toThrow(
+      JobSealedError,
+    );
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    await refused;
+    expect((await t.fold(jobId))[type]).toMatchObject({ itemCount: 1, cancelled: 1 });
+  });
+});
+
 describe('dedupe keys', () => {
   it('two batches with the same keys in opposite order do not deadlock, and each key makes one item', async () => {
     const type = newType();
@@ -94,61 +154,309 @@ describe('dedupe keys', () => {
 });
 
 describe('claim against claim', () => {
-  it('a claim passes by what another claim holds, and gets it if that one is undone', async () => {
+  it('a claim passes by an entry that another claim holds, and gets it if that one is undone', async () => {
     const type = newType();
-    await t.create({ type, items: [{ payload: 1 }, { payload: 2 }] });
-    const held = (await otherCalls('claim_items', ['a'], [type], [1])) as unknown as {
-      rows: { items: { id: string[] } }[];
-    };
-    expect(held.rows).toHaveLength(1);
-    const got = await claimItems(t.engine, 'b', [{ type, limit: 5 }]);
-    expect(got.map(({ payload }) => payload)).toEqual([2]);
+    await t.create({ type, items: [{ payload: 1 }] });
+    await t.create({ type, items: [{ payload: 2 }] });
+    expect((await otherCalls('claim_items', ['a'], [type], [1])).rows).toMatchObject([{ payloads: [1] }]);
+    expect(payloadsOf(await claimItems(t.engine, 'b', [{ type, limit: 1 }]))).toEqual([2]);
     await other.query('rollback');
-    await other.query('begin');
-    t.engine.lowWater.returned(type);
-    expect((await claimItems(t.engine, 'b', [{ type, limit: 5 }])).map(({ payload }) => payload)).toEqual([
-      1,
+    expect(await claimItems(t.engine, 'b', [{ type, limit: 5 }])).toEqual([]);
+    await findMissedEntries(t.engine);
+    expect(payloadsOf(await claimItems(t.engine, 'b', [{ type, limit: 5 }]))).toEqual([1]);
+  });
+
+  it('two claimers meet in one entry: the second waits for the rest, and each item goes to one of them', async () => {
+    // A claim waits a moment only: a test that is slower than that meets nobody, and has another try.
+    for (;;) {
+      const { type } = await range(5);
+      const { rows } = await otherCalls('claim_items', ['a'], [type], [2]);
+      const second = claimItems(t.engine, 'b', [{ type, limit: 9 }]);
+      const met = await Promise.race([lockWaiters(t.db, 1).then(() => true), second.then(() => false)]);
+      await other.query('commit');
+      await other.query('begin');
+      const got = payloadsOf(await second);
+      if (!met || got.length === 0) continue;
+      expect([rows[0].payloads, got]).toEqual([
+        [0, 1],
+        [2, 3, 4],
+      ]);
+      break;
+    }
+  });
+
+  it('a claim that meets an entry locked for long does not take it for nothing, and its worker is told to look again', async () => {
+    const { type } = await range(5);
+    await otherCalls('claim_items', ['a'], [type], [2]);
+    t.dry.length = 0;
+    expect(await claimItems(t.engine, 'b', [{ type, limit: 9 }])).toEqual([]);
+    expect(t.dry).toEqual([]);
+    await other.query('commit');
+    t.ready.length = 0;
+    await findMissedEntries(t.engine);
+    expect(t.ready).toContain(type);
+    expect(payloadsOf(await claimItems(t.engine, 'b', [{ type, limit: 9 }]))).toEqual([2, 3, 4]);
+    expect(t.dry).toEqual([type]);
+  });
+
+  /** Works with both servers until a claim of each worker says that there is no more; what was claimed, in order. */
+  async function drain(type: string, limit: number, onDry: (engine: Engine) => Promise<boolean>) {
+    const got: number[] = [];
+    const work = async (engine: Engine, worker: string) => {
+      for (let done = false; !done; ) {
+        const claimed = await claimItems(engine, worker, [{ type, limit }]);
+        got.push(...(payloadsOf(claimed) as number[]));
+        if (t.dry.includes(type)) done = await onDry(engine);
+      }
+    };
+    await Promise.all(
+      ['a', 'b', 'c', 'd'].map((worker, i) => work(i % 2 === 0 ? t.engine : t.otherEngine, worker)),
+    );
+    return got.toSorted((a, b) => a - b);
+  }
+  const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
+  const left = (type: string) => t.db.query('select from jobtree.queue_entry where type = $1', [type]);
+
+  it('claimers of two servers in one entry: none finds nothing while items are left, and each item goes to one of them', async () => {
+    const { type } = await range(128);
+    const got = await drain(type, 3, async () => {
+      expect(await left(type)).toEqual([]);
+      return true;
+    });
+    expect(got).toEqual(numbers(128));
+  });
+
+  it('claimers of two servers over several entries: each item goes to one of them, also the rest of an entry that one passed by', async () => {
+    const { type } = await range(600);
+    const got = await drain(type, 7, async (engine) => {
+      await findMissedEntries(engine);
+      return (await left(type)).length === 0;
+    });
+    expect(got).toEqual(numbers(600));
+  });
+
+  it('a claim passes by an entry that another server has: it gets the rest of it once the entries before its cursor were looked for', async () => {
+    const { type } = await range(256);
+    await other.query(
+      'select from jobtree.queue_entry where type = $1 order by position limit 1 for update',
+      [type],
+    );
+    const passing = await claimItems(t.engine, 'b', [{ type, limit: 2 }]);
+    expect(payloadsOf(passing)).toEqual([128, 129]);
+    await other.query('commit');
+    expect(payloadsOf(await claimItems(t.otherEngine, 'a', [{ type, limit: 2 }]))).toEqual([0, 1]);
+    expect(payloadsOf(await claimItems(t.engine, 'b', [{ type, limit: 1 }]))).toEqual([130]);
+    await findMissedEntries(t.engine);
+    expect(payloadsOf(await claimItems(t.engine, 'b', [{ type, limit: 1 }]))).toEqual([2]);
+  });
+
+  it('two claims with one claim id at once on two connections: the second waits, and gives the same leases', async () => {
+    const { type } = await range(5);
+    const id = newClaimId();
+    const { rows } = await other.query('select * from jobtree.claim_items($1, $2, $3, p_claim_ids => $4)', [
+      ['w'],
+      [type],
+      [3],
+      [id],
     ]);
+    const again = claimItems(t.engine, 'w', [{ type, limit: 3 }], id);
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    expect(idsOf(await again)).toEqual([1, 2, 3].map((n) => assignmentIdOf(rows[0].lease_id, n)));
+    expect(payloadsOf(await claimItems(t.engine, 'w', [{ type, limit: 9 }]))).toEqual([3, 4]);
+  });
+
+  it('two claims by name in the middle of one entry: the second waits for the first, and gets its own item', async () => {
+    const { type, jobId } = await range(5);
+    const items = await t.items(jobId);
+    await otherCalls('claim_item', jobId, items[1]?.position, 'a');
+    const second = claimItem(t.engine, items[3] as ItemKey, 'b');
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    expect((await second).payload).toBe(3);
+    expect(await statesOf(jobId)).toEqual(['READY', 'HELD', 'READY', 'HELD', 'READY']);
+    expect(payloadsOf(await claimItems(t.engine, 'b', [{ type, limit: 9 }]))).toEqual([0, 2, 4]);
+  });
+
+  it('a claim by name meets a claim that takes the first part of the entry: it waits, and gets its item', async () => {
+    const { type, jobId } = await range(5);
+    await otherCalls('claim_items', ['a'], [type], [2]);
+    const named = claimItem(t.engine, (await t.items(jobId))[3] as ItemKey, 'b');
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    expect((await named).payload).toBe(3);
+    expect(await statesOf(jobId)).toEqual(['HELD', 'HELD', 'READY', 'HELD', 'READY']);
+  });
+
+  it('a claim by name meets a claim that takes the item: it waits, and is told that the item is held', async () => {
+    const { type, jobId } = await range(5);
+    await otherCalls('claim_items', ['a'], [type], [4]);
+    const named = expect(
+      claimItem(t.engine, (await t.items(jobId))[3] as ItemKey, 'b'),
+    ).rejects.toMatchObject({
+      reason: 'HELD',
+    });
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    await named;
+    expect(await statesOf(jobId)).toEqual(['HELD', 'HELD', 'HELD', 'HELD', 'READY']);
   });
 });
 
-describe('report against sweep, on one assignment', () => {
-  it('a sweep passes by a hold that is being reported, and the report counts', async () => {
-    const type = newType();
-    const { [type]: job = '' } = await t.create({ type, items: [{}] });
-    const { id } = await t.claimOne(type);
-    await expire(id);
-    await otherCalls('report_outcomes', JSON.stringify([{ assignmentId: id, result: 1 }]));
-    await sweep(t.engine);
+describe('report against sweep, on one lease', () => {
+  it('a sweep passes by a lease that is being reported, and the report counts', async () => {
+    const { type, jobId, held } = await lease(1);
+    await t.expire(...idsOf(held));
+    await otherCalls('report_outcomes', JSON.stringify(reportsOf(held)));
+    await t.sweep();
     await other.query('commit');
-    await sweep(t.engine);
-    expect((await t.fold(job))[type]).toMatchObject({ succeeded: 1, failed: 0 });
+    await t.sweep();
+    expect((await t.fold(jobId))[type]).toMatchObject({ succeeded: 1, failed: 0 });
   });
 
-  it('a report that waited for the sweep to take the hold back is STALE and changes nothing', async () => {
-    const type = newType();
-    const { [type]: job = '' } = await t.create({ type, items: [{}], backoffMs: [0] });
-    const { id } = await t.claimOne(type);
-    await expire(id);
-    await otherCalls('sweep');
-    const report = reportOutcomes(t.engine, [{ assignmentId: id, result: 1 }]);
+  it('a report that waited for the sweep to take the item back is STALE and changes nothing', async () => {
+    const { type, jobId, held } = await lease(1, { backoffMs: [0] });
+    await t.expire(...idsOf(held));
+    await otherCalls('sweep_leases');
+    const report = reportOutcomes(t.engine, reportsOf(held));
     await lockWaiters(t.db, 1);
     await other.query('commit');
     expect((await report)[0]?.status).toBe('STALE');
-    expect((await t.fold(job))[type]).toMatchObject({ succeeded: 0, failed: 0 });
+    expect((await t.fold(jobId))[type]).toMatchObject({ succeeded: 0, failed: 0 });
     expect((await t.claimOne(type)).attempt).toBe(2);
   });
 
-  it('a heartbeat that waited for the sweep learns that the hold is lost', async () => {
-    const type = newType();
-    await t.create({ type, items: [{}] });
-    const { id } = await t.claimOne(type);
-    await expire(id);
-    await otherCalls('sweep');
-    const beat = heartbeat(t.engine, [id]);
+  it('the sweep takes back half a lease while the other half is reported: the report waits, and counts', async () => {
+    const { type, jobId, held } = await lease(6);
+    await t.expire(...idsOf(held.slice(0, 3)));
+    expect((await otherCalls('sweep_leases')).rows).toMatchObject([{ lost: 3, leases: 1 }]);
+    const report = reportOutcomes(t.engine, reportsOf(held.slice(2)));
     await lockWaiters(t.db, 1);
     await other.query('commit');
-    expect(await beat).toEqual(['LOST']);
+    expect((await report).map(({ status }) => status)).toEqual(['STALE', 'ACCEPTED', 'ACCEPTED', 'ACCEPTED']);
+    expect(await statesOf(jobId)).toEqual([...Array(3).fill('SCHEDULED'), ...Array(3).fill('SUCCEEDED')]);
+    expect((await t.fold(jobId))[type]).toMatchObject({ succeeded: 3, failed: 0 });
+  });
+
+  it('half a lease is reported while the other half is overdue: the sweep passes by, and takes it back the next time', async () => {
+    const { jobId, held } = await lease(6);
+    await t.expire(...idsOf(held.slice(0, 3)));
+    await otherCalls('report_outcomes', JSON.stringify(reportsOf(held.slice(3))));
+    await t.sweep();
+    expect(await statesOf(jobId)).toEqual(Array(6).fill('HELD'));
+    await other.query('commit');
+    await t.sweep();
+    expect(await statesOf(jobId)).toEqual([...Array(3).fill('SCHEDULED'), ...Array(3).fill('SUCCEEDED')]);
+    expect(await heartbeat(t.engine, idsOf(held))).toEqual([
+      ...Array(3).fill('LOST'),
+      ...Array(3).fill('FINISHED'),
+    ]);
+  });
+
+  it('two sweeps at once: the second passes by, and nothing is lost twice', async () => {
+    const { type, jobId, held } = await lease(4, { maxFailuresPerItem: 0 });
+    await t.expire(...idsOf(held));
+    await otherCalls('sweep_leases');
+    await t.sweep();
+    await other.query('commit');
+    await t.sweep();
+    expect((await t.fold(jobId))[type]).toMatchObject({ failed: 4 });
+  });
+});
+
+describe('heartbeat against sweep, on one lease', () => {
+  it('a heartbeat passes by a lease that the sweep takes back, and the next one learns that it is lost', async () => {
+    const { held } = await lease(2);
+    await t.expire(...idsOf(held));
+    await otherCalls('sweep_leases');
+    expect(await heartbeat(t.engine, idsOf(held))).toEqual(['HELD', 'HELD']);
+    await other.query('commit');
+    expect(await heartbeat(t.engine, idsOf(held))).toEqual(['LOST', 'LOST']);
+  });
+
+  it('a sweep passes by a lease whose heartbeat is under way, and its items are kept', async () => {
+    const { jobId, held } = await lease(2);
+    await t.expire(...idsOf(held));
+    await otherCalls('heartbeat', idsOf(held));
+    await t.sweep();
+    await other.query('commit');
+    await t.sweep();
+    expect(await statesOf(jobId)).toEqual(['HELD', 'HELD']);
+  });
+
+  it('a heartbeat of half a lease: the other half is lost on time, and the first half is kept', async () => {
+    const { jobId, held } = await lease(6);
+    await t.expire(...idsOf(held));
+    const [first, second] = [idsOf(held.slice(0, 3)), idsOf(held.slice(3))];
+    expect(await heartbeat(t.engine, first)).toEqual(Array(3).fill('HELD'));
+    await t.sweep();
+    expect(await statesOf(jobId)).toEqual([...Array(3).fill('HELD'), ...Array(3).fill('SCHEDULED')]);
+    // The sweep looks again when the heartbeat of the first half is overdue, and no sooner.
+    const [row] = await t.db.query(
+      'select deadline_at, deadlines[1] as first from jobtree.lease where job_id = $1',
+      [jobId],
+    );
+    expect(row?.deadline_at).toEqual(row?.first);
+    expect(await heartbeat(t.engine, [...first, ...second])).toEqual([
+      ...Array(3).fill('HELD'),
+      ...Array(3).fill('LOST'),
+    ]);
+    await t.expire(...first);
+    await t.sweep();
+    expect(await statesOf(jobId)).toEqual(Array(6).fill('SCHEDULED'));
+  });
+
+  it('heartbeats of both halves of a lease at once: neither half is lost', async () => {
+    const { jobId, held } = await lease(6);
+    const [first, second] = [idsOf(held.slice(0, 3)), idsOf(held.slice(3))];
+    await otherCalls('heartbeat', first);
+    expect(await heartbeat(t.engine, second)).toEqual(Array(3).fill('HELD'));
+    await other.query('commit');
+    await t.sweep();
+    expect(await heartbeat(t.engine, second)).toEqual(Array(3).fill('HELD'));
+    await t.sweep();
+    expect(await statesOf(jobId)).toEqual(Array(6).fill('HELD'));
+  });
+});
+
+describe('in the middle of a lease', () => {
+  it('a release meets a report of its neighbours: it waits, and both count', async () => {
+    const { jobId, held } = await lease(5);
+    await otherCalls(
+      'report_outcomes',
+      JSON.stringify(reportsOf([held[1] as Assignment, held[3] as Assignment])),
+    );
+    const released = releaseAssignments(t.engine, idsOf(held.slice(2, 4)));
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    expect(await released).toEqual(['RELEASED', 'STALE']);
+    expect(await statesOf(jobId)).toEqual(['HELD', 'SUCCEEDED', 'READY', 'SUCCEEDED', 'HELD']);
+  });
+
+  it('a report meets a release of its neighbours: it waits, and both count', async () => {
+    const { type, jobId, held } = await lease(5);
+    await otherCalls('release_assignments', idsOf(held.slice(2, 4)));
+    const report = reportOutcomes(t.engine, reportsOf(held.slice(3)));
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    expect((await report).map(({ status }) => status)).toEqual(['STALE', 'ACCEPTED']);
+    expect(await statesOf(jobId)).toEqual(['HELD', 'HELD', 'READY', 'READY', 'SUCCEEDED']);
+    expect(
+      (await claimItems(t.otherEngine, 'w', [{ type, limit: 9 }])).map((got) => [got.payload, got.attempt]),
+    ).toEqual([
+      [2, 1],
+      [3, 1],
+    ]);
+  });
+
+  it('a claim by name meets a release of the item: it is told that the item is held, and gets it afterwards', async () => {
+    const { jobId, held } = await lease(5);
+    const item = itemOf(held[2] as Assignment);
+    await otherCalls('release_assignments', idsOf(held.slice(1, 4)));
+    await expect(claimItem(t.engine, item, 'b')).rejects.toMatchObject({ reason: 'HELD' });
+    await other.query('commit');
+    expect(await claimItem(t.engine, item, 'b')).toMatchObject({ payload: 2, attempt: 1, worker: 'b' });
+    expect(await statesOf(jobId)).toEqual(['HELD', 'READY', 'HELD', 'READY', 'HELD']);
   });
 });
 
@@ -177,6 +485,51 @@ describe('report against report', () => {
     expect(new Set((await second).map(({ status }) => status))).toEqual(new Set(['DUPLICATE']));
     expect((await t.fold(job))[type]?.succeeded).toBe(20);
   });
+
+  it('two reports of one lease at once: the second waits, and both count', async () => {
+    const { type, jobId, held } = await lease(6);
+    await otherCalls('report_outcomes', JSON.stringify(reportsOf(held.slice(0, 3))));
+    const second = reportOutcomes(t.engine, reportsOf(held.slice(3)));
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    expect((await second).map(({ status }) => status)).toEqual(Array(3).fill('ACCEPTED'));
+    expect((await t.fold(jobId))[type]?.succeeded).toBe(6);
+  });
+
+  it('two reports of one lease at once, of which one fails: the second waits, and both count', async () => {
+    const { jobId, held } = await lease(4);
+    await otherCalls(
+      'report_outcomes',
+      JSON.stringify(idsOf(held.slice(0, 2)).map((assignmentId) => ({ assignmentId, failure }))),
+    );
+    const second = reportOutcomes(
+      t.engine,
+      idsOf(held.slice(2)).map((assignmentId) => ({
+        assignmentId,
+        failure: { ...failure, permanent: true },
+      })),
+    );
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    expect((await second).map(({ status }) => status)).toEqual(['ACCEPTED', 'ACCEPTED']);
+    expect(await statesOf(jobId)).toEqual(['SCHEDULED', 'SCHEDULED', 'FAILED', 'FAILED']);
+  });
+
+  it('a report that meets a lease locked for long is refused as BUSY, alone, and counts when it is sent again', async () => {
+    const { type, jobId, held } = await lease(2);
+    const free = await lease(1);
+    await other.query('select from jobtree.lease where job_id = $1 for update', [jobId]);
+    const busy = reportOutcomes(t.engine, reportsOf(held));
+    const beside = reportOutcomes(t.engine, reportsOf(free.held));
+    await expect(busy).rejects.toThrow(BusyError);
+    expect((await beside)[0]?.status).toBe('ACCEPTED');
+    await other.query('commit');
+    expect((await t.fold(jobId))[type]?.succeeded).toBe(0);
+    expect((await reportOutcomes(t.engine, reportsOf(held))).map(({ status }) => status)).toEqual([
+      'ACCEPTED',
+      'ACCEPTED',
+    ]);
+  });
 });
 
 describe('fold', () => {
@@ -192,7 +545,8 @@ describe('fold', () => {
   it('a delta that commits late, below the mark, still counts before the job is declared complete', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, items: [{}, {}] });
-    const held = await claimItems(t.engine, 'w', [{ type, limit: 2 }]);
+    // Two leases.
+    const held = [await t.claimOne(type), await t.claimOne(type)];
     const report = (i: number) => JSON.stringify([{ assignmentId: held[i]?.id, result: i }]);
     await otherCalls('report_outcomes', report(0));
     await reportOutcomes(t.engine, [{ assignmentId: held[1]?.id ?? '', result: 1 }]);
@@ -256,10 +610,37 @@ describe('fold', () => {
     });
   });
 
+  it('a fold meets a seal in flight: it counts without it, and the next one completes the job', async () => {
+    const { type, jobId, held } = await lease(1);
+    await reportOutcomes(t.engine, reportsOf(held));
+    await otherCalls('seal_job', jobId);
+    expect((await t.fold(jobId))[type]).toMatchObject({ succeeded: 1, sealed: false, completedAt: null });
+    await other.query('commit');
+    expect((await t.fold(jobId))[type]).toMatchObject({
+      succeeded: 1,
+      sealed: true,
+      completedAt: expect.any(Number),
+    });
+  });
+
+  it('a seal meets a fold in flight: it waits for nothing, and the next fold completes the job', async () => {
+    const { type, jobId, held } = await lease(1);
+    await reportOutcomes(t.engine, reportsOf(held));
+    await otherCalls('fold_progress', jobId);
+    await sealJob(t.engine, jobId);
+    await other.query('commit');
+    expect((await t.fold(jobId))[type]).toMatchObject({
+      succeeded: 1,
+      sealed: true,
+      completedAt: expect.any(Number),
+    });
+  });
+
   it('the last two items of a job, finished at once by two workers, complete it once', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, sealed: true, items: [{}, {}] });
-    const held = await claimItems(t.engine, 'w', [{ type, limit: 2 }]);
+    // Two leases.
+    const held = [await t.claimOne(type), await t.claimOne(type)];
     await otherCalls('report_outcomes', JSON.stringify([{ assignmentId: held[0]?.id, result: 0 }]));
     await reportOutcomes(t.engine, [{ assignmentId: held[1]?.id ?? '', result: 1 }]);
     expect((await t.fold(job))[type]?.completedAt).toBeNull();
@@ -277,7 +658,7 @@ describe('cancel against feed', () => {
     const cancelled = cancelJob(t.engine, jobs[child] ?? '');
     await lockWaiters(t.db, 1);
     await other.query('commit');
-    expect(await cancelled).toEqual({ cancelledItems: 1 });
+    await cancelled;
     expect((await t.fold(jobs[parent] ?? ''))[child]).toMatchObject({ itemCount: 1, cancelled: 1 });
   });
 
@@ -293,5 +674,135 @@ describe('cancel against feed', () => {
     const progress = await t.fold(jobs[parent] ?? '');
     expect(progress[child]?.itemCount).toBe(0);
     expect(progress[parent]?.succeeded).toBe(1);
+  });
+});
+
+describe('cancel against workers', () => {
+  it('a report that waited for the cancellation of its job is STALE, and the item is cancelled', async () => {
+    const { type, jobId, held } = await lease(3);
+    await otherCalls('cancel_job', jobId);
+    const report = reportOutcomes(t.engine, reportsOf(held.slice(1)));
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    expect((await report).map(({ status }) => status)).toEqual(['STALE', 'STALE']);
+    expect((await t.fold(jobId))[type]).toMatchObject({
+      succeeded: 0,
+      cancelled: 3,
+      completedAt: expect.any(Number),
+    });
+    expect(await heartbeat(t.engine, idsOf(held))).toEqual(Array(3).fill('CANCELLED'));
+  });
+
+  it('a cancellation passes by a lease that is being reported: the report counts, and the rest is cancelled later', async () => {
+    const { type, jobId, held } = await lease(3);
+    await otherCalls('report_outcomes', JSON.stringify(reportsOf(held.slice(1, 2))));
+    const told = t.unfinished;
+    await cancelJob(t.engine, jobId);
+    expect(t.unfinished).toBe(told + 1);
+    await other.query('commit');
+    await t.finish();
+    expect(await statesOf(jobId)).toEqual(['CANCELLED', 'SUCCEEDED', 'CANCELLED']);
+    expect((await t.fold(jobId))[type]).toMatchObject({
+      succeeded: 1,
+      cancelled: 2,
+      completedAt: expect.any(Number),
+    });
+  });
+
+  it.each<[string, (held: readonly Assignment[]) => Promise<unknown>]>([
+    [
+      'a failure',
+      (held) => otherCalls('report_outcomes', JSON.stringify([{ assignmentId: held[1]?.id, failure }])),
+    ],
+    ['a release', (held) => otherCalls('release_assignments', [held[1]?.id])],
+  ])(
+    'a cancellation meets %s in the middle of a lease: what comes back is cancelled as well',
+    async (_, act) => {
+      const { type, jobId, held } = await lease(3);
+      await act(held);
+      await cancelJob(t.engine, jobId);
+      await t.finish();
+      expect((await t.fold(jobId))[type]).toMatchObject({ cancelled: 0, completedAt: null });
+      await other.query('commit');
+      await t.finish();
+      expect((await t.fold(jobId))[type]).toMatchObject({
+        cancelled: 3,
+        failed: 0,
+        completedAt: expect.any(Number),
+      });
+      expect(await t.db.query('select from jobtree.queue_entry where job_id = $1', [jobId])).toEqual([]);
+    },
+  );
+
+  it('a cancellation meets a sweep that takes back half a lease: all of it is cancelled', async () => {
+    const { type, jobId, held } = await lease(4);
+    await t.expire(...idsOf(held.slice(0, 2)));
+    await otherCalls('sweep_leases');
+    await cancelJob(t.engine, jobId);
+    await other.query('commit');
+    await t.finish();
+    expect((await t.fold(jobId))[type]).toMatchObject({ cancelled: 4, completedAt: expect.any(Number) });
+  });
+
+  it('a cancellation meets a claim by name in the middle of an entry: both parts of the rest are cancelled', async () => {
+    const { type, jobId } = await range(5);
+    const { rows } = await otherCalls('claim_item', jobId, (await t.items(jobId))[2]?.position, 'a');
+    await cancelJob(t.engine, jobId);
+    await other.query('commit');
+    await t.finish();
+    expect((await t.fold(jobId))[type]).toMatchObject({ cancelled: 5, completedAt: expect.any(Number) });
+    expect(await heartbeat(t.engine, [assignmentIdOf(rows[0].lease_id, 1)])).toEqual(['CANCELLED']);
+  });
+});
+
+describe('deletion against workers', () => {
+  it('a deletion meets a claim in flight: it waits for its items, and then the tree is gone', async () => {
+    const { type, jobId } = await range(5);
+    const { rows } = await otherCalls('claim_items', ['a'], [type], [2]);
+    const told = t.unfinished;
+    expect(await deleteJob(t.engine, jobId)).toEqual({ deleted: false });
+    expect(t.unfinished).toBe(told + 1);
+    await t.finish();
+    expect(await statesOf(jobId)).toHaveLength(5);
+    await other.query('commit');
+    const held = assignmentIdOf(rows[0].lease_id, 1);
+    expect(await heartbeat(t.engine, [held])).toEqual(['CANCELLED']);
+    await t.finish();
+    expect(await t.db.query('select from jobtree.lease where job_id = $1', [jobId])).toEqual([]);
+    await expect(deleteJob(t.engine, jobId)).rejects.toThrow(NotFoundError);
+    expect(await heartbeat(t.engine, [held])).toEqual(['LOST']);
+    expect((await reportOutcomes(t.engine, [{ assignmentId: held, result: 1 }]))[0]?.status).toBe('STALE');
+  });
+
+  it('a claim meets the deletion of the tree: it takes nothing of it', async () => {
+    const { type, jobId } = await range(5);
+    await otherCalls('delete_job', jobId);
+    expect(await claimItems(t.engine, 'b', [{ type, limit: 9 }])).toEqual([]);
+    await other.query('commit');
+    expect(await claimItems(t.engine, 'b', [{ type, limit: 9 }])).toEqual([]);
+    expect(await deleteJob(t.engine, jobId)).toEqual({ deleted: true });
+  });
+
+  it('a claim by name meets the deletion of the tree: it waits, and is told that the item is cancelled', async () => {
+    const { jobId } = await range(5);
+    const item = (await t.items(jobId))[2] as ItemKey;
+    await otherCalls('delete_job', jobId);
+    const refused = expect(claimItem(t.engine, item, 'b')).rejects.toMatchObject({ reason: 'CANCELLED' });
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    await refused;
+    await t.finish();
+    await expect(claimItem(t.engine, item, 'b')).rejects.toThrow(NotFoundError);
+  });
+
+  it('two deletions of one tree at once: the second passes by, and the tree is gone', async () => {
+    const { jobId } = await range(5);
+    await t.db.query('select jobtree.delete_job($1)', [jobId]);
+    await t.fold(jobId);
+    expect((await otherCalls('delete_tree', jobId, 2)).rows).toEqual([{ delete_tree: false }]);
+    expect(await deleteJob(t.engine, jobId)).toEqual({ deleted: false });
+    await other.query('commit');
+    await t.finish();
+    expect(await t.db.query('select from jobtree.job where id = $1', [jobId])).toEqual([]);
   });
 });

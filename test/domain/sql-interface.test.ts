@@ -1,11 +1,18 @@
 /** The stored functions as SQL callers use them: what the API would refuse, they refuse as well, and store nothing of it. */
 import { describe, expect, it } from 'vitest';
-import { newType, useEngine } from '../support/engine.ts';
+import { claimItems } from '../../src/domain/claim-items.ts';
+import type { NewJob } from '../../src/domain/create-job.ts';
+import { deleteJob } from '../../src/domain/delete-job.ts';
+import { heartbeat } from '../../src/domain/heartbeat.ts';
+import { assignmentIdOf, splitAssignmentId } from '../../src/domain/item-state.ts';
+import { type Report, reportOutcomes } from '../../src/domain/report-outcomes.ts';
+import { newClaimId, newType, useEngine } from '../support/engine.ts';
 
 const t = useEngine();
 
 const call = (name: string, ...values: unknown[]) =>
   t.db.query(`select * from jobtree.${name}(${values.map((_, i) => `$${i + 1}`).join(', ')})`, values);
+const failure = { code: 'E', message: 'no' };
 const outOfBounds = /^(JT002|22003|22007|22008|22P02|23514)$/;
 
 describe('create_job refuses', () => {
@@ -92,10 +99,15 @@ describe('create_job refuses', () => {
       }),
     );
     expect(
-      await t.db.query('select feed from jobtree.job where type = any ($1) order by 1', [[child, other]]),
+      await t.db.query('select feed, final_stage from jobtree.job where type = any ($1) order by 1', [
+        [child, other],
+      ]),
     ).toEqual([
-      { feed: { source: 'SUCCESSES', forEach: 'result.a', payload: { x: 'element.b', y: 'payload' } } },
-      { feed: null },
+      {
+        feed: { source: 'SUCCESSES', forEach: 'result.a', payload: { x: 'element.b', y: 'payload' } },
+        final_stage: true,
+      },
+      { feed: null, final_stage: true },
     ]);
   });
 });
@@ -129,7 +141,6 @@ describe('add_items refuses', () => {
 });
 
 describe('report_outcomes', () => {
-  const failure = { code: 'E', message: 'no' };
   it.each<[string, object, string]>([
     ['neither a result nor a failure', {}, 'failure'],
     ['a misspelled key', { results: 1 }, 'results'],
@@ -183,5 +194,377 @@ describe('report_outcomes', () => {
       code: 'JT002',
       column: 'reports',
     });
+  });
+});
+
+const items = (count: number) => Array.from({ length: count }, (_, payload) => ({ payload }));
+
+/** Reports over SQL, and gives the answer to each, ACCEPTED without more for those that are not told. */
+async function report(...reports: object[]): Promise<Record<string, unknown>[]> {
+  const [row] = await call('report_outcomes', JSON.stringify(reports));
+  const told = (row?.answers ?? []) as ({ index: number } & Record<string, unknown>)[];
+  return reports.map((_, i) => {
+    const { index, ...answer } = told.find((one) => one.index === i) ?? { index: i, status: 'ACCEPTED' };
+    return answer;
+  });
+}
+const statuses = async (...reports: object[]) => (await report(...reports)).map(({ status }) => status);
+const column = async (name: string, ids: readonly string[], of = 'status') =>
+  (await call(name, ids)).map((row) => row[of]);
+
+/** A lease of so many items of a new job. */
+async function lease(count: number, job: Partial<NewJob> = {}) {
+  const type = newType();
+  const { [type]: jobId = '' } = await t.create({ type, items: items(count), ...job });
+  const held = await claimItems(t.engine, 'w', [{ type, limit: count }]);
+  const { leaseId } = splitAssignmentId(held[0]?.id ?? '');
+  return { type, jobId, leaseId, ids: held.map(({ id }) => id) };
+}
+
+describe('an assignment that never was', () => {
+  it.each([
+    ['the lease itself', 0],
+    ['a number beyond the lease', 4],
+    ['the greatest number that there is', 128],
+    ['a number beyond every lease', 129],
+    ['the greatest byte', 255],
+  ])('%s: heartbeat LOST, release STALE, report STALE, and the lease is as it was', async (_, number) => {
+    const { leaseId, ids, jobId } = await lease(3);
+    const id = assignmentIdOf(leaseId, number);
+    const rows = () => t.db.query('select * from jobtree.lease where job_id = $1', [jobId]);
+    const before = await rows();
+    expect(await column('heartbeat', [id])).toEqual(['LOST']);
+    expect(await column('release_assignments', [id])).toEqual(['STALE']);
+    expect(
+      await statuses(
+        { assignmentId: id, result: 1 },
+        { assignmentId: id, failure },
+        { assignmentId: id, result: 1, newItems: [] },
+      ),
+    ).toEqual(['STALE', 'STALE', 'STALE']);
+    expect(await reportOutcomes(t.engine, [{ assignmentId: id, result: 1 }])).toMatchObject([
+      { status: 'STALE' },
+    ]);
+    expect(await heartbeat(t.engine, [id])).toEqual(['LOST']);
+    expect(await rows()).toEqual(before);
+
+    // Beside good ones it keeps none of them from counting.
+    const [first, second, third] = ids as [string, string, string];
+    expect(await column('heartbeat', [id, first])).toEqual(['LOST', 'HELD']);
+    expect(await column('release_assignments', [id, first])).toEqual(['STALE', 'RELEASED']);
+    expect(await statuses({ assignmentId: id, result: 1 }, { assignmentId: second, result: 1 })).toEqual([
+      'STALE',
+      'ACCEPTED',
+    ]);
+    const answers = await reportOutcomes(t.engine, [
+      { assignmentId: id, result: 1 },
+      { assignmentId: third, result: 1 },
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual(['STALE', 'ACCEPTED']);
+  });
+
+  it.each([['a'], [''], ['00000000-0000-7000-8000']])('an id that is none, %j, is refused', async (id) => {
+    await expect(call('heartbeat', [id])).rejects.toMatchObject({ code: '22P02' });
+    await expect(call('release_assignments', [id])).rejects.toMatchObject({ code: '22P02' });
+    await expect(report({ assignmentId: id, result: 1 })).rejects.toMatchObject({ code: '22P02' });
+  });
+});
+
+describe('claim_item refuses', () => {
+  it('a position that never was, before, between and behind those of the job, and in no job', async () => {
+    const type = newType();
+    const { [type]: job = '' } = await t.create({ type, items: items(3) });
+    const { [`${type} b`]: other } = await t.create({ type: `${type} b`, items: items(1) });
+    const [first] = await t.items(job);
+    const position = first?.position ?? 0;
+    for (const [id, at] of [
+      [job, position - 1],
+      [job, position + 3],
+      [job, 0],
+      [job, -1],
+      [job, Number.MAX_SAFE_INTEGER],
+      [other, position],
+      ['00000000-0000-7000-8000-000000000000', position],
+    ]) {
+      await expect(call('claim_item', id, at, 'w')).rejects.toMatchObject({
+        code: 'JT001',
+        column: 'itemId',
+      });
+    }
+    expect(await t.db.query('select from jobtree.lease where job_id = $1', [job])).toEqual([]);
+  });
+
+  it('a worker without a name', async () => {
+    const type = newType();
+    const { [type]: job = '' } = await t.create({ type, items: items(1) });
+    await expect(call('claim_item', job, (await t.items(job))[0]?.position, '')).rejects.toMatchObject({
+      code: '23514',
+    });
+  });
+});
+
+describe('claim_items', () => {
+  it.each([-25, 25])('refuses a claim id whose time is %i hours away', async (hours) => {
+    const type = newType();
+    await t.create({ type, items: items(1) });
+    const id = newClaimId(new Date(Date.now() + hours * 3_600_000));
+    await expect(call('claim_items', ['w'], [type], [1], [id])).rejects.toMatchObject({
+      code: 'JT002',
+      column: 'claimId',
+    });
+    expect(await t.db.query('select from jobtree.lease where claim_id = $1', [id])).toEqual([]);
+  });
+
+  it('refuses to repeat a claim together with others, and the claim of another worker', async () => {
+    const type = newType();
+    await t.create({ type, items: items(3) });
+    const id = newClaimId();
+    await call('claim_items', ['w'], [type], [1], [id]);
+    await expect(call('claim_items', ['w', 'v'], [type, type], [1, 1], [id, null])).rejects.toMatchObject({
+      code: 'JT006',
+    });
+    await expect(call('claim_items', ['v'], [type], [1], [id])).rejects.toMatchObject({
+      code: 'JT002',
+      column: 'claimId',
+    });
+  });
+});
+
+describe('a heartbeat that names half of a lease', () => {
+  it('keeps that half, and leaves the other its deadline', async () => {
+    const { jobId, ids } = await lease(4);
+    const deadlines = async () =>
+      (
+        await t.db.query<{ deadline_at: Date }>(
+          'select deadline_at from jobtree.assignment where job_id = $1 order by position',
+          [jobId],
+        )
+      ).map((row) => row.deadline_at.getTime());
+    await t.db.query(
+      `update jobtree.lease set deadline_at = deadline_at - interval '1 minute' where job_id = $1`,
+      [jobId],
+    );
+    const before = await deadlines();
+    expect(await column('heartbeat', [ids[1], ids[3], ids[1]] as string[])).toEqual(['HELD', 'HELD', 'HELD']);
+    const after = await deadlines();
+    expect([after[0], after[2]]).toEqual([before[0], before[2]]);
+    expect(after[1]).toBeGreaterThan((before[1] ?? 0) + 50_000);
+    expect(after[3]).toBe(after[1]);
+    // The one that ends first is the lease's: that is where the sweep looks.
+    expect(
+      await t.db.query(
+        'select extract(epoch from deadline_at)::float8 * 1000 as at from jobtree.lease where job_id = $1',
+        [jobId],
+      ),
+    ).toEqual([{ at: before[0] }]);
+    await column('heartbeat', ids);
+    expect(new Set(await deadlines()).size).toBe(1);
+    expect(await t.db.query('select deadlines from jobtree.lease where job_id = $1', [jobId])).toEqual([
+      { deadlines: null },
+    ]);
+  });
+});
+
+describe('a call that reports one assignment twice', () => {
+  it.each<[string, object, object, string]>([
+    ['the same result', { result: { a: 1, b: 2 } }, { result: { b: 2, a: 1 } }, 'DUPLICATE'],
+    ['another result', { result: 1 }, { result: 2 }, 'STALE'],
+    ['a result, then a failure', { result: 1 }, { failure }, 'STALE'],
+    ['a failure, then a result', { failure }, { result: 1 }, 'STALE'],
+    ['the same failure', { failure }, { failure: { ...failure, message: 'again' } }, 'DUPLICATE'],
+    ['a failure with another code', { failure }, { failure: { ...failure, code: 'F' } }, 'STALE'],
+    [
+      'something that can not be taken',
+      { result: 1 },
+      { result: 1, newItems: [{ type: 'none' }] },
+      'DUPLICATE',
+    ],
+  ])('counts the first: %s', async (_, first, second, status) => {
+    for (const send of [
+      (...reports: Report[]) => statuses(...reports),
+      async (...reports: Report[]) =>
+        (await reportOutcomes(t.engine, reports)).map((answer) => answer.status),
+    ]) {
+      const { type, jobId, ids } = await lease(3);
+      const [assignmentId, beside] = ids as [string, string];
+      expect(
+        await send(
+          { assignmentId, ...first },
+          { assignmentId: beside, result: 'beside' },
+          { assignmentId, ...second },
+        ),
+      ).toEqual(['ACCEPTED', 'ACCEPTED', status]);
+      expect((await t.fold(jobId))[type]?.succeeded).toBe('result' in first ? 2 : 1);
+      const stored = await t.db.query(
+        `select result from jobtree.outcome where job_id = $1 and result::text <> '"beside"'`,
+        [jobId],
+      );
+      expect(stored).toEqual('result' in first ? [{ result: first.result }] : []);
+      // In a call of its own as well.
+      expect(await send({ assignmentId, ...second })).toEqual([status]);
+    }
+  });
+});
+
+describe('a second failure of the same attempt', () => {
+  it('is a DUPLICATE with the same code, and is told the same retryAt; with another code it is STALE', async () => {
+    const { ids } = await lease(2, { backoffJitter: 1 });
+    const [assignmentId, other] = ids as [string, string];
+    const [first] = await report({ assignmentId, failure });
+    expect(first).toMatchObject({ status: 'ACCEPTED', retryAt: expect.any(String) });
+    expect(await report({ assignmentId, failure: { ...failure, message: 'again' } })).toMatchObject([
+      { status: 'DUPLICATE', retryAt: first?.retryAt },
+    ]);
+    expect(await report({ assignmentId, failure: { ...failure, code: 'F' } })).toMatchObject([
+      { status: 'STALE', retryAt: null },
+    ]);
+    const permanent = { ...failure, permanent: true };
+    expect(await report({ assignmentId: other, failure: permanent })).toEqual([{ status: 'ACCEPTED' }]);
+    expect(await report({ assignmentId: other, failure: permanent })).toMatchObject([
+      { status: 'DUPLICATE', retryAt: null },
+    ]);
+  });
+
+  it('is STALE after the item was lost, although the loss is a failure too', async () => {
+    const { ids } = await lease(1);
+    await t.expire(ids[0] as string);
+    await t.sweep();
+    expect(
+      await statuses({ assignmentId: ids[0], failure: { code: 'HEARTBEAT_LOST', message: 'I am late.' } }),
+    ).toEqual(['STALE']);
+  });
+});
+
+describe('the ids of a deleted tree', () => {
+  it('name nothing any more', async () => {
+    const { jobId, ids } = await lease(3);
+    const [{ position } = { position: 0 }] = await t.items(jobId);
+    await reportOutcomes(t.engine, [{ assignmentId: ids[0] as string, result: 1 }]);
+    await deleteJob(t.engine, jobId);
+    expect(await column('heartbeat', ids)).toEqual(['LOST', 'LOST', 'LOST']);
+    expect(await column('release_assignments', ids)).toEqual(['STALE', 'STALE', 'STALE']);
+    expect(await statuses(...ids.map((assignmentId) => ({ assignmentId, result: 1 })))).toEqual([
+      'STALE',
+      'STALE',
+      'STALE',
+    ]);
+    for (const [name, ...values] of [
+      ['add_items', jobId, '[]'],
+      ['add_items', jobId, '[{"payload":1}]'],
+      ['seal_job', jobId],
+      ['cancel_job', jobId],
+      ['delete_job', jobId],
+      ['claim_item', jobId, position, 'w'],
+    ] as [string, ...unknown[]][]) {
+      await expect(call(name, ...values)).rejects.toMatchObject({ code: 'JT001' });
+    }
+    expect(await call('delete_tree', jobId)).toEqual([{ delete_tree: true }]);
+    expect(await call('cancel_items', jobId)).toMatchObject([{ cancelled: '0', done: true }]);
+    expect(await t.db.query('select from jobtree.progress_delta where root_id = $1', [jobId])).toEqual([]);
+  });
+});
+
+describe('text that Postgres can not hold', () => {
+  const unstorable = /^(22P02|22P05)$/;
+  it.each([
+    ['\\u0000', '"a\\u0000b"'],
+    ['the first half of a surrogate pair', '{"a": ["\\ud83d"]}'],
+    ['the second half of a surrogate pair', '{"a": "\\ude00"}'],
+    ['\\u0000 in a key', '{"\\u0000": 1}'],
+  ])('is refused, and nothing is stored: %s', async (_, text) => {
+    const type = newType();
+    const { [type]: job = '' } = await t.create({ type, items: items(2) });
+    const refuse = (promise: Promise<unknown>) =>
+      expect(promise).rejects.toMatchObject({ code: expect.stringMatching(unstorable) });
+    await refuse(call('add_items', job, `[{"payload":1},{"payload":${text}}]`));
+    await refuse(call('add_items', job, `[{"payload":${text},"priority":1}]`));
+    await refuse(call('create_job', `{"type": "refused", "items": [{"payload":${text}}]}`));
+    await refuse(
+      call('create_job', `{"type": "refused", "children": [{"type": "x", "items": [{"payload":${text}}]}]}`),
+    );
+    expect(await t.items(job)).toHaveLength(2);
+    expect(await t.db.query(`select from jobtree.job where type = 'refused'`)).toEqual([]);
+
+    const held = await claimItems(t.engine, 'w', [{ type, limit: 2 }]);
+    const [a, b] = held.map(({ id }) => id);
+    await refuse(
+      call(
+        'report_outcomes',
+        `[{"assignmentId":"${a}","result":1},{"assignmentId":"${b}","result":${text}}]`,
+      ),
+    );
+    expect(await column('heartbeat', [a, b] as string[])).toEqual(['HELD', 'HELD']);
+  });
+
+  it('is no text that only looks so, and no whole surrogate pair', async () => {
+    const type = newType();
+    const { [type]: job = '' } = await t.create({ type });
+    const text = '{"a": "\\\\u0000", "b": "\\ud83d\\ude00", "c": "\\u00e4"}';
+    await call('add_items', job, `[{"payload":${text}}]`);
+    const { id, payload } = await t.claimOne(type);
+    expect(payload).toEqual({ a: '\\u0000', b: '😀', c: 'ä' });
+    await call('report_outcomes', `[{"assignmentId":"${id}","result":${text}}]`);
+    expect(await t.db.query('select result from jobtree.outcome where job_id = $1', [job])).toEqual([
+      { result: payload },
+    ]);
+  });
+});
+
+describe('payloads and results', () => {
+  const text = '{"b": 1.10, "a": [1e2, 12345678901234567890.123456789],  "10": null, "1": "x"}';
+
+  it('are kept as they were sent: the order of keys, digits and spaces', async () => {
+    const type = newType();
+    const [{ job_id: job } = {}] = await call(
+      'create_job',
+      `{"type": "${type}", "items": [{"payload":${text}}, {"priority": -1, "payload":${text}}]}`,
+    );
+    await call('add_items', job, `[{"payload":${text}}]`);
+    await call('add_items', job, `[{"payload": ${text}, "dedupeKey": "k"}]`);
+    const stored = await t.db.query('select distinct payload::text from jobtree.job_item where job_id = $1', [
+      job,
+    ]);
+    expect(stored).toEqual([{ payload: text }]);
+
+    const [row] = await t.db.query<{ payloads: string; lease_id: string }>(
+      'select lease_id, payloads::text from jobtree.claim_items($1, $2, $3)',
+      [['w'], [type], [1]],
+    );
+    expect(row?.payloads).toBe(`[${text}]`);
+    const [plain, failed] = [await t.claimOne(type), await t.claimOne(type)];
+    // The slow way, over report_outcomes, and the fast one.
+    await call(
+      'report_outcomes',
+      `[{"assignmentId":"${assignmentIdOf(row?.lease_id ?? '', 1)}","result":${text}}]`,
+    );
+    const { leaseId, number } = splitAssignmentId(plain.id);
+    await call('report_results', [leaseId], [number], `[${text}]`);
+    await call('report_outcomes', JSON.stringify([{ assignmentId: failed.id, failure }]));
+    expect(await t.db.query('select result::text from jobtree.outcome where job_id = $1', [job])).toEqual([
+      { result: text },
+      { result: text },
+    ]);
+  });
+
+  it('are handed down to fed children as they were sent', async () => {
+    const [parent, child] = [newType('parent'), newType('child')];
+    const jobs = await t.create({
+      type: parent,
+      items: [{}],
+      children: [
+        { type: child, feed: {} },
+        { type: `${child} b`, feed: { payload: { x: 'result.a.1' } } },
+      ],
+    });
+    const { id } = await t.claimOne(parent);
+    await call('report_outcomes', `[{"assignmentId":"${id}","result":${text}}]`);
+    expect(
+      await t.db.query('select payload::text from jobtree.job_item where job_id = $1', [jobs[child]]),
+    ).toEqual([{ payload: text }]);
+    const [row] = await t.db.query<{ payload: string }>(
+      'select payload::text from jobtree.job_item where job_id = $1',
+      [jobs[`${child} b`]],
+    );
+    expect(row?.payload).toContain('12345678901234567890.123456789');
   });
 });

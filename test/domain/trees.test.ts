@@ -1,10 +1,14 @@
 /** Trees: creation, feeding, sealing that cascades, completion, results, deletion. */
 import { describe, expect, it } from 'vitest';
 import { addItems } from '../../src/domain/add-items.ts';
+import { claimItem } from '../../src/domain/claim-item.ts';
 import { claimItems } from '../../src/domain/claim-items.ts';
 import { createJob, type NewJob } from '../../src/domain/create-job.ts';
 import { deleteJob } from '../../src/domain/delete-job.ts';
 import { foldProgress } from '../../src/domain/fold-progress.ts';
+import type { ItemKey } from '../../src/domain/item-state.ts';
+import { readFailures, readItems } from '../../src/domain/items.ts';
+import { readDeletions } from '../../src/domain/read-deletions.ts';
 import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
 import { sealJob } from '../../src/domain/seal-job.ts';
 import { InvalidInputError, JobFedByParentError, NotFoundError } from '../../src/errors.ts';
@@ -286,22 +290,59 @@ describe('retries', () => {
         { assignmentId: held.id, failure: { code: `E${attempt}`, message: 'no' } },
       ]);
     }
-    const [item] = await t.db.query<{ failures: unknown; failed_at: unknown }>(
-      'select failures, failed_at from jobtree.job_item where job_id = $1',
-      [job],
-    );
-    expect(item?.failed_at).toBeInstanceOf(Date);
-    expect(item?.failures).toEqual(
+    const [item] = await t.items(job);
+    const [row] = await t.db.query('select failed, finished_at from jobtree.outcome where job_id = $1', [
+      job,
+    ]);
+    expect(row).toEqual({ failed: true, finished_at: expect.any(Date) });
+    expect(await readFailures(t.engine.database, [item as ItemKey])).toEqual([
       [1, 2, 3].map((attempt) => ({
         attempt,
         code: `E${attempt}`,
         message: 'no',
         worker: `worker ${attempt}`,
-        at: expect.any(String),
-        assignmentId: expect.any(String),
-        retryAt: attempt === 3 ? null : expect.any(String),
+        at: expect.any(Date),
       })),
-    );
+    ]);
+    expect(
+      await t.db.query('select retry_at, lost from jobtree.failure where job_id = $1 order by attempt', [
+        job,
+      ]),
+    ).toEqual([
+      { retry_at: expect.any(Date), lost: false },
+      { retry_at: expect.any(Date), lost: false },
+      { retry_at: null, lost: false },
+    ]);
+  });
+
+  it('keeps the first and the last twenty failures of an item, and their number', async () => {
+    const type = newType();
+    const { [type]: job = '' } = await t.create({
+      type,
+      maxFailuresPerItem: 1_000,
+      backoffMs: [0],
+      items: [{ payload: 'fails' }, { payload: 'fails later' }],
+    });
+    const [item, neighbour] = await t.items(job);
+    const other = await claimItem(t.engine, neighbour as ItemKey, 'w');
+    for (let attempt = 1; attempt <= 50; attempt++) {
+      const { id } = await t.claimOne(type);
+      const answers = await reportOutcomes(t.engine, [
+        { assignmentId: id, failure: { code: `E${attempt}`, message: 'no' } },
+      ]);
+      expect(answers[0]?.status).toBe('ACCEPTED');
+    }
+    await reportOutcomes(t.engine, [{ assignmentId: other.id, failure: { code: 'E', message: 'no' } }]);
+    const [failures, others] = await readFailures(t.engine.database, [item as ItemKey, neighbour as ItemKey]);
+    const kept = [
+      ...Array.from({ length: 20 }, (_, i) => i + 1),
+      ...Array.from({ length: 20 }, (_, i) => i + 31),
+    ];
+    expect(failures?.map(({ attempt, code }) => [attempt, code])).toEqual(kept.map((n) => [n, `E${n}`]));
+    expect(others?.map(({ attempt }) => attempt)).toEqual([1]);
+    const read = await readItems(t.engine.database, [item as ItemKey, neighbour as ItemKey]);
+    expect(read.map(({ failureCount }) => failureCount)).toEqual([50, 1]);
+    expect((await t.fold(job))[type]).toMatchObject({ failed: 0 });
   });
 
   it('waits out the backoff of the attempt, with up to the jitter on top', async () => {
@@ -385,7 +426,7 @@ describe('order of claims', () => {
       'update jobtree.queue_entry set run_at = clock_timestamp() where job_id = $1 and run_at = $2',
       [job, far],
     );
-    await t.db.query('select * from jobtree.sweep()');
+    await t.sweep();
     const held = await claimItems(t.engine, 'w', [{ type, limit: 10 }]);
     expect(held.map(({ payload }) => payload)).toEqual(['high', 'first', 'second', 'due later', 'low']);
   });
@@ -394,8 +435,8 @@ describe('order of claims', () => {
     const type = newType();
     await t.create({ type, items: Array.from({ length: 5 }, (_, i) => ({ payload: i })) });
     const [a, b] = await t.engine.merged.claims.submit([
-      { worker: 'a', type, limit: 2 },
-      { worker: 'b', type, limit: 9 },
+      { worker: 'a', type, limit: 2, claimId: undefined },
+      { worker: 'b', type, limit: 9, claimId: undefined },
     ]);
     expect(a?.map(({ worker, payload }) => [worker, payload])).toEqual([
       ['a', 0],
@@ -499,13 +540,16 @@ describe('deletion', () => {
     await t.claimOne(parent);
     const others = await counts();
     await deleteJob(t.engine, jobs[parent] ?? '');
+    const left = await counts();
     for (const table of tables) {
-      expect([
-        table,
-        await t.db.query(`select from jobtree.${table} where root_id = $1`, [jobs[parent]]),
-      ]).toEqual([table, []]);
+      const column = table === 'tree_deletion' || table === 'progress_delta' ? 'root_id' : 'job_id';
+      const [row] = await t.db.query(
+        `select count(*)::int as rows from jobtree.${table} where ${table === 'job' ? 'id' : column} = any ($1)`,
+        [Object.values(jobs)],
+      );
+      expect([table, row]).toEqual([table, { rows: 0 }]);
     }
-    expect((await counts()).job).toBe((others.job ?? 0) - 2);
+    expect(left.job).toBe((others.job ?? 0) - 2);
     await expect(deleteJob(t.engine, jobs[parent] ?? '')).rejects.toThrow(NotFoundError);
     // Nobody has the tree, and nobody need try again.
     expect(await foldProgress(t.engine, jobs[parent] ?? '', 0)).toEqual({ lastDelta: 0, retry: false });
@@ -520,7 +564,90 @@ describe('deletion', () => {
     expect(await t.db.query('select from jobtree.progress_delta where root_id = $1', [job])).toEqual([]);
   });
 
-  const tables = ['job', 'job_progress', 'progress_delta', 'job_item', 'queue_entry', 'assignment'];
+  it('goes on in batches where the tree is large, and says how far it is', async () => {
+    const [parent, child] = [newType('parent'), newType('child')];
+    const jobs = await t.create({
+      type: parent,
+      items: items(300),
+      children: [{ type: child, items: items(100) }],
+    });
+    const root = jobs[parent] ?? '';
+    await work(parent, () => 1);
+    await t.fold(root);
+    await t.db.query('select jobtree.delete_job($1)', [root]);
+    await t.fold(root);
+    const steps: unknown[] = [];
+    for (let gone: unknown = false; gone === false; ) {
+      gone = (await t.db.query('select jobtree.delete_tree($1, 120) as gone', [root]))[0]?.gone;
+      steps.push((await readDeletions(t.engine.database, [root]))[0]?.deletedItems ?? gone);
+    }
+    expect(steps).toEqual([120, 240, 300, true]);
+    expect(
+      await t.db.query('select from jobtree.job_item where job_id = any ($1)', [Object.values(jobs)]),
+    ).toEqual([]);
+  });
+
+  it('frees the dedupe key of the tree at once', async () => {
+    const type = newType();
+    const first = await createJob(t.engine, { type, dedupeKey: 'k', items: [{}] });
+    await t.claimOne(type);
+    await t.db.query('select jobtree.delete_job($1)', [first.jobId]);
+    expect(await createJob(t.engine, { type, dedupeKey: 'k' })).toEqual({
+      jobId: expect.not.stringMatching(first.jobId),
+      created: true,
+    });
+  });
+
+  it('of a job below a root is refused', async () => {
+    const [parent, child] = [newType('parent'), newType('child')];
+    const jobs = await t.create({ type: parent, children: [{ type: child }] });
+    await expect(deleteJob(t.engine, jobs[child] ?? '')).rejects.toThrow(InvalidInputError);
+  });
+
+  it('leaves a delta that comes late to the fold that meets it, which deletes it', async () => {
+    const type = newType();
+    const { [type]: job = '' } = await t.create({ type, items: [{}] });
+    await deleteJob(t.engine, job);
+    await t.db.query('insert into jobtree.progress_delta (root_id, job_id, items) values ($1, $1, 1)', [job]);
+    expect(await foldProgress(t.engine, job, 0)).toEqual({ lastDelta: 0, retry: false });
+    expect(await t.db.query('select from jobtree.progress_delta where root_id = $1', [job])).toEqual([]);
+  });
+
+  it('hides no other tree from the search for unfolded deltas, however few it looks at', async () => {
+    const [gone, living] = [newType('gone'), newType('living')];
+    const [{ [gone]: dead = '' }, { [living]: job = '' }] = [
+      await t.create({ type: gone, items: [{}] }),
+      await t.create({ type: living }),
+    ];
+    await deleteJob(t.engine, dead);
+    await t.db.query('delete from jobtree.progress_delta');
+    await t.db.query('insert into jobtree.progress_delta (root_id, job_id, items) values ($1, $1, 1)', [
+      dead,
+    ]);
+    await addItems(t.engine, job, [{}], { seal: false });
+    const search = async () =>
+      (
+        await t.db.query<{ root_ids: string[] }>('select root_ids from jobtree.unfolded_trees(0, null, 1)')
+      )[0];
+    expect(await search()).toEqual({ root_ids: [dead] });
+    await foldProgress(t.engine, dead, 0);
+    expect(await t.db.query('select root_ids, ready from jobtree.unfolded_trees(0, null, 1)')).toEqual([
+      { root_ids: [job], ready: { [living]: 1 } },
+    ]);
+  });
+
+  const items = (count: number) => Array.from({ length: count }, (_, payload) => ({ payload }));
+  const tables = [
+    'job',
+    'job_progress',
+    'progress_delta',
+    'job_item',
+    'queue_entry',
+    'lease',
+    'outcome',
+    'failure',
+    'tree_deletion',
+  ];
   const counts = async () =>
     Object.fromEntries(
       await Promise.all(

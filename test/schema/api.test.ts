@@ -254,7 +254,7 @@ describe('the SQL behind a query', () => {
     const exchange = await statementsOf(() => work(app.url, 'hot', 100));
     expect(exchange).toEqual([
       expect.stringContaining('jobtree.claim_items'),
-      expect.stringContaining('jobtree.report_outcomes'),
+      expect.stringContaining('jobtree.report_results'),
     ]);
   });
 

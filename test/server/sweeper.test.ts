@@ -1,48 +1,67 @@
 /** What the sweeper finds on its own: leftovers of servers that died, and of transactions that took long. */
 import pino from 'pino';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createEngine } from '../../src/domain/create-engine.ts';
+import { createJob } from '../../src/domain/create-job.ts';
+import type { Engine } from '../../src/domain/engine.ts';
 import { Sweeper } from '../../src/server/sweeper.ts';
 import { newType, useEngine } from '../support/engine.ts';
 import { anyRow } from '../support/locks.ts';
 
 const t = useEngine();
 let sweeper: Sweeper | undefined;
-const sweep = () => {
-  sweeper = new Sweeper({ engine: t.engine, intervalMs: 10, logger: pino({ level: 'silent' }) });
+const sweep = (engine: Engine = t.engine) => {
+  sweeper = new Sweeper({ engine, intervalMs: 10, logger: pino({ level: 'silent' }) });
   sweeper.start();
 };
+/** Servers have been looking for lost heartbeats all the time, so what is past its deadline may be taken back. */
+const noGap = () =>
+  t.db.query(`update jobtree.watch set swept_at = clock_timestamp(), resumed_at = '-infinity'`);
+beforeEach(noGap);
 afterEach(async () => {
   await sweeper?.stop();
-  vi.useRealTimers();
+  sweeper = undefined;
 });
 
 const lost = (id: string) =>
-  anyRow(t.db, `select from jobtree.assignment where id = $1 and outcome = 'lost'`, [id]);
+  anyRow(t.db, `select from jobtree.assignment where id = $1 and state = 'LOST'`, [id]);
 const expire = (id: string, ago: string) =>
-  t.db.query(`update jobtree.assignment set deadline_at = now() - $2::interval where id = $1`, [id, ago]);
+  t.db.query(
+    'update jobtree.lease set deadline_at = clock_timestamp() - $2::interval where id = jobtree.lease_id($1)',
+    [id, ago],
+  );
+const cancelled = (job: string) =>
+  anyRow(t.db, 'select from jobtree.job where id = $1 and cancelled_at is not null and not cancelling', [
+    job,
+  ]);
 
 describe('the sweeper', () => {
   it('finishes a cancellation that was begun, over as many batches as it takes', async () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type });
     await t.db.query(
-      `select jobtree.add_items($1, (select jsonb_agg('{"payload": 1}'::jsonb) from generate_series(1, 2500)))`,
+      `select jobtree.add_items($1, (select json_agg(json_build_object('payload', n, 'priority', n % 2)) from generate_series(1, 2500) n))`,
       [job],
     );
     await t.claimOne(type);
-    await t.db.query('select * from jobtree.cancel_job($1)', [job]);
-    await t.db.query('select * from jobtree.cancel_items($1)', [job]);
+    await t.db.query('select * from jobtree.cancel_job($1, 1)', [job]);
+    expect(await t.db.query('select from jobtree.job where id = $1 and cancelling', [job])).toHaveLength(1);
     sweep();
-    await anyRow(
-      t.db,
-      'select from jobtree.job_item where job_id = $1 having count(*) = count(cancelled_at)',
-      [job],
-    );
+    await cancelled(job);
     expect((await t.fold(job))[type]).toMatchObject({ cancelled: 2_500, completedAt: expect.any(Number) });
-    await anyRow(t.db, 'select from jobtree.job where id = $1 and not cancelling', [job]);
   });
 
-  it('finds any hold that nobody keeps up when it starts, however old', async () => {
+  it('finishes a deletion that was begun', async () => {
+    const type = newType();
+    const { [type]: job = '' } = await t.create({ type, items: [{}, {}] });
+    await t.claimOne(type);
+    await t.db.query('select jobtree.delete_job($1)', [job]);
+    sweep();
+    await anyRow(t.db, 'select 1 where not exists (select from jobtree.job where id = $1)', [job]);
+    expect(await t.db.query('select from jobtree.job_item where job_id = $1', [job])).toEqual([]);
+  });
+
+  it('finds any lease that nobody keeps up when it starts, however old', async () => {
     const type = newType();
     await t.create({ type, items: [{}] });
     const { id } = await t.claimOne(type);
@@ -51,48 +70,160 @@ describe('the sweeper', () => {
     await lost(id);
   });
 
-  it.each([
-    ['within minutes one that a long transaction had locked', '30 minutes', 11 * 60_000],
-    ['within a day one of any age', '2 days', 25 * 3_600_000],
-  ])('finds %s', async (_, age, later) => {
-    vi.useFakeTimers({ toFake: ['Date'] });
+  it('passes by a lease that a long transaction has locked, and finds it once that is over', async () => {
     const type = newType();
     await t.create({ type, items: [{}, {}] });
     const [{ id }, seen] = [await t.claimOne(type), await t.claimOne(type)];
-    await expire(id, age);
+    await expire(id, '2 days');
     await expire(seen.id, '1 second');
     const other = await t.db.connect();
     await other.query('begin');
-    await other.query('select from jobtree.assignment where id = $1 for update', [id]);
+    await other.query('select from jobtree.lease where id = jobtree.lease_id($1) for update', [id]);
     sweep();
     // The sweep that took this one back has passed by the other.
     await lost(seen.id);
     await other.query('rollback');
     await other.end();
-    vi.setSystemTime(Date.now() + later);
+    await lost(id);
+  });
+
+  it('gives every lease a full lease time after a gap in which nobody looked', async () => {
+    const type = newType();
+    await t.create({ type, heartbeatIntervalMs: 60_000, items: [{}] });
+    const { id } = await t.claimOne(type);
+    await expire(id, '1 hour');
+    await t.db.query(`update jobtree.watch set swept_at = clock_timestamp() - interval '3 seconds'`);
+    // What it does after it has looked at leases, so that is over.
+    const due = newType('due');
+    await t.create({ type: due, items: [{ runAt: new Date(Date.now() + 100) }] });
+    sweep();
+    await anyRow(t.db, 'select from jobtree.queue_entry where type = $1 and run_at is null', [due]);
+    expect(
+      await t.db.query('select from jobtree.failure where lease_id = jobtree.lease_id($1)', [id]),
+    ).toEqual([]);
+    await noGap();
     await lost(id);
   });
 });
 
-it('a sweep names the roots whose deltas stayed since the sweep before, and a first one all', async () => {
+describe('a part of the sweep that fails', () => {
+  /** An engine of its own, that keeps whose deltas were found, and of which types there may be work. */
+  function watchedEngine() {
+    const touched = new Set<string>();
+    const ready = new Set<string>();
+    const { database, limits, logger, logPayloads, durableClaims } = t.engine;
+    const engine = createEngine({
+      database,
+      limits,
+      logger,
+      logPayloads,
+      durableClaims,
+      effects: {
+        ...t.engine.effects,
+        touched: (rootId) => void touched.add(rootId),
+        ready: (counts) => {
+          for (const type of counts.keys()) ready.add(type);
+        },
+      },
+    });
+    return { engine, touched, ready };
+  }
+
+  /** Of each part: the function that it calls, something for it to do, and how to see that it was done. */
+  const parts: Record<
+    string,
+    { calls: string; prepare: (sweeping: ReturnType<typeof watchedEngine>) => Promise<() => Promise<void>> }
+  > = {
+    'lost heartbeats': {
+      calls: 'sweep_leases(timestamptz, integer)',
+      prepare: async () => {
+        const type = newType();
+        await t.create({ type, items: [{}] });
+        const { id } = await t.claimOne(type);
+        await expire(id, '1 second');
+        return () => lost(id);
+      },
+    },
+    'due items': {
+      calls: 'promote_due(integer)',
+      prepare: async () => {
+        const type = newType();
+        await t.create({ type, items: [{ runAt: new Date(Date.now() + 50) }] });
+        return () =>
+          anyRow(t.db, 'select from jobtree.queue_entry where type = $1 and run_at is null', [type]);
+      },
+    },
+    'unfolded trees': {
+      calls: 'unfolded_trees(bigint, bigint, integer)',
+      prepare: async ({ engine, touched }) => {
+        // The server that made it would have folded it.
+        const { jobId } = await createJob(t.engine, { type: newType(), items: [{}] });
+        expect(engine).not.toBe(t.engine);
+        return () => expect.poll(() => touched.has(jobId), { timeout: 20_000 }).toBe(true);
+      },
+    },
+    'missed entries': {
+      calls: 'missed_entries(text[], integer[], bigint[])',
+      prepare: async ({ engine, ready }) => {
+        const type = newType();
+        const { [type]: job = '' } = await t.create({ type, items: [{}] });
+        // So that no other part hints at it.
+        await t.fold(job);
+        const beyond = 2 ** 50;
+        engine.lowWater.learn({ type, priority: 0, place: beyond }, engine.lowWater.now());
+        // The last claim of this type.
+        engine.lowWater.ranges([type]);
+        return () => expect.poll(() => ready.has(type), { timeout: 20_000 }).toBe(true);
+      },
+    },
+    'cancellations and deletions': {
+      calls: 'cancel_items(uuid, bigint, integer)',
+      prepare: async () => {
+        const type = newType();
+        const { [type]: job = '' } = await t.create({ type, items: [{ priority: 1 }, { priority: 2 }] });
+        await t.db.query('select * from jobtree.cancel_job($1, 1)', [job]);
+        return () => cancelled(job);
+      },
+    },
+  };
+
+  it.each(Object.keys(parts))('%s: the others go on, and it is tried again', async (broken) => {
+    const sweeping = watchedEngine();
+    const ends: Record<string, () => Promise<void>> = {};
+    for (const [name, { prepare }] of Object.entries(parts)) ends[name] = await prepare(sweeping);
+    const { calls } = parts[broken] as { calls: string };
+    const [name] = calls.split('(');
+    await t.db.query(`alter function jobtree.${calls} rename to ${name}_broken`);
+    try {
+      sweep(sweeping.engine);
+      for (const [part, end] of Object.entries(ends)) if (part !== broken) await end();
+    } finally {
+      await t.db.query(`alter function jobtree.${calls.replace('(', '_broken(')} rename to ${name}`);
+    }
+    await ends[broken]?.();
+  });
+});
+
+it('a look for unfolded trees names the roots whose deltas stayed since the look before, and a first one all', async () => {
   const [early, late] = [newType('early'), newType('late')];
   const { [early]: one = '' } = await t.create({ type: early, items: [{}] });
-  const sweepOnce = async (seen: number | null) => {
-    const [row] = await t.db.query<{ root_ids: string[] | null; ready_types: string[]; delta_seen: string }>(
-      'select * from jobtree.sweep(null, $1)',
-      [seen],
-    );
-    return { roots: row?.root_ids ?? [], types: row?.ready_types, seen: Number(row?.delta_seen) };
+  const look = async (seen: string | null) => {
+    const [row] = await t.db.query<{
+      root_ids: string[] | null;
+      ready: Record<string, number> | null;
+      last_delta: string;
+    }>('select * from jobtree.unfolded_trees(0, $1)', [seen]);
+    return { roots: row?.root_ids ?? [], ready: row?.ready ?? {}, seen: row?.last_delta ?? null };
   };
-  const first = await sweepOnce(null);
+  const first = await look(null);
   expect(first.roots).toContain(one);
-  const { [late]: two = '' } = await t.create({ type: late, items: [{}] });
-  const second = await sweepOnce(first.seen);
+  const { [late]: two = '' } = await t.create({ type: late, items: [{}, {}] });
+  const second = await look(first.seen);
   expect(second.roots).toContain(one);
   expect(second.roots).not.toContain(two);
-  expect(second.types).toContain(late);
+  expect(second.ready).toMatchObject({ [late]: 2 });
   await t.fold(one);
-  const third = await sweepOnce(second.seen);
+  const third = await look(second.seen);
   expect(third.roots).toContain(two);
   expect(third.roots).not.toContain(one);
 });

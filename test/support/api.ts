@@ -113,3 +113,6 @@ export async function work(
   return reported.reportOutcomes.entries.filter(({ status }: { status: string }) => status === 'ACCEPTED')
     .length;
 }
+
+/** How much of a job or a tree a revision stands for: the part after the generation. */
+export const stepsIn = (revision: string): number => Number.parseInt(revision.slice(9), 16);

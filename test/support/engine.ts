@@ -6,35 +6,64 @@ import { claimItems } from '../../src/domain/claim-items.ts';
 import { createEngine } from '../../src/domain/create-engine.ts';
 import { createJob, type NewJob } from '../../src/domain/create-job.ts';
 import type { Engine } from '../../src/domain/engine.ts';
+import { finishSome } from '../../src/domain/finish.ts';
 import { foldProgress } from '../../src/domain/fold-progress.ts';
+import { type ItemKey, parseItemId } from '../../src/domain/item-state.ts';
 import { type JobProgress, readTrees } from '../../src/domain/progress.ts';
+import { promoteDue, sweepLeases } from '../../src/domain/sweep.ts';
 import { createDatabase, type TestDatabase } from './database.ts';
 
 export interface TestEngine {
   readonly engine: Engine;
+  /** Another server on the same database, with a memory of its own. */
+  readonly otherEngine: Engine;
   readonly db: TestDatabase;
   /** Types of which operations said that they may be claimable, in order. */
   readonly ready: string[];
+  /** Types of which claims found all that there was, in order. */
+  readonly dry: string[];
+  /** How many operations said that they left something to finish. */
+  readonly unfinished: number;
   /** Creates a tree and gives the ids of its jobs by type. */
   create(job: NewJob): Promise<Record<string, string>>;
   /** Claims one item of the type, or fails the test. */
   claimOne(type: string, worker?: string): Promise<Assignment>;
+  /** The items of a job, in order. */
+  items(jobId: string): Promise<ItemKey[]>;
+  /** Has the heartbeats of these assignments be overdue; the others of their leases keep their deadlines. */
+  expire(...assignmentIds: string[]): Promise<void>;
+  /** What a server does now and then: takes back what is lost, and makes ready what is due. */
+  sweep(): Promise<void>;
+  /** Finishes cancellations and deletions, to the end. */
+  finish(): Promise<void>;
   /** Folds the tree until nothing is left to do, and gives the progress of its jobs by type. */
   fold(rootId: string): Promise<Record<string, JobProgress>>;
 }
 
 /** To be called at the top of a test file. */
 export function useEngine(): TestEngine {
-  const test = { ready: [] as string[] } as { -readonly [key in keyof TestEngine]: TestEngine[key] };
+  const test = { ready: [] as string[], dry: [] as string[], unfinished: 0 } as {
+    -readonly [key in keyof TestEngine]: TestEngine[key];
+  };
   beforeAll(async () => {
     test.db = await createDatabase();
-    test.engine = createEngine({
+    const parts = {
       database: test.db.open(),
       limits: { maxJsonBytes: 1_000_000 },
-      effects: { touched: () => {}, ready: (counts) => test.ready.push(...counts.keys()), claimed: () => {} },
+      effects: {
+        touched: () => {},
+        ready: (counts: ReadonlyMap<string, number>) => test.ready.push(...counts.keys()),
+        claimed: (type: string, _taken: number, dry: boolean) => {
+          if (dry) test.dry.push(type);
+        },
+        unfinished: () => test.unfinished++,
+      },
       logger: pino({ level: 'silent' }),
       logPayloads: false,
-    });
+      durableClaims: true,
+    };
+    test.engine = createEngine(parts);
+    test.otherEngine = createEngine(parts);
   });
   afterAll(async () => {
     await test.engine.database.close();
@@ -53,6 +82,34 @@ export function useEngine(): TestEngine {
     if (assignment === undefined) throw new Error(`There is no ${type} to claim.`);
     return assignment;
   };
+  test.items = async (jobId) => {
+    const rows = await test.db.query<{ position: number }>(
+      'select position::float8 from jobtree.job_item where job_id = $1 order by position',
+      [jobId],
+    );
+    return rows.map(({ position }) => ({ jobId, position }));
+  };
+  test.expire = async (...assignmentIds) => {
+    const rows = await test.db.query(
+      `update jobtree.lease l
+       set deadline_at = p.past, deadlines = (
+         select array_agg(case when jobtree.assignment_id(l.id, n) = any ($1) then p.past else coalesce(l.deadlines[n], l.deadline_at) end order by n)
+         from generate_series(1, l.count) n
+       )
+       from (select now() - interval '1 second' as past) p
+       where l.id in (select jobtree.lease_id(u) from unnest($1::uuid[]) u) and l.deadline_at is not null
+       returning l.id`,
+      [assignmentIds],
+    );
+    if (rows.length === 0) throw new Error('None of the assignments is held.');
+  };
+  test.sweep = async () => {
+    while ((await sweepLeases(test.engine, new Date(0))).more);
+    while (await promoteDue(test.engine));
+  };
+  test.finish = async () => {
+    while (await finishSome(test.engine, new AbortController().signal));
+  };
   test.fold = async (rootId) => {
     while ((await foldProgress(test.engine, rootId, 0))?.retry !== false);
     const [tree] = await readTrees(test.engine.database, [rootId]);
@@ -66,6 +123,19 @@ export function useEngine(): TestEngine {
   return test;
 }
 
+/** The key of the item that an assignment is for. */
+export function itemOf({ itemId }: Assignment): ItemKey {
+  const key = parseItemId(itemId);
+  if (key === undefined) throw new Error(`${itemId} is no id of an item.`);
+  return key;
+}
+
 let last = 0;
 /** A job type that no other test uses. */
 export const newType = (name = 'type') => `${name}-${process.pid}-${++last}`;
+
+/** An id for a claim that may be repeated: all have the same first random bits, and most the same millisecond. */
+export function newClaimId(now = new Date()): string {
+  const time = now.getTime().toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${(++last).toString().padStart(12, '0')}`;
+}

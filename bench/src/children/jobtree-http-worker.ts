@@ -8,12 +8,14 @@ import { finish, readTask, workUntilStopped } from '../child.ts';
 import { type Payload, result } from '../payload.ts';
 import type { WorkerTask } from '../task.ts';
 
+interface Claimed {
+  readonly assignments: readonly { readonly id: string; readonly payload: Payload }[];
+}
+
 interface Answer {
   readonly data: {
-    readonly reportOutcomes?: { readonly entries: readonly unknown[] };
-    readonly claimItems: {
-      readonly assignments: readonly { readonly id: string; readonly payload: Payload }[];
-    };
+    readonly exchange?: Claimed & { readonly reported: { readonly entries: readonly unknown[] } };
+    readonly claimItems?: Claimed;
   };
 }
 
@@ -37,12 +39,13 @@ async function loop(worker: string): Promise<void> {
   let reports: { assignmentId: string; result: unknown }[] = [];
   while (done < items && !stopped) {
     await untilDue();
+    const claim = { worker, wants: [{ type: target, limit: batch }] };
     const variables: ExchangeVariables = {
-      withReports: reports.length > 0,
+      withBoth: reports.length > 0,
+      withReports: false,
       withReleases: false,
-      withClaims: true,
-      reports: reports.length > 0 ? { reports } : undefined,
-      claims: { worker, wants: [{ type: target, limit: batch }] },
+      withClaims: reports.length === 0,
+      ...(reports.length > 0 ? { both: { reports, claim } } : { claims: claim }),
     };
     const response = await fetch(url, {
       method: 'POST',
@@ -51,8 +54,9 @@ async function loop(worker: string): Promise<void> {
     });
     const { data } = (await response.json()) as Answer;
     // What was accepted is not answered one by one.
-    done += reports.length - (data.reportOutcomes?.entries.length ?? 0);
-    reports = data.claimItems.assignments.map(({ id, payload }) => ({
+    done += reports.length - (data.exchange?.reported.entries.length ?? 0);
+    const { assignments = [] } = data.exchange ?? data.claimItems ?? {};
+    reports = assignments.map(({ id, payload }) => ({
       assignmentId: id,
       result: result(payload),
     }));

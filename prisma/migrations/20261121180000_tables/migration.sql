@@ -101,8 +101,7 @@ create table "jobtree"."queue_entry" (
   "count" smallint not null,
   "priority" smallint not null,
   "type" text not null,
-  constraint "queue_entry_pkey" primary key ("job_id", "position"),
-  constraint "queue_entry_count_check" check ("count" between 1 and 128)
+  constraint "queue_entry_pkey" primary key ("job_id", "position")
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 -- Ascending throughout, so that one comparison of rows says where a claim goes on, priority by priority.
 create index "queue_entry_ready" on "jobtree"."queue_entry" ("type", (-"priority"::integer), "place") where "run_at" is null;
@@ -123,7 +122,6 @@ create table "jobtree"."lease" (
   "worker" text not null,
   "deadlines" timestamptz(3)[],
   constraint "lease_pkey" primary key ("id"),
-  constraint "lease_count_check" check ("count" between 1 and 128),
   constraint "lease_worker_check" check (length("worker") between 1 and 200)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create index "lease_job_id_position_idx" on "jobtree"."lease" ("job_id", "position");

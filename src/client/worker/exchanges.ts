@@ -191,7 +191,7 @@ export class Exchanges {
       const data = await this.#request(load);
       if (this.#closed) return;
       settle(
-        () => this.#settleReports(reports, data.reportOutcomes),
+        () => this.#settleReports(reports, data.exchange ?? data.reportOutcomes),
         () => this.#putBack(reports),
       );
       settle(
@@ -199,7 +199,7 @@ export class Exchanges {
         () => this.#releases.push(...releases),
       );
       settle(
-        () => this.#settleClaim(claim, hints, data.claimItems, sentAt),
+        () => this.#settleClaim(claim, hints, data.exchange ?? data.claimItems, sentAt),
         () => {},
       );
       this.#freeRoom(claim);
@@ -217,28 +217,36 @@ export class Exchanges {
 
   #request({ reports, releases, claim }: Load): Promise<ExchangeMutation> {
     const { socket, worker } = this.#parts;
+    const outcomes = reports.map(({ report }) => report);
+    const claims = claim && {
+      worker,
+      claimId: claim.id,
+      wants: claim.wants.map(({ slots, limit }) => ({ type: slots.type, limit })),
+    };
+    // Together they take one transaction.
+    const both = outcomes.length > 0 && claims !== undefined && { reports: outcomes, claim: claims };
     const variables = {
-      withReports: reports.length > 0,
+      withBoth: both !== false,
+      withReports: both === false && outcomes.length > 0,
       withReleases: releases.length > 0,
-      withClaims: claim !== undefined,
-      ...(reports.length > 0 && { reports: { reports: reports.map(({ report }) => report) } }),
+      withClaims: both === false && claims !== undefined,
+      ...(both !== false && { both }),
+      ...(both === false && outcomes.length > 0 && { reports: { reports: outcomes } }),
       ...(releases.length > 0 && {
         releases: { assignmentIds: releases.map(({ assignmentId }) => assignmentId) },
       }),
-      ...(claim !== undefined && {
-        claims: {
-          worker,
-          claimId: claim.id,
-          wants: claim.wants.map(({ slots, limit }) => ({ type: slots.type, limit })),
-        },
-      }),
+      ...(both === false && claims !== undefined && { claims }),
     };
     return socket.request(exchange, variables, timeoutMs);
   }
 
-  #settleReports(reports: readonly PendingReport[], answer: ExchangeMutation['reportOutcomes']): void {
+  #settleReports(
+    reports: readonly PendingReport[],
+    answer: ExchangeMutation['exchange'] | ExchangeMutation['reportOutcomes'],
+  ): void {
     if (reports.length === 0) return;
-    const { entries } = payloadOf(answer);
+    const payload = payloadOf(answer);
+    const { entries } = 'reported' in payload ? payload.reported : payload;
     this.#mostReports = Math.min(maxEntries, this.#mostReports * 2);
     const answers = new Map(entries.map((entry) => [entry.index, entry]));
     for (const [i, pending] of reports.entries()) this.#parts.onReported(pending, answers.get(i) ?? accepted);
@@ -253,11 +261,16 @@ export class Exchanges {
   #settleClaim(
     claim: Claim | undefined,
     hints: readonly number[],
-    answer: ExchangeMutation['claimItems'],
+    answer: ExchangeMutation['exchange'] | ExchangeMutation['claimItems'],
     sentAt: number,
   ): void {
     if (claim === undefined) return;
-    const { assignments } = payloadOf(answer);
+    const claimed = payloadOf(answer);
+    if ('claimError' in claimed && claimed.claimError != null)
+      throw new JobtreeError(claimed.claimError.code, claimed.claimError.message, {
+        field: claimed.claimError.field,
+      });
+    const { assignments } = claimed;
     const got = new Map<string, number>();
     for (const { type } of assignments) got.set(type, (got.get(type) ?? 0) + 1);
     for (const [i, { slots, limit }] of claim.wants.entries()) {

@@ -86,6 +86,14 @@ export type ErrorCode =
   /** What the id names does not exist (any more). */
   | 'NOT_FOUND';
 
+/** Outcomes of attempts, and room for new work. */
+export type ExchangeInput = {
+  /** Who wants which work. */
+  claim: ClaimItemsInput;
+  /** The reports: 1 to 1,000. */
+  reports: Array<ReportInput>;
+};
+
 /** What went wrong. */
 export type FailureInput = {
   /** What kind of failure, for grouping: 1 to 200 characters. */
@@ -415,10 +423,15 @@ export type ExchangeMutationVariables = Exact<{
   withReleases: Scalars['Boolean']['input'];
   claims?: InputMaybe<ClaimItemsInput>;
   withClaims: Scalars['Boolean']['input'];
+  both?: InputMaybe<ExchangeInput>;
+  withBoth: Scalars['Boolean']['input'];
 }>;
 
 
-export type ExchangeMutation = { reportOutcomes?:
+export type ExchangeMutation = { exchange?:
+    | { reported: { entries: Array<{ index: number, status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, payload?: unknown | null, heartbeatIntervalMs: number }>, claimError?: { code: ErrorCode, message: string, field?: string | null } | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+  , reportOutcomes?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { entries: Array<{ index: number, status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }
   , releaseAssignments?:
@@ -871,7 +884,41 @@ export const ClaimItemDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<ClaimItemMutation, ClaimItemMutationVariables>;
 export const ExchangeDocument = new TypedDocumentString(`
-    mutation Exchange($reports: ReportOutcomesInput = {reports: []}, $withReports: Boolean!, $releases: ReleaseAssignmentsInput = {assignmentIds: []}, $withReleases: Boolean!, $claims: ClaimItemsInput = {worker: "", wants: []}, $withClaims: Boolean!) {
+    mutation Exchange($reports: ReportOutcomesInput = {reports: []}, $withReports: Boolean!, $releases: ReleaseAssignmentsInput = {assignmentIds: []}, $withReleases: Boolean!, $claims: ClaimItemsInput = {worker: "", wants: []}, $withClaims: Boolean!, $both: ExchangeInput = {reports: [], claim: {worker: "", wants: []}}, $withBoth: Boolean!) {
+  exchange(input: $both) @include(if: $withBoth) {
+    ... on ExchangePayload {
+      reported {
+        entries(all: false) {
+          index
+          status
+          retryAt
+          error {
+            message
+            field
+          }
+        }
+      }
+      assignments {
+        id
+        itemId
+        jobId
+        type
+        attempt
+        payload
+        heartbeatIntervalMs
+      }
+      claimError {
+        code
+        message
+        field
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
   reportOutcomes(input: $reports) @include(if: $withReports) {
     ... on ReportOutcomesPayload {
       entries(all: false) {

@@ -24,7 +24,7 @@ const Want = builder.inputType('WantInput', {
   }),
 });
 
-const Input = builder.inputType('ClaimItemsInput', {
+export const ClaimItemsInput = builder.inputType('ClaimItemsInput', {
   description: 'Who wants which work.',
   fields: (t) => ({
     worker: t.string({
@@ -44,18 +44,19 @@ const Input = builder.inputType('ClaimItemsInput', {
   }),
 });
 
+/** For the cost of a claim: how many assignments it can give. */
+export function mostAssignments({ wants }: typeof ClaimItemsInput.$inferInput): number {
+  const asked = wants.reduce((sum, { limit }) => sum + Math.max(limit, 0), 0);
+  return Math.min(asked, maxBatch);
+}
+
 builder.mutationField('claimItems', (t) =>
   t.field({
     type: Payload,
-    complexity: ({ input }) => ({
-      multiplier: Math.min(
-        input.wants.reduce((sum, { limit }) => sum + Math.max(limit, 0), 0),
-        maxBatch,
-      ),
-    }),
+    complexity: ({ input }) => ({ multiplier: mostAssignments(input) }),
     description:
       'Gives ready items to a worker, each to one worker only: higher priority first, then in the order in which they became due. It gives fewer than asked for if their payloads have more than 32 MB together. Returns at once; an idle worker waits for `workAvailable` and polls slowly behind it.',
-    args: { input: t.arg({ type: Input, required: true, description: 'Who wants which work.' }) },
+    args: { input: t.arg({ type: ClaimItemsInput, required: true, description: 'Who wants which work.' }) },
     errors: { types: [InvalidInputError] },
     resolve: async (_, { input }, { engine }) => ({
       assignments: await claimItems(engine, input.worker, input.wants, input.claimId),

@@ -19,7 +19,7 @@ const ReportStatus = builder.enumType('ReportStatus', {
   } as const,
 });
 
-interface Entry {
+export interface Entry {
   readonly index: number;
   readonly assignmentId: string;
   readonly answer: ReportAnswer;
@@ -50,26 +50,28 @@ const Entry = builder.objectRef<Entry>('ReportEntry').implement({
   }),
 });
 
-const Payload = builder.objectRef<{ entries: Entry[] }>('ReportOutcomesPayload').implement({
-  description: 'What became of the reports.',
-  fields: (t) => ({
-    entries: t.field({
-      type: [Entry],
-      description: 'An answer for each report, in their order.',
-      args: {
-        all: t.arg.boolean({
-          defaultValue: true,
-          description:
-            'Default: true. With false only those that say more than that the report was ACCEPTED, and no retry follows: less work for both sides.',
-        }),
-      },
-      resolve: ({ entries }, { all }) =>
-        all === false
-          ? entries.filter(({ answer }) => answer.status !== 'ACCEPTED' || answer.retryAt !== undefined)
-          : entries,
+export const ReportOutcomesPayload = builder
+  .objectRef<{ entries: Entry[] }>('ReportOutcomesPayload')
+  .implement({
+    description: 'What became of the reports.',
+    fields: (t) => ({
+      entries: t.field({
+        type: [Entry],
+        description: 'An answer for each report, in their order.',
+        args: {
+          all: t.arg.boolean({
+            defaultValue: true,
+            description:
+              'Default: true. With false only those that say more than that the report was ACCEPTED, and no retry follows: less work for both sides.',
+          }),
+        },
+        resolve: ({ entries }, { all }) =>
+          all === false
+            ? entries.filter(({ answer }) => answer.status !== 'ACCEPTED' || answer.retryAt !== undefined)
+            : entries,
+      }),
     }),
-  }),
-});
+  });
 
 const Failure = builder.inputType('FailureInput', {
   description: 'What went wrong.',
@@ -100,7 +102,7 @@ const NewItem = builder.inputType('NewItemInput', {
   }),
 });
 
-const Report = builder.inputType('ReportInput', {
+export const Report = builder.inputType('ReportInput', {
   description: 'The outcome of one attempt: exactly one of `result` and `failure`.',
   fields: (t) => ({
     assignmentId: t.id({ required: true, description: 'The hold under which the work was done.' }),
@@ -126,26 +128,30 @@ const Input = builder.inputType('ReportOutcomesInput', {
 
 builder.mutationField('reportOutcomes', (t) =>
   t.field({
-    type: Payload,
+    type: ReportOutcomesPayload,
     description:
       'Takes results and failures, each judged alone. Repeating a call is safe: what it had done answers DUPLICATE. A late report counts as long as nobody took the hold back.',
     args: { input: t.arg({ type: Input, required: true, description: 'The outcomes.' }) },
     errors: { types: [InvalidInputError] },
     resolve: async (_, { input }, { engine }) => {
-      const answers = await reportOutcomes(
-        engine,
-        input.reports.map((report) => ({
-          ...report,
-          assignmentId: keyOrText('Assignment', report.assignmentId),
-        })),
-      );
-      return {
-        entries: answers.map((answer, index) => ({
-          index,
-          assignmentId: input.reports[index]?.assignmentId ?? '',
-          answer,
-        })),
-      };
+      const answers = await reportOutcomes(engine, input.reports.map(toReport));
+      return { entries: toEntries(input.reports, answers) };
     },
   }),
 );
+
+/** A report as it came, with the id that it names. */
+export function toReport(report: typeof Report.$inferInput) {
+  return { ...report, assignmentId: keyOrText('Assignment', report.assignmentId) };
+}
+
+export function toEntries(
+  reports: readonly { readonly assignmentId: string }[],
+  answers: readonly ReportAnswer[],
+): Entry[] {
+  return answers.map((answer, index) => ({
+    index,
+    assignmentId: reports[index]?.assignmentId ?? '',
+    answer,
+  }));
+}

@@ -1,0 +1,38 @@
+-- Takes outcomes and gives new work in one transaction: what a worker does over and over, in one round trip, with one wait for the
+-- disk. First the reports, as report_results takes them, then the claims, as claim_items does.
+--
+-- p_lease_ids … p_others   as report_results has them
+-- p_workers … p_range_places   as claim_items has them; the claims are durable, as the reports are
+-- returns    one row for the reports, of kind REPORTED, with what report_results returns; then those of claim_items
+-- locks      those of report_results, skipping what somebody else has, then those of claim_items
+-- errors     those of claim_items, and then no report counts
+create or replace function jobtree.exchange(
+  p_lease_ids uuid[], p_numbers integer[], p_results json, p_others json,
+  p_workers text[], p_types text[], p_limits integer[], p_claim_ids uuid[],
+  p_range_types text[], p_range_highs integer[], p_range_lows integer[], p_range_places bigint[]
+)
+returns table (
+  lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
+  heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
+  has_rest boolean, numbers integer[], payloads json, kind text, root_ids uuid[], ready jsonb, answers json
+)
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_reported record;
+begin
+  select * into v_reported from jobtree.report_results(p_lease_ids, p_numbers, p_results, p_others, false);
+  kind := 'REPORTED';
+  root_ids := v_reported.root_ids;
+  ready := v_reported.ready;
+  answers := v_reported.answers;
+  return next;
+  return query
+    select c.*, null::uuid[], null::jsonb, null::json
+    from jobtree.claim_items(
+      p_workers, p_types, p_limits, p_claim_ids, p_range_types, p_range_highs, p_range_lows, p_range_places, true
+    ) c;
+end
+$$;

@@ -1,0 +1,76 @@
+-- Turns one queue entry, or a part of it, into a lease. What claim_item does, and claim_items where one entry is enough, as it is
+-- for most claims: a few small statements cost less than the large one of lease_entries.
+--
+-- p_tid      where the entry is: a row that this transaction has locked
+-- p_from, p_count   which of its items: from this one on, the first is 0, and how many
+-- p_request, p_worker, p_claim_id   whose it will be; no p_claim_id for a claim that can't be repeated
+-- returns    as lease_entries has it; no row if the job was cancelled, and then all items of the entry count as cancelled
+-- locks      none new
+create or replace function jobtree.lease_entry(
+  p_tid tid, p_from integer, p_count integer, p_request integer, p_worker text, p_claim_id uuid
+)
+returns table (
+  lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
+  heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
+  has_rest boolean, numbers integer[], payloads json
+)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_entry record;
+  v_job record;
+begin
+  delete from jobtree.queue_entry q where q.ctid = p_tid returning * into v_entry;
+  select j.root_id, j.heartbeat_interval_ms, j.cancelled_at, p.started_at into v_job
+  from jobtree.job j
+  join jobtree.job_progress p on p.job_id = j.id
+  where j.id = v_entry.job_id
+  order by p.version desc
+  limit 1;
+  if v_job.cancelled_at is not null then
+    insert into jobtree.progress_delta (root_id, job_id, cancelled) values (v_job.root_id, v_entry.job_id, v_entry.count);
+    return;
+  end if;
+  if v_job.started_at is null then
+    insert into jobtree.progress_delta (root_id, job_id, started) values (v_job.root_id, v_entry.job_id, true);
+  end if;
+  if p_count < v_entry.count then
+    perform jobtree.put_back(v_entry.job_id, v_entry.position, v_entry.place, v_entry.bytes, v_entry.attempt, v_entry.count,
+      v_entry.priority, v_entry.type, p_from, p_count);
+  end if;
+
+  lease_id := jobtree.new_lease_id(coalesce(p_claim_id, jobtree.new_id()));
+  request := p_request;
+  job_id := v_entry.job_id;
+  root_id := v_job.root_id;
+  type := v_entry.type;
+  first_position := v_entry.position + p_from;
+  attempt := v_entry.attempt;
+  worker := p_worker;
+  heartbeat_interval_ms := v_job.heartbeat_interval_ms;
+  claimed_at := v_now;
+  deadline_at := v_now + 3 * v_job.heartbeat_interval_ms * interval '1 millisecond';
+  priority := v_entry.priority;
+  place := v_entry.place + p_from;
+  has_rest := p_from + p_count < v_entry.count;
+  insert into jobtree.lease (
+    id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker
+  )
+  values (
+    lease_id, v_entry.job_id, p_claim_id, first_position, v_now, v_now, deadline_at, v_entry.attempt, p_count, v_entry.priority,
+    (~B'0'::bit(128)) << (128 - p_count), p_worker
+  );
+  select json_agg(i.payload) into payloads
+  from (
+    select i.payload from jobtree.job_item i
+    where i.job_id = v_entry.job_id and i.position >= first_position and i.position < first_position + p_count
+    order by i.position
+  ) i;
+  return next;
+end
+$$;

@@ -1,0 +1,103 @@
+/**
+ * Takes outcomes and gives new work: in one round trip and one transaction, since that is what a worker does over and over. The
+ * exchanges that arrive together go to the database as one.
+ */
+import { InvalidInputError, JobtreeError } from '../errors.ts';
+import { type Assignment, logClaims } from './assignment.ts';
+import { checkBatch } from './checks.ts';
+import { beginClaim, type ClaimedRow, checkWants, claimForWants, inTurn, type Want } from './claim-items.ts';
+import type { Engine } from './engine.ts';
+import {
+  beginReport,
+  type MergedAnswer,
+  type PreparedReport,
+  prepareReports,
+  type Report,
+  type ReportAnswer,
+  type ReportRow,
+} from './report-outcomes.ts';
+
+export interface ClaimRequest {
+  readonly worker: string;
+  readonly wants: readonly { readonly type: string; readonly limit: number }[];
+  readonly claimId?: string | null | undefined;
+}
+
+/** One worker's part of a call. */
+export interface ExchangePart {
+  readonly reports: readonly PreparedReport[];
+  readonly wants: readonly Want[];
+}
+
+export interface ExchangePartAnswer {
+  readonly reports: MergedAnswer[];
+  /** Or why the claim was refused. */
+  readonly claimed: Assignment[] | JobtreeError;
+}
+
+export interface Exchange {
+  readonly answers: ReportAnswer[];
+  readonly assignments: Assignment[];
+  /** Why the claim was refused; the reports count all the same. */
+  readonly claimError: InvalidInputError | undefined;
+}
+
+export async function exchange(
+  engine: Engine,
+  reports: readonly Report[],
+  claim: ClaimRequest,
+): Promise<Exchange> {
+  checkBatch(reports.length, 'reports');
+  const wants = checkWants(claim.worker, claim.wants, claim.claimId);
+  const { prepared, answer } = prepareReports(engine, reports);
+  const part = { reports: prepared, wants };
+  const [done] = await inTurn(engine.claimsUnderWay, wants, () => engine.merged.exchanges.submit([part]));
+  if (done === undefined) throw new Error('an exchange without an answer');
+  const answers = await answer(done.reports);
+  if (done.claimed instanceof JobtreeError) {
+    if (!(done.claimed instanceof InvalidInputError)) throw done.claimed;
+    return { answers, assignments: [], claimError: done.claimed };
+  }
+  logClaims(engine, done.claimed);
+  return { answers, assignments: done.claimed, claimError: undefined };
+}
+
+/** The call itself, for the parts of one or several workers. */
+export async function exchangeParts(
+  engine: Engine,
+  parts: readonly ExchangePart[],
+): Promise<ExchangePartAnswer[]> {
+  const report = beginReport(
+    engine,
+    parts.flatMap((part) => part.reports),
+  );
+  const wants = parts.flatMap((part) => part.wants);
+  const claim = beginClaim(engine, wants);
+  let rows: (ClaimedRow & ReportRow)[];
+  try {
+    rows = await engine.database.call('exchange', ...report.values, ...claim.values);
+  } catch (error) {
+    if (parts.length === 1 && error instanceof JobtreeError)
+      return [await apart(engine, parts[0] as ExchangePart)];
+    throw error;
+  }
+  const [reported, ...claimed] = rows;
+  if (reported === undefined) throw new Error('exchange returned no row');
+  const answers = report.take(reported);
+  const assignments = claim.take(claimed);
+  return parts.map((part) => ({
+    reports: answers.splice(0, part.reports.length),
+    claimed: assignments.splice(0, part.wants.length).flat(),
+  }));
+}
+
+/** What is wrong with a claim must not keep the reports that came with it from counting. */
+async function apart(engine: Engine, { reports, wants }: ExchangePart): Promise<ExchangePartAnswer> {
+  const answers = reports.length === 0 ? [] : await engine.merged.reports.submit([...reports]);
+  try {
+    return { reports: answers, claimed: (await claimForWants(engine, wants)).flat() };
+  } catch (error) {
+    if (error instanceof JobtreeError) return { reports: answers, claimed: error };
+    throw error;
+  }
+}

@@ -1,0 +1,60 @@
+import type { Assignment as AssignmentState } from '../../domain/assignment.ts';
+import { exchange } from '../../domain/exchange.ts';
+import { InvalidInputError } from '../../errors.ts';
+import { Assignment } from '../assignment.ts';
+import { builder } from '../builder.ts';
+import { EntryError, toEntryError } from '../errors.ts';
+import { ClaimItemsInput, mostAssignments } from './claim-items.ts';
+import { type Entry, Report, ReportOutcomesPayload, toEntries, toReport } from './report-outcomes.ts';
+
+interface State {
+  readonly entries: Entry[];
+  readonly assignments: AssignmentState[];
+  readonly claimError: InvalidInputError | undefined;
+}
+
+const Payload = builder.objectRef<State>('ExchangePayload').implement({
+  description: 'What became of the reports, and the new work.',
+  fields: (t) => ({
+    reported: t.field({
+      type: ReportOutcomesPayload,
+      description: 'What became of the reports.',
+      resolve: (state) => state,
+    }),
+    assignments: t.field({
+      type: [Assignment],
+      description: 'As `claimItems` gives them; none if the claim was refused.',
+      resolve: ({ assignments }) => assignments,
+    }),
+    claimError: t.field({
+      type: EntryError,
+      nullable: true,
+      description:
+        'Why the claim was refused, such as for a `claimId` that another worker has used. The reports count all the same.',
+      resolve: ({ claimError }) => claimError && toEntryError(claimError),
+    }),
+  }),
+});
+
+const Input = builder.inputType('ExchangeInput', {
+  description: 'Outcomes of attempts, and room for new work.',
+  fields: (t) => ({
+    reports: t.field({ type: [Report], required: true, description: 'The reports: 1 to 1,000.' }),
+    claim: t.field({ type: ClaimItemsInput, required: true, description: 'Who wants which work.' }),
+  }),
+});
+
+builder.mutationField('exchange', (t) =>
+  t.field({
+    type: Payload,
+    complexity: ({ input }) => ({ multiplier: mostAssignments(input.claim) }),
+    description:
+      'Reports outcomes and claims new work, in one transaction: what a worker does over and over, for about half of what `reportOutcomes` and `claimItems` take. Repeating it is safe as it is for those two.',
+    args: { input: t.arg({ type: Input, required: true, description: 'The outcomes, and the claim.' }) },
+    errors: { types: [InvalidInputError] },
+    resolve: async (_, { input: { reports, claim } }, { engine }) => {
+      const { answers, ...claimed } = await exchange(engine, reports.map(toReport), claim);
+      return { entries: toEntries(reports, answers), ...claimed };
+    },
+  }),
+);

@@ -1,0 +1,93 @@
+/**
+ * A worker among priorities: what is ready is found at once, however many priorities there are, since its poll may be far
+ * away. PRIORITY_ITEMS makes it larger, and has it print how long each took.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { type Client, createClient, Worker } from '../../src/client/index.ts';
+import { Database } from '../../src/db/database.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startServer } from '../support/server.ts';
+
+const itemCount = Number(process.env.PRIORITY_ITEMS ?? 300);
+const priorityCounts = [1, 2, 32];
+const concurrency = 5;
+
+let db: TestDatabase;
+let app: App;
+let client: Client;
+const tookMs = new Map<number, number>();
+
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url);
+  client = createClient({ url: app.url });
+});
+afterEach(() => vi.restoreAllMocks());
+afterAll(async () => {
+  await client.close();
+  await app.close();
+  await db.drop();
+  if (process.env.PRIORITY_ITEMS === undefined) return;
+  const one = tookMs.get(1) ?? Number.NaN;
+  for (const [count, ms] of tookMs)
+    console.log(
+      `${itemCount} items, ${count} priorities: ${Math.round(ms)} ms, ${(ms / one).toFixed(2)} times as long`,
+    );
+});
+
+/** Of each claim that goes to the database: how many claims had ended when it began, and what it got. */
+function watchClaims() {
+  const claims: { endedBefore: number; items: number; locked: boolean }[] = [];
+  const { call } = Database.prototype;
+  vi.spyOn(Database.prototype, 'call').mockImplementation(async function (
+    this: Database,
+    name: string,
+    ...values: unknown[]
+  ) {
+    const endedBefore = claims.length;
+    const rows = await call.apply(this, [name, ...values]);
+    if (name === 'claim_items') {
+      const leases = rows as { lease_id: string | null; payloads: unknown[] | null; kind: string }[];
+      const items = leases.reduce((sum, { payloads }) => sum + (payloads?.length ?? 0), 0);
+      claims.push({ endedBefore, items, locked: leases[0]?.kind === 'LOCKED' });
+    }
+    return rows as never;
+  } as typeof call);
+  return claims;
+}
+
+test.each(priorityCounts)('items of %i priorities are all found at once', async (priorities) => {
+  const type = `priorities-${priorities}`;
+  const { id } = await client.createJob({ type });
+  const added = Array.from({ length: itemCount }, (_, i) => ({ payload: i, priority: i % priorities }));
+  await client.addItems(id, added, { seal: true });
+  const claims = watchClaims();
+  const worker = new Worker({
+    client,
+    types: { [type]: { concurrency, handler: () => delay(1).then(() => null) } },
+    pollIntervalMs: 3_600_000,
+  });
+  const order: number[] = [];
+  worker.on('claimed', ({ payload }) => order.push((payload as number) % priorities));
+  const startedAt = performance.now();
+  await worker.start();
+  for await (const progress of client.watchJob(id))
+    if (progress.status === 'COMPLETED') expect(progress).toMatchObject({ succeeded: itemCount, failed: 0 });
+  tookMs.set(priorities, performance.now() - startedAt);
+  await worker.stop();
+
+  // Nothing came back, so what a later claim got was ready before: no claim has missed it.
+  const missed = claims.filter(
+    ({ items, locked }, i) =>
+      items === 0 && !locked && claims.some((later) => later.endedBefore > i && later.items > 0),
+  );
+  expect(missed).toEqual([]);
+  expect(claims.reduce((sum, { items }) => sum + items, 0)).toBe(itemCount);
+  // From the highest on; two claims under way may come back in either order.
+  const disorder = order.filter(
+    (priority, i) => i >= 2 * concurrency && priority > (order[i - 2 * concurrency] ?? 0),
+  );
+  expect(disorder).toEqual([]);
+});

@@ -1,0 +1,282 @@
+/** The calls of stored functions whose plans matter, and by which indexes each may read. */
+import { newClaimId } from '../../src/client/claim-id.ts';
+import type { TestDatabase } from './database.ts';
+
+/** What is there to be worked on, apart from what fills the tables. */
+export interface Subject {
+  readonly root: string;
+  readonly child: string;
+  /** Of the first item, which is held, and of the last, which waits. */
+  readonly first: number;
+  readonly position: number;
+  readonly leases: readonly string[];
+  readonly claimId: string;
+}
+
+export const tree = (type: string, items: number) => ({
+  type,
+  backoffMs: [0],
+  heartbeatIntervalMs: 60_000,
+  items: Array.from({ length: items }, (_, i) => (i === 0 ? { payload: 1, dedupeKey: 'k' } : { payload: i })),
+  children: [{ type: `${type} child`, feed: {} }, { type: `${type} sibling` }],
+});
+
+export async function makeSubject(db: TestDatabase): Promise<Subject> {
+  const [job] = await db.query<{ job_id: string }>('select job_id from jobtree.create_job($1)', [
+    JSON.stringify(tree('subject', 5_000)),
+  ]);
+  const root = job?.job_id ?? '';
+  const [child] = await db.query<{ id: string }>(
+    'select id from jobtree.job where parent_id = $1 and feed is not null',
+    [root],
+  );
+  const claim = async (limit: number, ids: string[]) => {
+    const rows = await db.query<{ lease_id: string }>(
+      'select lease_id from jobtree.claim_items($1, $2, $3, $4)',
+      [['w'], ['subject'], [limit], ids],
+    );
+    return rows.map(({ lease_id }) => lease_id);
+  };
+  const claimId = newClaimId();
+  const leases = [...(await claim(20, [])), ...(await claim(20, [])), ...(await claim(20, [claimId]))];
+  const [range] = await db.query<{ first: string; last: string }>(
+    'select min(position) as first, max(position) as last from jobtree.job_item where job_id = $1',
+    [root],
+  );
+  return {
+    root,
+    child: child?.id ?? '',
+    first: Number(range?.first),
+    position: Number(range?.last),
+    leases,
+    claimId,
+  };
+}
+
+/** What a call reads, and what it may read by. Everything is rolled back. */
+export interface Call {
+  readonly text: string | readonly string[];
+  readonly refused?: true;
+  readonly values: (subject: Subject) => unknown[];
+  readonly reads: readonly string[];
+}
+
+const leaseIds = (subject: Subject, count: number) => subject.leases.slice(0, count);
+const numbers = (text: string) => ({ of: (list: readonly string[]) => list.map(() => Number(text)) });
+const leasing = [
+  'job by job_pkey',
+  'job_item by job_item_pkey',
+  'job_progress by job_progress_pkey',
+  'queue_entry by Tid Scan',
+];
+const claiming = [...leasing, 'queue_entry by queue_entry_ready'];
+const requeuing = ['job by job_pkey', 'job_item by job_item_pkey', 'lease by lease_pkey'];
+const feeding = ['job by job_parent_id_idx', 'job_item by job_item_pkey', 'outcome by outcome_pkey'];
+const judging = ['failure by failure_pkey', 'lease by lease_pkey', 'outcome by outcome_pkey'];
+
+export const calls: Readonly<Record<string, Call>> = {
+  'a claim of a part of an entry': {
+    text: 'select * from jobtree.claim_items($1, $2, $3)',
+    values: () => [['w'], ['subject'], [3]],
+    reads: claiming,
+  },
+  'a claim of several entries': {
+    text: 'select * from jobtree.claim_items($1, $2, $3)',
+    values: () => [
+      ['w', 'x'],
+      ['subject', 'subject'],
+      [150, 50],
+    ],
+    reads: claiming,
+  },
+  'a claim from cursors on': {
+    text: 'select * from jobtree.claim_items($1, $2, $3, $4, $5, $6, $7, $8)',
+    values: () => [
+      ['w'],
+      ['subject'],
+      [150],
+      [newClaimId()],
+      ['subject', 'subject'],
+      [32767, 0],
+      [1, -32768],
+      [0, 5],
+    ],
+    reads: [...claiming, 'lease by lease_pkey'],
+  },
+  'a claim of many types': {
+    text: 'select * from jobtree.claim_items($1, $2, $3)',
+    values: () => [
+      Array(40).fill('w'),
+      Array.from({ length: 40 }, (_, i) => (i === 7 ? 'subject' : `nothing ${i}`)),
+      Array(40).fill(5),
+    ],
+    reads: claiming,
+  },
+  'a repeated claim': {
+    text: 'select * from jobtree.claim_items($1, $2, $3, $4)',
+    values: ({ claimId }) => [['w'], ['subject'], [20], [claimId]],
+    reads: ['job by job_pkey', 'job_item by job_item_pkey', 'lease by lease_pkey'],
+  },
+  'a claim by name': {
+    text: 'select * from jobtree.claim_item($1, $2, $3)',
+    values: ({ root, position }) => [root, position - 5, 'w'],
+    reads: [...leasing, 'queue_entry by queue_entry_pkey'],
+  },
+  'a claim by name that is refused': {
+    text: 'select * from jobtree.claim_item($1, $2, $3)',
+    values: ({ root, first }) => [root, first, 'w'],
+    refused: true,
+    reads: [
+      'job by job_pkey',
+      'job_item by job_item_pkey',
+      'lease by lease_job_id_position_idx',
+      'outcome by outcome_pkey',
+      'queue_entry by queue_entry_pkey',
+    ],
+  },
+  'a report of results under one lease': {
+    text: 'select * from jobtree.report_results($1, $2, $3)',
+    values: (subject) => [leaseIds(subject, 1), [1], '[1]'],
+    reads: ['job by job_pkey', 'lease by lease_pkey', ...feeding],
+  },
+  'a report of results under several leases': {
+    text: 'select * from jobtree.report_results($1, $2, $3)',
+    values: (subject) => [leaseIds(subject, 3), numbers('2').of(leaseIds(subject, 3)), '[1,2,3]'],
+    reads: ['job by job_pkey', 'lease by lease_pkey', ...feeding],
+  },
+  'a report of results that no longer count': {
+    text: 'select * from jobtree.report_results($1, $2, $3)',
+    values: (subject) => [leaseIds(subject, 1), [100], '[1]'],
+    reads: ['job by job_pkey', 'job by job_parent_id_idx', 'job_item by job_item_pkey', ...judging],
+  },
+  'a report of failures': {
+    text: 'select * from jobtree.report_results($1, $2, $3, $4)',
+    values: (subject) => [
+      [],
+      [],
+      '[]',
+      JSON.stringify(
+        leaseIds(subject, 2).map((id) => ({
+          assignmentId: `${id.slice(0, 34)}03`,
+          failure: { code: 'E', message: 'no' },
+        })),
+      ),
+    ],
+    reads: [...requeuing, 'failure by Tid Scan', 'job by job_parent_id_idx', ...judging],
+  },
+  'an exchange': {
+    text: 'select * from jobtree.exchange($1, $2, $3, null, $4, $5, $6, $7, $8, $9, $10, $11)',
+    values: (subject) => [leaseIds(subject, 1), [1], '[1]', ['w'], ['subject'], [2], [], [], [], [], []],
+    reads: [...claiming, 'lease by lease_pkey', ...feeding],
+  },
+  'a heartbeat': {
+    text: 'select * from jobtree.keep_leases($1, $2)',
+    values: (subject) => [
+      leaseIds(subject, 2),
+      [`${'1'.repeat(20)}${'0'.repeat(108)}`, `1${'0'.repeat(127)}`],
+    ],
+    reads: ['job by job_pkey', ...judging],
+  },
+  'a heartbeat of what has ended': {
+    text: 'select * from jobtree.keep_leases($1, $2)',
+    values: (subject) => [leaseIds(subject, 1), [`${'0'.repeat(30)}1${'0'.repeat(97)}`]],
+    reads: ['job by job_pkey', ...judging],
+  },
+  'a release': {
+    text: 'select * from jobtree.release_assignments($1)',
+    values: (subject) => [leaseIds(subject, 2).map((id) => `${id.slice(0, 34)}04`)],
+    reads: requeuing,
+  },
+  'a sweep': {
+    text: 'select * from jobtree.sweep_leases()',
+    values: () => [],
+    reads: [...requeuing, 'failure by Tid Scan', 'failure by failure_pkey', 'lease by lease_live'],
+  },
+  'making due entries ready': {
+    text: 'select * from jobtree.promote_due()',
+    values: () => [],
+    reads: ['queue_entry by Tid Scan', 'queue_entry by queue_entry_scheduled'],
+  },
+  'a look for missed entries': {
+    text: 'select * from jobtree.missed_entries($1, $2, $3)',
+    values: () => [
+      ['subject', 'nothing'],
+      [0, 0],
+      [9e15, 9e15],
+    ],
+    reads: ['queue_entry by queue_entry_ready'],
+  },
+  'a fold': {
+    text: 'select * from jobtree.fold_progress($1, $2)',
+    values: ({ root }) => [root, 1],
+    reads: [
+      'job by job_pkey',
+      'job_progress by job_progress_pkey',
+      'progress_delta by progress_delta_root_id_id_idx',
+    ],
+  },
+  'a look for unfolded trees': {
+    text: 'select * from jobtree.unfolded_trees($1, null, 10)',
+    values: () => [5],
+    reads: ['job by job_pkey', 'progress_delta by progress_delta_pkey'],
+  },
+  'adding plain items': {
+    text: 'select * from jobtree.add_items($1, $2)',
+    values: ({ root }) => [root, '[{"payload":1},{"payload":2}]'],
+    reads: ['job by job_pkey'],
+  },
+  'adding items with keys': {
+    text: 'select * from jobtree.add_items($1, $2)',
+    values: ({ root }) => [
+      root,
+      '[{"payload":1,"dedupeKey":"new"},{"payload":2,"dedupeKey":"k","priority":3}]',
+    ],
+    reads: ['job by job_pkey', 'job_item by job_item_dedupe'],
+  },
+  sealing: {
+    text: 'select * from jobtree.seal_job($1)',
+    values: ({ root }) => [root],
+    reads: ['job by job_pkey'],
+  },
+  'creating a tree': {
+    text: 'select * from jobtree.create_job($1)',
+    values: () => [JSON.stringify(tree('another', 300))],
+    reads: ['job by job_pkey'],
+  },
+  cancelling: {
+    text: 'select * from jobtree.cancel_job($1)',
+    values: ({ root }) => [root],
+    reads: [
+      'job by job_cancelling',
+      'job by job_parent_id_idx',
+      'job by job_pkey',
+      'job_progress by job_progress_pkey',
+      'lease by lease_job_id_position_idx',
+      'lease by lease_pkey',
+      'queue_entry by Tid Scan',
+      'queue_entry by queue_entry_pkey',
+    ],
+  },
+  deleting: {
+    text: ['delete_job', 'fold_progress', 'delete_tree', 'delete_tree', 'delete_tree', 'delete_tree'].map(
+      (name) => `select jobtree.${name}($1)`,
+    ),
+    values: ({ root }) => [root],
+    reads: [
+      'failure by failure_pkey',
+      'job by job_cancelling',
+      'job by job_parent_id_idx',
+      'job by job_pkey',
+      'job by job_root_id_idx',
+      'job_item by job_item_pkey',
+      'job_progress by job_progress_pkey',
+      'lease by lease_job_id_position_idx',
+      'lease by lease_pkey',
+      'outcome by outcome_pkey',
+      'progress_delta by progress_delta_root_id_id_idx',
+      'queue_entry by Tid Scan',
+      'queue_entry by queue_entry_pkey',
+      'tree_deletion by tree_deletion_pkey',
+    ],
+  },
+};

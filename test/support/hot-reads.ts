@@ -1,0 +1,131 @@
+/** What the API reads for lists, and by which indexes. */
+import type { Database } from '../../src/db/database.ts';
+import { readFailures, readItemSizes, readItems, readPayloads, readResults } from '../../src/domain/items.ts';
+import {
+  readItemKeys,
+  readItemPage,
+  readJobIds,
+  readJobPage,
+  readResultKeys,
+} from '../../src/domain/pages.ts';
+import { readProgress, readRoots, readTrees } from '../../src/domain/progress.ts';
+import { readAssignments } from '../../src/domain/read-assignments.ts';
+import type { Subject } from './hot-calls.ts';
+
+const around = ['lease by lease_job_id_position_idx', 'queue_entry by queue_entry_pkey'];
+const progress = 'job_progress by job_progress_pkey';
+const page = { after: undefined, before: undefined, take: 20, backwards: false };
+export const keysOf = ({ root, position }: Subject) =>
+  [0, 1, 2].map((n) => ({ jobId: root, position: position - n }));
+const itemKeys =
+  (status: Parameters<typeof readItemKeys>[2]) =>
+  (database: Database, { root }: Subject) =>
+    readItemKeys(database, root, status, page);
+const jobIds =
+  (type: string | null, status: Parameters<typeof readJobIds>[1]['status'], rootsOnly: boolean) =>
+  (database: Database) =>
+    readJobIds(database, { type, status, rootsOnly }, page);
+
+/** What the API reads for lists. */
+export const lists: Readonly<
+  Record<
+    string,
+    { read: (database: Database, subject: Subject) => Promise<unknown>; reads: readonly string[] }
+  >
+> = {
+  items: {
+    read: (database, subject) => readItems(database, keysOf(subject)),
+    reads: [
+      'failure by failure_pkey',
+      'job by job_pkey',
+      'job_item by job_item_pkey',
+      'lease by lease_pkey',
+      'outcome by outcome_pkey',
+      ...around,
+    ],
+  },
+  payloads: {
+    read: (database, subject) => readPayloads(database, keysOf(subject)),
+    reads: ['job_item by job_item_pkey'],
+  },
+  results: {
+    read: (database, subject) => readResults(database, keysOf(subject)),
+    reads: ['outcome by outcome_pkey'],
+  },
+  failures: {
+    read: (database, subject) => readFailures(database, keysOf(subject)),
+    reads: ['failure by failure_pkey'],
+  },
+  'sizes of items': {
+    read: (database, subject) =>
+      readItemSizes(database, keysOf(subject), { payload: 1, result: 1, failures: 1 }),
+    reads: ['failure by failure_pkey', 'job_item by job_item_pkey', 'outcome by outcome_pkey'],
+  },
+  'the items of a job': { read: itemKeys(null), reads: ['job_item by job_item_pkey'] },
+  'the pending items of a job': {
+    read: itemKeys('PENDING'),
+    reads: ['job by job_pkey', 'job_item by job_item_pkey', 'outcome by outcome_pkey'],
+  },
+  'the cancelled items of a job': {
+    read: itemKeys('CANCELLED'),
+    reads: ['job by job_pkey', 'job_item by job_item_pkey', 'outcome by outcome_pkey'],
+  },
+  'the succeeded items of a job': { read: itemKeys('SUCCEEDED'), reads: ['outcome by outcome_pkey'] },
+  'the failed items of a job': { read: itemKeys('FAILED'), reads: ['outcome by outcome_failed'] },
+  'the results of jobs': {
+    read: (database, { root, child }) => readResultKeys(database, [root, child], page),
+    reads: ['outcome by outcome_pkey'],
+  },
+  jobs: { read: jobIds(null, null, false), reads: ['job by job_pkey'] },
+  roots: { read: jobIds(null, null, true), reads: ['job by job_roots'] },
+  'jobs of a type': { read: jobIds('subject', null, false), reads: ['job by job_type_id_idx'] },
+  'waiting jobs': { read: jobIds(null, 'WAITING', false), reads: ['job_progress by job_progress_waiting'] },
+  'running roots': { read: jobIds(null, 'RUNNING', true), reads: ['job_progress by job_progress_running'] },
+  'running jobs of a type': {
+    read: jobIds('filled-7', 'RUNNING', false),
+    reads: ['job by job_pkey', 'job_progress by job_progress_running'],
+  },
+  'complete jobs': {
+    read: jobIds(null, 'COMPLETED', false),
+    reads: ['job_progress by job_progress_completed'],
+  },
+  'complete jobs of a type': {
+    read: jobIds('subject', 'COMPLETED', false),
+    reads: ['job by job_type_id_idx', progress],
+  },
+  'a page of items': {
+    read: (database, { root }) => readItemPage(database, { jobId: root, first: 20, failedOnly: false }),
+    reads: [
+      'failure by failure_pkey',
+      'job by job_pkey',
+      'job_item by job_item_pkey',
+      'outcome by outcome_pkey',
+      progress,
+      ...around,
+    ],
+  },
+  'a page of jobs': {
+    read: (database) => readJobPage(database, { type: null, status: 'RUNNING', rootsOnly: true, first: 20 }),
+    reads: ['job by job_pkey', 'job_progress by job_progress_running', progress],
+  },
+  'a tree': {
+    read: (database, { root }) => readTrees(database, [root]),
+    reads: ['job by job_root_id_idx', progress],
+  },
+  progress: {
+    read: (database, { root }) => readProgress(database, [root]),
+    reads: ['job by job_pkey', progress],
+  },
+  'roots of jobs': {
+    read: (database, { child }) => readRoots(database, [child]),
+    reads: ['job by job_pkey'],
+  },
+  assignments: {
+    read: (database, { leases }) =>
+      readAssignments(
+        database,
+        leases.map((id) => `${id.slice(0, 34)}01`),
+      ),
+    reads: ['job by job_pkey', 'job_item by job_item_pkey', 'lease by lease_pkey'],
+  },
+};

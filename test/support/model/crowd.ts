@@ -1,0 +1,196 @@
+/** Many producers, workers and sweepers at once on two servers, with all that can go wrong between a claim and a report. */
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { newClaimId } from '../../../src/client/claim-id.ts';
+import { addItems } from '../../../src/domain/add-items.ts';
+import type { Assignment } from '../../../src/domain/assignment.ts';
+import { claimItems } from '../../../src/domain/claim-items.ts';
+import { createJob } from '../../../src/domain/create-job.ts';
+import type { Engine } from '../../../src/domain/engine.ts';
+import { foldProgress } from '../../../src/domain/fold-progress.ts';
+import { heartbeat } from '../../../src/domain/heartbeat.ts';
+import { findMissedEntries } from '../../../src/domain/missed-entries.ts';
+import { type JobProgress, readTrees } from '../../../src/domain/progress.ts';
+import { releaseAssignments } from '../../../src/domain/release-assignments.ts';
+import { type Report, reportOutcomes } from '../../../src/domain/report-outcomes.ts';
+import { sealJob } from '../../../src/domain/seal-job.ts';
+import { promoteDue, sweepLeases } from '../../../src/domain/sweep.ts';
+import { JobSealedError } from '../../../src/errors.ts';
+import type { TestDatabase } from '../database.ts';
+
+export const actions = [
+  'SUCCEED',
+  'SUCCEED_TOGETHER',
+  'SUCCEED_TWICE',
+  'FAIL',
+  'FAIL_TWICE',
+  'RELEASE',
+  'LOSE',
+  'LOSE_THEN_REPORT',
+  'HEARTBEAT',
+] as const;
+export type Action = (typeof actions)[number];
+
+export interface CrowdPlan {
+  readonly workers: number;
+  readonly batch: number;
+  /** Of the items; those that collide are added once. */
+  readonly keys: readonly number[];
+  readonly actions: readonly Action[];
+  /** How many items a worker claims at a time. */
+  readonly claim: number;
+}
+
+const types = ['parent', 'child'];
+
+export class Crowd {
+  readonly #db: TestDatabase;
+  readonly #engines: readonly Engine[];
+  readonly #plan: CrowdPlan;
+  readonly #accepted = new Map<string, number>();
+  #root = '';
+  #produced = false;
+  #turn = 0;
+
+  constructor(db: TestDatabase, engines: readonly Engine[], plan: CrowdPlan) {
+    this.#db = db;
+    this.#engines = engines;
+    this.#plan = plan;
+  }
+
+  /** Until the tree is complete; gives its progress, the parent's and the child's. */
+  async run(): Promise<{ accepted: number; jobs: readonly JobProgress[] }> {
+    const [parent = '', child = ''] = types;
+    const children = [{ type: child, backoffMs: [0], maxFailuresPerItem: 1_000, feed: {} }];
+    const engine = this.#engine();
+    const { jobId } = await createJob(engine, {
+      type: parent,
+      backoffMs: [0],
+      maxFailuresPerItem: 2,
+      children,
+    });
+    this.#root = jobId;
+    await Promise.all([
+      this.#produceAll(),
+      ...Array.from({ length: this.#plan.workers }, (_, i) => this.#work(`w${i}`)),
+      ...this.#engines.map((each) => this.#tend(each)),
+    ]);
+    expect([...this.#accepted.values()].every((times) => times === 1)).toBe(true);
+    const [tree] = await readTrees(engine.database, [this.#root]);
+    return { accepted: this.#accepted.size, jobs: tree?.jobs ?? [] };
+  }
+
+  #engine(): Engine {
+    return this.#engines[this.#turn++ % this.#engines.length] as Engine;
+  }
+
+  async #isComplete(): Promise<boolean> {
+    const [tree] = await readTrees(this.#engine().database, [this.#root]);
+    return this.#produced && tree?.openJobs === 0;
+  }
+
+  async #produceAll(): Promise<void> {
+    await Promise.all([this.#produce(0), this.#produce(this.#plan.batch)]);
+    await sealJob(this.#engine(), this.#root);
+    await expect(addItems(this.#engine(), this.#root, [{}], { seal: false })).rejects.toThrow(JobSealedError);
+    this.#produced = true;
+  }
+
+  async #produce(from: number): Promise<void> {
+    const { batch, keys } = this.#plan;
+    for (let i = from; i < keys.length; i += 2 * batch) {
+      const items = keys.slice(i, i + batch).map((key) => ({ payload: key, dedupeKey: `k${key}` }));
+      const added = await addItems(this.#engine(), this.#root, items, { seal: false });
+      // The response was lost: the same call again, on another server.
+      const again = i % 3 === 0 ? await addItems(this.#engine(), this.#root, items, { seal: false }) : [];
+      for (const [k, entry] of again.entries()) expect(entry).toEqual({ ...added[k], status: 'DUPLICATE' });
+    }
+  }
+
+  /** What servers do beside the calls. */
+  async #tend(engine: Engine): Promise<void> {
+    while (!(await this.#isComplete())) {
+      await sweepLeases(engine, new Date(0));
+      await promoteDue(engine);
+      await findMissedEntries(engine);
+      await foldProgress(engine, this.#root, 0);
+    }
+  }
+
+  async #work(worker: string): Promise<void> {
+    const wants = types.map((type) => ({ type, limit: this.#plan.claim }));
+    for (let i = 0; !(await this.#isComplete()); i++) {
+      const claimId = i % 2 === 0 ? newClaimId() : undefined;
+      const held = await claimItems(this.#engine(), worker, wants, claimId);
+      if (claimId !== undefined && held.length > 0) {
+        const again = await claimItems(this.#engine(), worker, wants, claimId);
+        expect(again.map(({ id }) => id).sort()).toEqual(held.map(({ id }) => id).sort());
+      }
+      const together: Assignment[] = [];
+      for (const assignment of held) {
+        const action = this.#plan.actions[this.#turn++ % this.#plan.actions.length];
+        if (action === 'SUCCEED_TOGETHER') together.push(assignment);
+        else await this.#end(assignment.id, action);
+      }
+      const statuses = await this.#report(together.map(({ id }) => ({ assignmentId: id, result: id })));
+      expect(statuses).toEqual(together.map(() => 'ACCEPTED'));
+      if (held.length === 0) await turn();
+    }
+  }
+
+  async #end(id: string, action: Action | undefined): Promise<void> {
+    const success = { assignmentId: id, result: id };
+    const failure = { assignmentId: id, failure: { code: 'E', message: 'no' } };
+    switch (action) {
+      case 'SUCCEED_TWICE':
+        expect(await this.#report([success, success])).toEqual(['ACCEPTED', 'DUPLICATE']);
+        break;
+      case 'FAIL':
+        expect(await this.#report([failure])).toEqual(['ACCEPTED']);
+        break;
+      case 'FAIL_TWICE':
+        expect(await this.#report([failure, failure])).toEqual(['ACCEPTED', 'DUPLICATE']);
+        break;
+      case 'RELEASE':
+        expect(await releaseAssignments(this.#engine(), [id])).toEqual(['RELEASED']);
+        expect(await this.#report([success])).toEqual(['STALE']);
+        break;
+      case 'LOSE':
+        await this.#silence(id);
+        break;
+      case 'LOSE_THEN_REPORT':
+        await this.#silence(id);
+        expect(['ACCEPTED', 'STALE']).toContain((await this.#report([success]))[0]);
+        break;
+      case 'HEARTBEAT':
+        expect(await heartbeat(this.#engine(), [id])).toEqual(['HELD']);
+        expect(await this.#report([success])).toEqual(['ACCEPTED']);
+        break;
+      default:
+        expect(await this.#report([success])).toEqual(['ACCEPTED']);
+    }
+  }
+
+  async #report(reports: Report[]): Promise<string[]> {
+    if (reports.length === 0) return [];
+    const answers = await reportOutcomes(this.#engine(), reports);
+    for (const [i, { status }] of answers.entries()) {
+      const { assignmentId, failure } = reports[i] as Report;
+      if (status !== 'ACCEPTED' || failure != null) continue;
+      this.#accepted.set(assignmentId, (this.#accepted.get(assignmentId) ?? 0) + 1);
+    }
+    return answers.map(({ status }) => status);
+  }
+
+  /** The deadline of this one assignment is over; those of the others of its lease are not. */
+  async #silence(id: string): Promise<void> {
+    await this.#db.query(
+      `update jobtree.lease
+       set deadline_at = clock_timestamp() - interval '1 s', deadlines = array(
+         select case when n = $2 then clock_timestamp() - interval '1 s' else coalesce(deadlines[n], clock_timestamp() + interval '1 h') end
+         from generate_series(1, count) n)
+       where id = $1 and get_bit(open, $2 - 1) = 1`,
+      [`${id.slice(0, 34)}00`, Number.parseInt(id.slice(34), 16)],
+    );
+  }
+}

@@ -1,0 +1,137 @@
+/** What must hold in the tables between any two transactions. Each query finds what breaks a rule. */
+import { expect } from 'vitest';
+import type { TestDatabase } from '../database.ts';
+import { type Model, shownState } from './model.ts';
+import type { System } from './system.ts';
+
+/** Where each item is: in an entry, in an open lease, finished. */
+const places = `
+  select q.job_id, q.position + n as position from jobtree.queue_entry q cross join lateral generate_series(0, q.count - 1) n
+  union all
+  select l.job_id, l.position + n from jobtree.lease l cross join lateral generate_series(0, l.count - 1) n
+  where get_bit(l.open, n) = 1
+  union all
+  select job_id, position from jobtree.outcome`;
+
+const rules: Readonly<Record<string, string>> = {
+  'an item is in one place, and nothing else is': `
+    select coalesce(i.job_id, p.job_id) as job_id, coalesce(i.position, p.position) as position, p.places, j.cancelled_at
+    from jobtree.job_item i
+    full join (select job_id, position, count(*) as places from (${places}) p group by 1, 2) p
+      on p.job_id = i.job_id and p.position = i.position
+    left join jobtree.job j on j.id = i.job_id
+    where i.job_id is null or p.places > 1 or (p.places is null and j.cancelled_at is null)`,
+  'an item has one state': `
+    select i.job_id, i.position, count(s.state)
+    from jobtree.job_item i left join jobtree.item_state s on s.job_id = i.job_id and s.position = i.position
+    group by 1, 2 having count(s.state) <> 1`,
+  'only items of a lease are open, and one that is over has no deadline': `
+    select l.id, l.count, l.open, l.deadline_at from jobtree.lease l
+    where bit_count(l.open) > bit_count(l.open & (~B'0'::bit(128) << (128 - l.count)))
+      or (l.deadline_at is null) <> (bit_count(l.open) = 0)`,
+  'a lease has items that are there': `
+    select l.id, l.count from jobtree.lease l
+    where l.count <> (
+      select count(*) from jobtree.job_item i
+      where i.job_id = l.job_id and i.position >= l.position and i.position < l.position + l.count)`,
+  'an entry says what its items say': `
+    select q.job_id, q.position, q.count, q.bytes, q.priority, q.type, s.*
+    from jobtree.queue_entry q
+    join jobtree.job j on j.id = q.job_id
+    cross join lateral (
+      select sum(i.payload_bytes) as item_bytes, min(coalesce(i.priority, j.priority)) as lowest,
+        max(coalesce(i.priority, j.priority)) as highest
+      from jobtree.job_item i where i.job_id = q.job_id and i.position >= q.position and i.position < q.position + q.count
+    ) s
+    where q.type <> j.type or s.lowest <> q.priority or s.highest <> q.priority or q.bytes < s.item_bytes
+      -- The rest of a small entry may say the size of the whole.
+      or (q.bytes > s.item_bytes and q.bytes > 100000)`,
+  'a job has one row of progress, and no count is negative': `
+    select j.id, count(p.*) from jobtree.job j left join jobtree.job_progress p on p.job_id = j.id
+    group by j.id
+    having count(p.*) <> 1 or min(least(p.item_count, p.succeeded, p.failed, p.cancelled, p.open_jobs, p.generation)) < 0`,
+  'no progress and no delta is without its job': `
+    select p.job_id from jobtree.job_progress p where not exists (select from jobtree.job j where j.id = p.job_id)
+    union all
+    select d.job_id from jobtree.progress_delta d where not exists (select from jobtree.job j where j.id = d.job_id)`,
+  'counters and deltas together equal the rows': `
+    select * from (
+      select j.id, p.item_count + coalesce(d.items, 0) as items, p.succeeded + coalesce(d.succeeded, 0) as succeeded,
+        p.failed + coalesce(d.failed, 0) as failed, p.cancelled + coalesce(d.cancelled, 0) as cancelled,
+        (select count(*) from jobtree.job_item i where i.job_id = j.id) as item_rows,
+        (select count(*) from jobtree.outcome o where o.job_id = j.id and not o.failed) as success_rows,
+        (select count(*) from jobtree.outcome o where o.job_id = j.id and o.failed) as failure_rows,
+        (select count(*) from (${places}) x where x.job_id = j.id) as placed
+      from jobtree.job j
+      join jobtree.job_progress p on p.job_id = j.id
+      left join (
+        select job_id, sum(items) as items, sum(succeeded) as succeeded, sum(failed) as failed, sum(cancelled) as cancelled
+        from jobtree.progress_delta group by job_id
+      ) d on d.job_id = j.id
+    ) c
+    where (items, succeeded, failed, cancelled) <> (item_rows, success_rows, failure_rows, item_rows - placed)`,
+  'the root knows how many jobs are open': `
+    select p.job_id, p.open_jobs from jobtree.job_progress p
+    where p.is_root <> (p.job_id = (select j.root_id from jobtree.job j where j.id = p.job_id))
+      or p.open_jobs <> case when p.is_root then (
+        select count(*) from jobtree.job j join jobtree.job_progress o on o.job_id = j.id
+        where j.root_id = p.job_id and o.completed_at is null) else 0 end`,
+  'a complete job is sealed, and nothing in it is pending': `
+    select p.job_id from jobtree.job_progress p join jobtree.job j on j.id = p.job_id
+    where p.completed_at is not null
+      and (j.sealed_at is null or exists (select from jobtree.queue_entry q where q.job_id = j.id)
+        or exists (select from jobtree.lease l where l.job_id = j.id and bit_count(l.open) > 0))`,
+  'nothing fails more often than it may': `
+    select f.job_id, f.position, f.attempt from jobtree.failure f join jobtree.job j on j.id = f.job_id
+    where f.attempt > j.max_failures_per_item + 1
+    union all
+    select q.job_id, q.position, q.attempt from jobtree.queue_entry q join jobtree.job j on j.id = q.job_id
+    where q.attempt not between 1 and j.max_failures_per_item + 1
+    union all
+    select o.job_id, o.position, 0 from jobtree.outcome o
+    where o.failed and not exists (
+      select from jobtree.failure f where f.job_id = o.job_id and f.position = o.position and f.lease_id = o.lease_id)`,
+  'an outcome belongs to a lease of its item': `
+    select o.job_id, o.position from jobtree.outcome o
+    where not exists (
+      select from jobtree.lease l
+      where l.id = o.lease_id and l.job_id = o.job_id and o.position >= l.position and o.position < l.position + l.count)`,
+};
+
+export async function checkInvariants(db: TestDatabase): Promise<void> {
+  for (const [rule, query] of Object.entries(rules)) {
+    expect(await db.query(`select * from (${query}) broken limit 5`), rule).toEqual([]);
+  }
+}
+
+/** Every item stands where the model says. */
+export async function compareWithModel({ db }: System, model: Model): Promise<void> {
+  const rows = await db.query<{
+    job_id: string;
+    position: string;
+    state: string;
+    attempt: number | null;
+    lease_id: string | null;
+  }>('select job_id, position, state, attempt, lease_id from jobtree.item_state');
+  expect(rows.length).toBe(model.items().length);
+  const wrong: unknown[] = [];
+  for (const { job_id, position, state, attempt, lease_id } of rows) {
+    const item = model.jobs.get(job_id)?.items.get(Number(position));
+    const expected = item === undefined ? 'GONE' : shownState(item);
+    const waits = expected === 'READY' || expected === 'SCHEDULED' || expected === 'HELD';
+    const lease = expected === 'HELD' ? item?.assignment?.leaseId : null;
+    if (state !== expected || lease_id !== lease || (waits && attempt !== item?.attempt)) {
+      wrong.push({
+        job_id,
+        position,
+        state,
+        attempt,
+        lease_id,
+        expected,
+        lease,
+        expectedAttempt: item?.attempt,
+      });
+    }
+  }
+  expect(wrong.slice(0, 5)).toEqual([]);
+}

@@ -1,0 +1,283 @@
+/**
+ * What the service ought to be, in a few maps: each item is in one state, and each operation says what it does to it. It knows nothing
+ * of ranges, leases' bits, deltas and places, which is what makes it worth comparing with.
+ *
+ *     READY       claims find it
+ *     SCHEDULED   it waits for an instant that lies far ahead
+ *     DUE         that instant is over, and nobody has promoted it: only a claim by name finds it
+ *     HELD        a worker has it, under the item's assignment
+ *     SUCCEEDED, FAILED
+ *
+ * What is pending in a cancelled job counts as cancelled, whatever its state here.
+ */
+import type { Feed, NewJob } from '../../../src/domain/create-job.ts';
+
+export type State = 'READY' | 'SCHEDULED' | 'DUE' | 'HELD' | 'SUCCEEDED' | 'FAILED';
+
+export interface ModelItem {
+  readonly job: ModelJob;
+  readonly position: number;
+  readonly priority: number;
+  readonly payload: unknown;
+  attempt: number;
+  state: State;
+  /** The last assignment that had it. */
+  assignment: ModelAssignment | undefined;
+}
+
+export interface ModelJob {
+  readonly id: string;
+  readonly type: string;
+  readonly priority: number;
+  readonly maxFailures: number;
+  readonly backoffMs: readonly number[];
+  readonly feed: Feed | undefined;
+  readonly children: ModelJob[];
+  readonly items: Map<number, ModelItem>;
+  readonly keys: Map<string, number>;
+  /** Its items are due later unless they say otherwise. */
+  readonly later: boolean;
+  sealed: boolean;
+  cancelled: boolean;
+}
+
+export interface ModelTree {
+  readonly root: ModelJob;
+  readonly jobs: readonly ModelJob[];
+  readonly key: string | undefined;
+}
+
+export interface ModelAssignment {
+  readonly id: string;
+  readonly leaseId: string;
+  readonly item: ModelItem;
+  readonly worker: string;
+  /** Past its deadline, so that the next sweep takes it back. */
+  overdue: boolean;
+  /** What was reported under it. */
+  report: ModelReport | undefined;
+  end: 'REPORTED' | 'RELEASED' | 'LOST' | undefined;
+}
+
+export interface ModelReport {
+  readonly assignmentId: string;
+  readonly result?: unknown;
+  readonly failure?: { readonly code: string; readonly message: string; readonly permanent: boolean };
+  readonly newItems?: readonly { readonly type: string; readonly payload: unknown }[];
+}
+
+export interface ModelClaim {
+  readonly id: string;
+  readonly worker: string;
+  readonly wants: readonly { readonly type: string; readonly limit: number }[];
+  readonly assignments: ModelAssignment[];
+}
+
+export class Model {
+  readonly trees = new Map<string, ModelTree>();
+  readonly jobs = new Map<string, ModelJob>();
+  readonly assignments = new Map<string, ModelAssignment>();
+  readonly claims: ModelClaim[] = [];
+  /** Jobs that a fold has completed. */
+  readonly completed = new Set<string>();
+  /** Assignments that ended, the last ones. */
+  ended: string[] = [];
+
+  items(): ModelItem[] {
+    return [...this.jobs.values()].flatMap((job) => [...job.items.values()]);
+  }
+
+  ready(type: string): ModelItem[] {
+    const jobs = [...this.jobs.values()].filter((job) => job.type === type && !job.cancelled);
+    return jobs.flatMap((job) => [...job.items.values()].filter(({ state }) => state === 'READY'));
+  }
+
+  /** Assignments that hold their item, by lease. */
+  leases(): ModelAssignment[][] {
+    const leases = new Map<string, ModelAssignment[]>();
+    for (const assignment of this.assignments.values()) {
+      if (!isOpen(assignment)) continue;
+      const lease = leases.get(assignment.leaseId) ?? [];
+      leases.set(assignment.leaseId, lease);
+      lease.push(assignment);
+    }
+    return [...leases.values()];
+  }
+
+  /** The ids go up in the order of the document. */
+  addTree(spec: NewJob, ids: readonly { id: string; parent_id: string | null }[]): ModelTree {
+    const create = (job: NewJob, id: string): ModelJob => {
+      const made: ModelJob = {
+        id,
+        type: job.type,
+        priority: job.priority ?? 0,
+        maxFailures: job.maxFailuresPerItem ?? 3,
+        backoffMs: job.backoffMs ?? [],
+        feed: job.feed ?? undefined,
+        children: [],
+        items: new Map(),
+        keys: new Map(),
+        later: job.runAt != null,
+        sealed: job.sealed ?? false,
+        cancelled: false,
+      };
+      this.jobs.set(id, made);
+      const below = ids.filter(({ parent_id }) => parent_id === id);
+      for (const [i, child] of (job.children ?? []).entries())
+        made.children.push(create(child, below[i]?.id ?? ''));
+      return made;
+    };
+    const root = create(spec, ids.find(({ parent_id }) => parent_id === null)?.id ?? '');
+    const tree = { root, jobs: subtree(root), key: spec.dedupeKey ?? undefined };
+    this.trees.set(root.id, tree);
+    return tree;
+  }
+
+  removeTree({ root, jobs }: ModelTree): void {
+    this.trees.delete(root.id);
+    for (const job of jobs) this.jobs.delete(job.id);
+    for (const [id, { item }] of this.assignments) if (jobs.includes(item.job)) this.assignments.delete(id);
+    for (const { assignments } of this.claims) {
+      assignments.splice(0, assignments.length, ...assignments.filter(({ id }) => this.assignments.has(id)));
+    }
+  }
+
+  addItem(
+    job: ModelJob,
+    item: { position: number; priority?: number; payload: unknown; state?: State },
+  ): void {
+    const { position, payload, priority = job.priority, state = initial(job) } = item;
+    job.items.set(position, { job, position, priority, payload, attempt: 1, state, assignment: undefined });
+  }
+
+  hold(item: ModelItem, assignment: { id: string; leaseId: string; worker: string }): ModelAssignment {
+    const held = { ...assignment, item, overdue: false, report: undefined, end: undefined };
+    item.state = 'HELD';
+    item.assignment = held;
+    this.assignments.set(held.id, held);
+    return held;
+  }
+
+  /** What a report is answered, and what it does; gives the payloads that it makes for each child. */
+  report(report: ModelReport): { status: string; fed: Map<ModelJob, unknown[]> } {
+    const fed = new Map<ModelJob, unknown[]>();
+    const assignment = this.assignments.get(report.assignmentId);
+    if (assignment === undefined) return { status: 'STALE', fed };
+    if (!isOpen(assignment) || assignment.item.job.cancelled) {
+      return { status: isSame(assignment.report, report) ? 'DUPLICATE' : 'STALE', fed };
+    }
+    const { item } = assignment;
+    if (report.failure !== undefined) {
+      this.fail(assignment, report.failure.permanent, 'REPORTED', report);
+      return { status: 'ACCEPTED', fed };
+    }
+    const children = item.job.children.filter(({ feed }) => feed !== undefined);
+    const takers = (type: string) => children.filter((child) => child.type === type).length;
+    if (report.newItems?.some(({ type }) => takers(type) !== 1)) return { status: 'INVALID', fed };
+    for (const child of children) {
+      const payloads = fedPayloads(child.feed ?? {}, item.payload, report.result);
+      if (payloads === undefined) return { status: 'INVALID', fed };
+      for (const { type, payload } of report.newItems ?? []) if (type === child.type) payloads.push(payload);
+      if (payloads.length > 0 && !child.cancelled) fed.set(child, payloads);
+    }
+    this.#end(assignment, 'REPORTED', report);
+    item.state = 'SUCCEEDED';
+    return { status: 'ACCEPTED', fed };
+  }
+
+  fail(
+    assignment: ModelAssignment,
+    permanent: boolean,
+    end: 'REPORTED' | 'LOST',
+    report?: ModelReport,
+  ): void {
+    const { item } = assignment;
+    const { backoffMs, maxFailures } = item.job;
+    this.#end(assignment, end, report);
+    if (permanent || item.attempt > maxFailures) {
+      item.state = 'FAILED';
+      return;
+    }
+    const wait = backoffMs[Math.min(item.attempt, backoffMs.length) - 1] ?? 0;
+    item.state = wait > 0 ? 'SCHEDULED' : 'READY';
+    item.attempt++;
+  }
+
+  release(id: string): 'RELEASED' | 'STALE' {
+    const assignment = this.assignments.get(id);
+    if (assignment === undefined || !isOpen(assignment) || assignment.item.job.cancelled) return 'STALE';
+    this.#end(assignment, 'RELEASED');
+    assignment.item.state = 'READY';
+    return 'RELEASED';
+  }
+
+  heartbeat(id: string): 'HELD' | 'FINISHED' | 'LOST' | 'CANCELLED' {
+    const assignment = this.assignments.get(id);
+    if (assignment === undefined || assignment.end === 'LOST') return 'LOST';
+    if (assignment.end === 'REPORTED') return 'FINISHED';
+    if (assignment.item.job.cancelled) return 'CANCELLED';
+    if (assignment.end === 'RELEASED') return 'LOST';
+    assignment.overdue = false;
+    return 'HELD';
+  }
+
+  sweep(): number {
+    const lost = this.leases()
+      .flat()
+      .filter(({ overdue, item }) => overdue && !item.job.cancelled);
+    for (const assignment of lost) this.fail(assignment, false, 'LOST');
+    return lost.length;
+  }
+
+  #end(assignment: ModelAssignment, end: 'REPORTED' | 'RELEASED' | 'LOST', report?: ModelReport): void {
+    assignment.end = end;
+    assignment.report = report;
+    this.ended = [...this.ended.slice(-99), assignment.id];
+  }
+}
+
+export const initial = ({ later }: ModelJob): State => (later ? 'SCHEDULED' : 'READY');
+
+export const isOpen = ({ end }: ModelAssignment) => end === undefined;
+
+export const isFinished = ({ state }: ModelItem) => state === 'SUCCEEDED' || state === 'FAILED';
+
+export function subtree(job: ModelJob): ModelJob[] {
+  return [job, ...job.children.flatMap(subtree)];
+}
+
+/** As the view item_state says it. */
+export function shownState(item: ModelItem): string {
+  if (isFinished(item)) return item.state;
+  if (item.job.cancelled) return 'CANCELLED';
+  return item.state === 'DUE' ? 'READY' : item.state;
+}
+
+function isSame(known: ModelReport | undefined, { failure, result }: ModelReport): boolean {
+  if (known === undefined) return false;
+  if (known.failure !== undefined || failure !== undefined) return known.failure?.code === failure?.code;
+  return JSON.stringify(known.result) === JSON.stringify(result);
+}
+
+/** What one success makes by the mapping of a child; undefined if it can't be mapped. */
+function fedPayloads(feed: Feed, payload: unknown, result: unknown): unknown[] | undefined {
+  if (feed.source === 'REPORTS') return [];
+  const list = feed.forEach == null ? [undefined] : lookUp(feed.forEach, { payload, result });
+  if (!Array.isArray(list)) return undefined;
+  return list.map((element) => {
+    const template = feed.payload ?? (feed.forEach == null ? 'result' : 'element');
+    if (typeof template === 'string') return lookUp(template, { payload, result, element });
+    return Object.fromEntries(
+      Object.entries(template).map(([key, path]) => [
+        key,
+        lookUp(String(path), { payload, result, element }),
+      ]),
+    );
+  });
+}
+
+function lookUp(path: string, roots: Record<string, unknown>): unknown {
+  let value: unknown = roots;
+  for (const key of path.split('.')) value = (value as Record<string, unknown> | null | undefined)?.[key];
+  return value ?? null;
+}

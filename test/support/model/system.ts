@@ -1,0 +1,259 @@
+/**
+ * Two servers on one database, and what is done to them together with the model: an operation goes to both, and the answers must
+ * agree.
+ */
+import pino from 'pino';
+import { expect } from 'vitest';
+import { type Database, destroySocket } from '../../../src/db/database.ts';
+import type { Assignment } from '../../../src/domain/assignment.ts';
+import { claimItems } from '../../../src/domain/claim-items.ts';
+import { createEngine } from '../../../src/domain/create-engine.ts';
+import type { Engine } from '../../../src/domain/engine.ts';
+import { finishSome } from '../../../src/domain/finish.ts';
+import { foldProgress } from '../../../src/domain/fold-progress.ts';
+import { parseItemId, splitAssignmentId } from '../../../src/domain/item-state.ts';
+import { findMissedEntries } from '../../../src/domain/missed-entries.ts';
+import { readTrees, stepsOf } from '../../../src/domain/progress.ts';
+import { type Report, reportOutcomes } from '../../../src/domain/report-outcomes.ts';
+import type { TestDatabase } from '../database.ts';
+import {
+  initial,
+  isFinished,
+  type Model,
+  type ModelAssignment,
+  type ModelJob,
+  type ModelReport,
+  type ModelTree,
+} from './model.ts';
+
+export interface Want {
+  readonly type: string;
+  readonly limit: number;
+}
+
+export type Statement = readonly [text: string, ...values: unknown[]];
+
+export class System {
+  readonly db: TestDatabase;
+  readonly engines: readonly [Engine, Engine];
+  /** Trees of which an engine said that they have something to fold. */
+  readonly touched = new Set<string>();
+  readonly #steps = new Map<string, number>();
+  readonly #completedAt = new Map<string, number>();
+
+  constructor(db: TestDatabase, databases: readonly [Database, Database]) {
+    this.db = db;
+    const engine = (database: Database) =>
+      createEngine({
+        database,
+        limits: { maxJsonBytes: 1_000_000 },
+        effects: {
+          touched: (rootId) => this.touched.add(rootId),
+          ready: () => {},
+          claimed: () => {},
+          unfinished: () => {},
+        },
+        logger: pino({ level: 'silent' }),
+        logPayloads: false,
+        durableClaims: true,
+      });
+    this.engines = [engine(databases[0]), engine(databases[1])];
+  }
+
+  /** Claims, and goes on where the claim may have passed something by; afterwards there is no more, or it has got all. */
+  async claim(
+    model: Model,
+    engine: Engine,
+    worker: string,
+    wants: readonly Want[],
+    claimId?: string,
+  ): Promise<void> {
+    let left = wants;
+    for (let round = 1; left.length > 0; round++) {
+      expect(round, 'a claim found nothing twice').toBeLessThanOrEqual(2);
+      const assignments = await claimItems(engine, worker, left, round === 1 ? claimId : undefined);
+      const held = assignments.map((assignment) => this.hold(model, assignment, worker));
+      if (round === 1 && claimId !== undefined)
+        model.claims.push({ id: claimId, worker, wants, assignments: held });
+      const asked = sumByType(left);
+      for (const { item } of held) asked.set(item.job.type, (asked.get(item.job.type) ?? 0) - 1);
+      for (const [type, limit] of asked)
+        expect(limit, `more ${type} than asked for`).toBeGreaterThanOrEqual(0);
+      left = [...asked]
+        .filter(([type, limit]) => limit > 0 && model.ready(type).length > 0)
+        .map(([type, limit]) => ({ type, limit }));
+      if (left.length > 0) await findMissedEntries(engine);
+    }
+  }
+
+  /** What a claim gave must have been ready, and be what was put in. */
+  hold(model: Model, assignment: Assignment, worker: string, states = ['READY']): ModelAssignment {
+    const { jobId, position } = parseItemId(assignment.itemId) ?? { jobId: '', position: 0 };
+    const item = model.jobs.get(jobId)?.items.get(position);
+    if (item === undefined) throw new Error(`A claim gave item ${assignment.itemId}, which does not exist.`);
+    expect(states, `${assignment.itemId} was claimed`).toContain(item.state);
+    expect(item.job.cancelled).toBe(false);
+    expect({ ...assignment }).toMatchObject({
+      type: item.job.type,
+      payload: item.payload,
+      attempt: item.attempt,
+      worker,
+    });
+    return model.hold(item, { id: assignment.id, leaseId: splitAssignmentId(assignment.id).leaseId, worker });
+  }
+
+  async report(model: Model, engine: Engine, reports: readonly ModelReport[]): Promise<void> {
+    if (reports.length === 0) return;
+    await this.learnReported(model, reports, await reportOutcomes(engine, reports as Report[]));
+  }
+
+  async learnReported(
+    model: Model,
+    reports: readonly ModelReport[],
+    answers: readonly { status: string }[],
+  ): Promise<void> {
+    const expected = reports.map((report) => model.report(report));
+    expect(answers.map(({ status }) => status)).toEqual(expected.map(({ status }) => status));
+    const fed = new Map<ModelJob, unknown[]>();
+    for (const [child, payloads] of expected.flatMap((each) => [...each.fed])) {
+      fed.set(child, [...(fed.get(child) ?? []), ...payloads]);
+    }
+    for (const [child, payloads] of fed) await this.#learnFed(model, child, payloads);
+  }
+
+  async #learnFed(model: Model, child: ModelJob, payloads: readonly unknown[]): Promise<void> {
+    const rows = await this.db.query<{ position: string; payload: unknown }>(
+      'select position, payload from jobtree.job_item where job_id = $1 and position > $2 order by position',
+      [child.id, Math.max(-1, ...child.items.keys())],
+    );
+    const texts = (values: readonly unknown[]) => values.map((value) => JSON.stringify(value)).sort();
+    expect(texts(rows.map(({ payload }) => payload))).toEqual(texts(payloads));
+    for (const { position, payload } of rows) model.addItem(child, { position: Number(position), payload });
+  }
+
+  /** Folds a tree to the end, and compares its counters with the model. */
+  async fold(model: Model, engine: Engine, tree: ModelTree): Promise<void> {
+    for (let retry = true; retry; ) {
+      const fold = await foldProgress(engine, tree.root.id, 0);
+      expect(fold, 'nobody else folds').toBeDefined();
+      retry = fold?.retry ?? false;
+    }
+    await this.readProgress(model, tree);
+    for (const job of tree.jobs) {
+      const parent = tree.jobs.find(({ children }) => children.includes(job));
+      if (job.feed !== undefined && parent !== undefined && model.completed.has(parent.id))
+        expect(job.sealed).toBe(true);
+      const pending = [...job.items.values()].filter((item) => !isFinished(item)).length;
+      expect(model.completed.has(job.id), `${job.type} is complete`).toBe(
+        job.sealed && (pending === 0 || job.cancelled),
+      );
+    }
+    const [progress] = await readTrees(engine.database, [tree.root.id]);
+    expect(progress?.openJobs).toBe(tree.jobs.filter(({ id }) => !model.completed.has(id)).length);
+    const counts = (job: ModelJob) => {
+      const states = [...job.items.values()].map(({ state }) => state);
+      const [succeeded, failed] = ['SUCCEEDED', 'FAILED'].map(
+        (s) => states.filter((state) => state === s).length,
+      ) as [number, number];
+      const cancelled = job.cancelled ? states.length - succeeded - failed : 0;
+      return { jobId: job.id, itemCount: states.length, succeeded, failed, cancelled, sealed: job.sealed };
+    };
+    expect(progress?.jobs).toMatchObject(
+      progress?.jobs.map(({ jobId }) => counts(model.jobs.get(jobId) as ModelJob)) ?? [],
+    );
+  }
+
+  /** Whatever was folded: nothing goes back, a completion stays, and only what is done is complete. */
+  async readProgress(model: Model, tree: ModelTree): Promise<void> {
+    const [progress] = await readTrees(this.engines[0].database, [tree.root.id]);
+    expect(progress?.jobs.length).toBe(tree.jobs.length);
+    for (const row of progress?.jobs ?? []) {
+      const job = model.jobs.get(row.jobId) as ModelJob;
+      expect(stepsOf(row), 'the revision goes back').toBeGreaterThanOrEqual(this.#steps.get(row.jobId) ?? 0);
+      this.#steps.set(row.jobId, stepsOf(row));
+      if (this.#completedAt.has(row.jobId)) expect(row.completedAt).toBe(this.#completedAt.get(row.jobId));
+      if (row.sealed !== job.sealed) {
+        const parent = tree.jobs.find(({ children }) => children.includes(job));
+        expect([row.sealed, job.feed !== undefined, parent !== undefined]).toEqual([true, true, true]);
+        job.sealed = true;
+      }
+      if (row.completedAt === null) continue;
+      expect(job.sealed).toBe(true);
+      if (!job.cancelled) for (const item of job.items.values()) expect(isFinished(item)).toBe(true);
+      this.#completedAt.set(row.jobId, row.completedAt);
+      model.completed.add(row.jobId);
+    }
+  }
+
+  /** Goes on with everything that is unfinished until nothing is. */
+  async finish(): Promise<void> {
+    while (await finishSome(this.engines[0], new AbortController().signal));
+  }
+
+  /**
+   * Opens a transaction on a connection of its own, runs statements, lets `meanwhile` run beside it until it waits for a lock or is
+   * done, and cuts the connection. Nothing of the transaction may remain.
+   */
+  async cutTransaction(
+    statements: readonly Statement[],
+    by: 'TERMINATE' | 'SOCKET',
+    meanwhile: () => Promise<void>,
+  ): Promise<void> {
+    const client = await this.db.connect();
+    client.on('error', () => {});
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const pid = rows[0]?.pid;
+    await client.query('begin');
+    try {
+      for (const [text, ...values] of statements) await client.query(text, values);
+    } catch {
+      // A refusal ends the transaction as well as a cut.
+    }
+    let done = false;
+    const running = meanwhile().finally(() => {
+      done = true;
+    });
+    // What it throws is thrown at the end, when the connection is gone.
+    running.catch(() => {});
+    while (!done && !(await this.#somebodyWaits())) await new Promise((resolve) => setImmediate(resolve));
+    if (by === 'SOCKET') destroySocket(client);
+    else await this.db.query('select pg_terminate_backend($1)', [pid]);
+    while ((await this.db.query('select from pg_stat_activity where pid = $1', [pid])).length > 0);
+    await running;
+    await client.end().catch(() => {});
+  }
+
+  async #somebodyWaits(): Promise<boolean> {
+    const rows = await this.db.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return rows.length > 0;
+  }
+
+  /** Adds what add_items answered. */
+  learnAdded(
+    model: Model,
+    job: ModelJob,
+    items: readonly { payload: unknown; dedupeKey?: string; priority?: number; runAt?: Date }[],
+    answers: readonly { status: string; itemId?: string }[],
+  ): void {
+    for (const [i, { payload, dedupeKey, priority, runAt }] of items.entries()) {
+      const { jobId, position } = parseItemId(answers[i]?.itemId ?? '') ?? { jobId: '', position: 0 };
+      expect(jobId).toBe(job.id);
+      const known = dedupeKey === undefined ? undefined : job.keys.get(dedupeKey);
+      expect([answers[i]?.status, position]).toEqual(
+        known === undefined ? ['ADDED', position] : ['DUPLICATE', known],
+      );
+      if (known !== undefined) continue;
+      if (dedupeKey !== undefined) job.keys.set(dedupeKey, position);
+      const state = runAt === undefined ? initial(job) : runAt.getTime() > Date.now() ? 'SCHEDULED' : 'READY';
+      model.addItem(job, { position, payload, state, ...(priority === undefined ? {} : { priority }) });
+    }
+  }
+}
+
+function sumByType(wants: readonly Want[]): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const { type, limit } of wants) sums.set(type, (sums.get(type) ?? 0) + limit);
+  return sums;
+}
