@@ -324,7 +324,8 @@ export class Client {
   }
 
   #untilClosed({ signal }: CallOptions): AbortSignal {
-    return signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal;
+    // One of its own for each: Node warns of more than ten listeners to the same signal.
+    return AbortSignal.any(signal ? [signal, this.#closing.signal] : [this.#closing.signal]);
   }
 }
 

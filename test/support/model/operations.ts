@@ -7,12 +7,7 @@ import { claimItems } from '../../../src/domain/claim-items.ts';
 import { deleteJob } from '../../../src/domain/delete-job.ts';
 import { foldProgress } from '../../../src/domain/fold-progress.ts';
 import { assignmentIdOf, itemIdOf } from '../../../src/domain/item-state.ts';
-import {
-  ItemNotClaimableError,
-  JobSealedError,
-  JobtreeError,
-  NotFoundError,
-} from '../../../src/errors.ts';
+import { ItemNotClaimableError, JobSealedError, JobtreeError, NotFoundError } from '../../../src/errors.ts';
 import { type Batch, jobOf, pick, toItems, treeOf } from './inputs.ts';
 import { isOpen, type Model, type ModelItem, shownState, subtree } from './model.ts';
 import type { System } from './system.ts';

@@ -1,0 +1,2761 @@
+set local check_function_bodies = off;
+
+-- Takes results, of those reports whose lease and item are open: the hot half of reporting. Most calls report under one lease, and
+-- then a few small statements cost less than one large one.
+--
+-- p_lease_ids, p_numbers, p_results
+--            the assignments, each named once, and a JSON array of their results
+-- p_feeding  whether to take those of jobs that feed children, or of the others
+-- returns    the trees that changed; which reports counted, from 1 on: null if all did; and the items that they finished, in the order of the reports, if p_feeding
+-- locks      leases in the order of their ids, skipping those that somebody else has: a heartbeat, a sweep, a transaction of SQL.
+--            Their reports do not count
+create or replace function jobtree.accept_results(p_lease_ids uuid[], p_numbers integer[], p_results json, p_feeding boolean)
+returns table (root_ids uuid[], accepted integer[], job_ids uuid[], positions bigint[])
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_mergejoin = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_lease record;
+  v_bits bit(128);
+  v_accepted integer[];
+  v_positions bigint[];
+begin
+  if p_lease_ids[1] = all (p_lease_ids) then
+    select l.id, l.job_id, l.position, l.open, j.root_id into v_lease from jobtree.lease l
+    cross join lateral (
+      select j.root_id from jobtree.job j
+      where j.id = l.job_id and j.feeds_children = p_feeding and j.cancelled_at is null
+      offset 0
+    ) j
+    where l.id = p_lease_ids[1]
+    for update of l skip locked;
+    if found then
+      with given as (
+        select u.n, u.number, u.result
+        from rows from (unnest(p_numbers), json_array_elements(p_results)) with ordinality u(number, result, n)
+        where case when u.number > 0 then get_bit(v_lease.open, u.number - 1) = 1 end
+      ), finished as (
+        insert into jobtree.outcome (job_id, position, lease_id, finished_at, result)
+        select v_lease.job_id, v_lease.position + g.number - 1, v_lease.id, v_now, g.result from given g
+      )
+      select bit_or(jobtree.bit_at(g.number)), array_agg(g.n::integer), array_agg(v_lease.position + g.number - 1)
+      into v_bits, v_accepted, v_positions
+      from given g;
+    end if;
+    if v_accepted is null then
+      return query select null::uuid[], '{}'::integer[], null::uuid[], null::bigint[];
+      return;
+    end if;
+    update jobtree.lease l
+    set open = l.open # v_bits, deadline_at = case when l.open <> v_bits then l.deadline_at end
+    where l.id = v_lease.id;
+    insert into jobtree.progress_delta (root_id, job_id, succeeded)
+    values (v_lease.root_id, v_lease.job_id, cardinality(v_accepted));
+    return query select array[v_lease.root_id], case when cardinality(v_accepted) < cardinality(p_numbers) then v_accepted end,
+      case when p_feeding then array_fill(v_lease.job_id, array[cardinality(v_accepted)]) end, v_positions;
+    return;
+  end if;
+
+  return query
+  with locked as materialized (
+    select l.id, l.job_id, l.position, l.open, j.root_id from jobtree.lease l
+    cross join lateral (
+      select j.root_id from jobtree.job j
+      where j.id = l.job_id and j.feeds_children = p_feeding and j.cancelled_at is null
+      offset 0
+    ) j
+    where l.id = any (p_lease_ids)
+    order by l.id
+    for update of l skip locked
+  ), given as materialized (
+    select u.n, u.number, u.result, k.id as lease_id, k.job_id, k.position + u.number - 1 as position
+    from rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_results)) with ordinality u(lease_id, number, result, n)
+    join locked k on k.id = u.lease_id
+    where case when u.number > 0 then get_bit(k.open, u.number - 1) = 1 end
+  ), finished as (
+    insert into jobtree.outcome (job_id, position, lease_id, finished_at, result)
+    select g.job_id, g.position, g.lease_id, v_now, g.result from given g
+  ), ended as materialized (
+    select g.lease_id, bit_or(jobtree.bit_at(g.number)) as bits, count(*) as count from given g group by g.lease_id
+  ), closed as (
+    update jobtree.lease l
+    set open = l.open # e.bits, deadline_at = case when l.open <> e.bits then l.deadline_at end
+    from ended e
+    where l.id = e.lease_id
+  ), counted as (
+    insert into jobtree.progress_delta (root_id, job_id, succeeded)
+    select k.root_id, k.job_id, sum(e.count) from ended e join locked k on k.id = e.lease_id group by k.root_id, k.job_id
+    returning progress_delta.root_id
+  )
+  select (select array_agg(distinct c.root_id) from counted c),
+    case when count(*) < cardinality(p_numbers) then coalesce(array_agg(g.n::integer), '{}') end,
+    case when p_feeding then array_agg(g.job_id order by g.n) end, case when p_feeding then array_agg(g.position order by g.n) end
+  from given g;
+end
+$$;
+
+-- Adds items to a job that is not sealed, and with p_seal seals it in the same transaction.
+--
+-- p_items    as insert_items has it; may be empty
+-- returns    the tree's root, the job's type, and what insert_items returns
+-- locks      the job's row: shared, so that adders run side by side while seal_job and cancel_job wait for them;
+--            exclusively where it will be sealed, because two that held it shared would then wait for each other
+-- errors     JT001 no such job, JT002 items that are none (check_items; 22003, 22007, 22008, 22P02 or 23514 for a value out of
+--            bounds), JT003 the job is sealed (or cancelled), JT004 p_seal on a job that its parent seals
+create or replace function jobtree.add_items(p_job_id uuid, p_items json, p_seal boolean default false)
+returns table (root_id uuid, type text, positions bigint[], added boolean[])
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_payloads json[];
+  v_job jobtree.job;
+begin
+  v_payloads := jobtree.check_items(p_items, 'items');
+  if p_seal then
+    select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
+  else
+    select * into v_job from jobtree.job j where j.id = p_job_id for share;
+  end if;
+  if v_job.id is null then
+    raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
+  end if;
+  if v_job.sealed_at is not null then
+    raise exception 'Job % is sealed: it takes no more items.', p_job_id using errcode = 'JT003', column = 'jobId';
+  end if;
+
+  if v_payloads is not null then
+    return query select v_job.root_id, v_job.type, jobtree.insert_payloads(v_job, v_payloads), null::boolean[];
+  elsif json_array_length(p_items) > 0 then
+    return query select v_job.root_id, v_job.type, i.* from jobtree.insert_items(v_job, p_items) i;
+  else
+    return query select v_job.root_id, v_job.type, '{}'::bigint[], '{}'::boolean[];
+  end if;
+
+  if p_seal then
+    perform jobtree.seal_job(p_job_id);
+  end if;
+end
+$$;
+
+-- Adds counts by name: {"resize": 3} and {"resize": 1, "mail": 2} are {"resize": 4, "mail": 2}. Null counts nothing.
+create or replace function jobtree.add_up(p_counts jsonb, p_more jsonb) returns jsonb
+language sql immutable
+as $$
+  select case
+    when p_counts is null then p_more
+    when p_more is null then p_counts
+    else (
+      select jsonb_object_agg(s.key, s.count)
+      from (
+        select c.key, sum(c.value::bigint) as count
+        from (select * from jsonb_each_text(p_counts) union all select * from jsonb_each_text(p_more)) c
+        group by c.key
+      ) s
+    )
+  end
+$$;
+
+-- The id of the n-th assignment of a lease: the lease's id, with n as its last byte. Plain SQL, so that the planner inlines it.
+create or replace function jobtree.assignment_id(p_lease_id uuid, p_number integer) returns uuid
+language sql immutable parallel safe
+as $$
+  select (left(p_lease_id::text, 34) || lpad(to_hex(p_number), 2, '0'))::uuid
+$$;
+
+-- Which of its lease an assignment is, from 1; 0 for an id that no assignment can have.
+create or replace function jobtree.assignment_number(p_assignment_id uuid) returns integer
+language sql immutable parallel safe
+as $$
+  select case when n <= 128 then n else 0 end from get_byte(uuid_send(p_assignment_id), 15) n
+$$;
+
+-- What has become of an assignment: HELD while its worker has the item, FINISHED once its outcome was reported, CANCELLED, or LOST:
+-- unknown, released, or taken back.
+create or replace function jobtree.assignment_status(p_lease_id uuid, p_number integer) returns text
+language sql stable
+as $$
+  select coalesce((
+    select case
+      when get_bit(l.open, p_number - 1) = 1 then case when j.cancelled_at is null then 'HELD' else 'CANCELLED' end
+      when f.lost then 'LOST'
+      when f.lost is not null or exists (
+        select from jobtree.outcome o
+        where o.job_id = l.job_id and o.position = l.position + p_number - 1 and o.lease_id = l.id
+        -- Or it might read all outcomes into a hash table.
+        offset 0
+      ) then 'FINISHED'
+      when j.cancelled_at is not null then 'CANCELLED'
+      else 'LOST'
+    end
+    from jobtree.lease l
+    join jobtree.job j on j.id = l.job_id
+    left join jobtree.failure f
+      on f.job_id = l.job_id and f.position = l.position + p_number - 1 and f.attempt = l.attempt and f.lease_id = l.id
+    where l.id = p_lease_id and p_number between 1 and l.count
+  ), 'LOST')
+$$;
+
+-- The mask with which a lease says that its n-th item is open. Plain SQL, so that the planner inlines it.
+create or replace function jobtree.bit_at(p_number integer) returns bit(128)
+language sql immutable parallel safe
+as $$
+  select (B'1'::bit(128) >> (p_number - 1))::bit(128)
+$$;
+
+-- Cancels what is pending in a cancelled job, up to p_limit ranges of items: what waits leaves the queue, and what is held ends
+-- (its workers learn it from the next heartbeat). What somebody has locked is left for the next pass: repeat until done.
+--
+-- p_from     the position to go on from
+-- returns    how many items were cancelled, in how many ranges; the position to go on from, 0 for another pass; and whether
+--            nothing is pending any more
+-- locks      queue entries and leases, skipping those that somebody else has
+create or replace function jobtree.cancel_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 10000)
+returns table (cancelled bigint, ranges integer, next_from bigint, done boolean)
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_waiting record;
+  v_held record;
+  v_done boolean;
+begin
+  if not exists (select from jobtree.job j where j.id = p_job_id and j.cancelled_at is not null) then
+    return query select 0::bigint, 0, 0::bigint, true;
+    return;
+  end if;
+
+  with picked as materialized (
+    select q.ctid as tid from jobtree.queue_entry q
+    where q.job_id = p_job_id and q.position >= p_from
+    order by q.position
+    limit p_limit
+    for update skip locked
+  ), gone as (
+    delete from jobtree.queue_entry q where q.ctid = any (array(select p.tid from picked p)) returning q.position, q.count
+  )
+  select coalesce(sum(g.count), 0) as items, count(*)::integer as ranges, max(g.position) as last into v_waiting from gone g;
+
+  with picked as materialized (
+    select l.id, l.open from jobtree.lease l
+    where l.job_id = p_job_id and l.position >= p_from and l.open <> B'0'::bit(128)
+    order by l.position
+    limit p_limit
+    for update skip locked
+  ), ended as (
+    update jobtree.lease l set open = B'0'::bit(128), deadline_at = null from picked p where l.id = p.id
+    returning l.position, bit_count(p.open) as count
+  )
+  select coalesce(sum(e.count), 0) as items, count(*)::integer as ranges, max(e.position) as last into v_held from ended e;
+
+  if v_waiting.items + v_held.items > 0 then
+    insert into jobtree.progress_delta (root_id, job_id, cancelled)
+    select j.root_id, j.id, v_waiting.items + v_held.items from jobtree.job j where j.id = p_job_id;
+  end if;
+  -- One look at both: an item that changes hands is in one of them.
+  v_done := not exists (
+    select from jobtree.queue_entry q where q.job_id = p_job_id
+    union all
+    select from jobtree.lease l where l.job_id = p_job_id and l.open <> B'0'::bit(128)
+  );
+  if v_done then
+    update jobtree.job j set cancelling = false where j.id = p_job_id and j.cancelling;
+  end if;
+  return query select
+    (v_waiting.items + v_held.items)::bigint, v_waiting.ranges + v_held.ranges,
+    case
+      when v_waiting.ranges = p_limit and v_held.ranges = p_limit then least(v_waiting.last, v_held.last)
+      when v_waiting.ranges = p_limit then v_waiting.last
+      when v_held.ranges = p_limit then v_held.last
+      else 0
+    end + case when p_limit in (v_waiting.ranges, v_held.ranges) then 1 else 0 end,
+    v_done;
+end
+$$;
+
+-- Cancels a job and all below it. This marks the jobs: they take no more items, give none away, and what is pending in them is
+-- cancelled from now on. What waits leaves the queue and what is held ends right here, up to p_limit ranges of items; of the rest
+-- cancel_items takes care, and if nobody calls it to the end, the sweep of any server. Cancelling twice does nothing.
+--
+-- returns    the tree's root, and the jobs of the subtree that have more to cancel
+-- locks      the jobs' rows in the order of their ids: waits for who adds or feeds; then those of cancel_items
+-- errors     JT001 no such job
+create or replace function jobtree.cancel_job(p_job_id uuid, p_limit integer default 10000)
+returns table (root_id uuid, cancelling uuid[])
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+declare
+  v_jobs uuid[];
+  v_job_id uuid;
+  v_root uuid;
+  v_rest uuid[] := '{}';
+  v_left integer := p_limit;
+  v_step record;
+begin
+  with recursive subtree as (
+    select j.id from jobtree.job j where j.id = p_job_id
+    union all
+    select c.id from jobtree.job c join subtree s on c.parent_id = s.id
+  )
+  select array_agg(s.id order by s.id) into v_jobs from subtree s;
+  if v_jobs is null then
+    raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
+  end if;
+  select j.root_id into v_root from jobtree.job j where j.id = p_job_id;
+
+  perform 1 from jobtree.job j where j.id = any (v_jobs) order by j.id for no key update;
+  update jobtree.job j
+  set cancelled_at = clock_timestamp(), cancelling = true, sealed_at = coalesce(j.sealed_at, clock_timestamp())
+  where j.id = any (v_jobs) and j.cancelled_at is null
+    and (select p.completed_at from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) is null;
+  -- Only for jobs that are still there: this may have waited for delete_tree.
+  insert into jobtree.progress_delta (root_id, job_id)
+  select j.root_id, j.id from jobtree.job j where j.id = any (v_jobs);
+
+  for v_job_id in select j.id from jobtree.job j where j.id = any (v_jobs) and j.cancelling order by j.id
+  loop
+    if v_left > 0 then
+      select * into v_step from jobtree.cancel_items(v_job_id, 0, v_left);
+      v_left := v_left - v_step.ranges;
+      continue when v_step.done;
+    end if;
+    v_rest := v_rest || v_job_id;
+  end loop;
+  return query select v_root, v_rest;
+end
+$$;
+
+-- Refuses new items that are not what insert_items takes. Nearly all are a payload and nothing else, {"payload": …} without a
+-- space, which two lengths tell: an object with that key and any other is longer than its payload by more than the twelve bytes
+-- of the key, the colon and the braces. The others are looked at one by one. What that does not tell, priorities and instants and how long a key
+-- is, is for the casts and the table's checks.
+--
+-- p_items    as insert_items has it
+-- p_field    what the list is called in the error: items
+-- returns    the payloads, if the items have nothing else: insert_payloads takes them; null otherwise, and if there are none
+-- errors     JT002, with the field in the error's column; 22P05 or 22P02 for a character that Postgres can't hold
+create or replace function jobtree.check_items(p_items json, p_field text)
+returns json[]
+language plpgsql immutable
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_payloads json[];
+  v_problem record;
+begin
+  if json_typeof(p_items) is distinct from 'array' then
+    raise exception '% must be a list.', p_field using errcode = 'JT002', column = p_field;
+  end if;
+  -- To look for the letters costs next to nothing, to read the whole text does.
+  if strpos(p_items::text, '\u') > 0 then
+    perform jobtree.check_text(p_items);
+  end if;
+  select case when bool_and(coalesce(octet_length(g.item::text) - octet_length(g.payload::text) = 12, false)) then array_agg(g.payload) end
+  into v_payloads
+  from (
+    select e.value as item, e.value -> 'payload' as payload from json_array_elements(p_items) e(value) offset 0
+  ) g;
+  if v_payloads is not null then
+    return v_payloads;
+  end if;
+
+  for v_problem in
+    select format('%s[%s]', p_field, e.n - 1) || coalesce('.' || nullif(p.field, ''), '') as field, p.message
+    from json_array_elements(p_items) with ordinality e(json, n)
+    cross join lateral (select e.json::jsonb as value) v
+    cross join lateral jobtree.input_problem(v.value, '{payload,dedupeKey,priority,runAt}') p
+    where case
+      when jsonb_typeof(v.value) <> 'object' then true
+      when v.value - 'payload' = '{}' then false
+      else v.value - '{payload,dedupeKey,priority,runAt}'::text[] <> '{}'
+        or jsonb_typeof(v.value -> 'dedupeKey') <> 'string'
+    end
+    limit 1
+  loop
+    raise exception '% %.', v_problem.field, v_problem.message using errcode = 'JT002', column = v_problem.field;
+  end loop;
+  return null;
+end
+$$;
+
+-- Refuses a job of a tree that is not what create_job takes; its children are checked on their own.
+--
+-- p_job      as create_job has it
+-- p_items    its items, as they were sent; null if it has none
+-- p_path     where it stands: the place of each ancestor and of itself among its siblings, from 1
+-- returns    what check_items returns
+-- errors     JT002, with the field in the error's column
+create or replace function jobtree.check_job(p_job jsonb, p_items json, p_path integer[])
+returns json[]
+language plpgsql stable
+as $$
+declare
+  v_at constant text := (select coalesce(string_agg(format('children[%s].', n - 1), '' order by o), '') from unnest(p_path) with ordinality p(n, o));
+  v_field text;
+  v_message text;
+begin
+  select p.field, p.message into v_field, v_message
+  from jobtree.input_problem(p_job, array[
+    'type', 'dedupeKey', 'priority', 'runAt', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs',
+    'finalStage', 'sealed', 'feed', 'items', 'children'
+  ]) p;
+  if v_field is null and p_job ->> 'type' is null then
+    v_field := 'type';
+    v_message := 'is missing';
+  elsif v_field is null and p_job ->> 'feed' is not null and cardinality(p_path) = 0 then
+    v_field := 'feed';
+    v_message := 'can''t be set: the root has no parent to feed it';
+  elsif v_field is null and p_job ->> 'feed' is not null and (p_job ->> 'sealed')::boolean then
+    v_field := 'sealed';
+    v_message := 'can''t be set: the job is fed by its parent, whose completion seals it';
+  end if;
+  if v_field is not null then
+    v_field := rtrim(v_at || v_field, '.');
+    raise exception '% %.', coalesce(nullif(v_field, ''), 'The tree'), v_message using errcode = 'JT002', column = v_field;
+  end if;
+  if p_job ->> 'items' is null then
+    return null;
+  end if;
+  return jobtree.check_items(p_items, v_at || 'items');
+end
+$$;
+
+-- Refuses JSON with a character that Postgres can't hold: \u0000, or half a surrogate pair. The type json takes them, and only
+-- who looks into the value later would fail; the type jsonb refuses them, as this does.
+--
+-- errors     22P05 or 22P02
+create or replace function jobtree.check_text(p_json json)
+returns void
+language plpgsql immutable
+as $$
+begin
+  if strpos(p_json::text, '\u') > 0 then
+    perform p_json::jsonb;
+  end if;
+end
+$$;
+
+-- Gives one named item to a worker, whatever stands before it. One that is due counts as ready, promoted or not.
+--
+-- p_durable  as claim_items has it
+-- returns    as lease_entries has it, one row
+-- locks      the queue entry that has the item
+-- errors     JT001 no such item; JT005 it can't be claimed, with the reason in the error's detail: HELD, SCHEDULED,
+--            SUCCEEDED, FAILED or CANCELLED
+create or replace function jobtree.claim_item(p_job_id uuid, p_position bigint, p_worker text, p_durable boolean default true)
+returns table (
+  lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
+  heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
+  has_rest boolean, numbers integer[], payloads json
+)
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_entry record;
+  v_state text;
+begin
+  if not p_durable then
+    perform set_config('synchronous_commit', 'off', true);
+  end if;
+  loop
+    select q.ctid as tid, q.position into v_entry from jobtree.queue_entry q
+    where q.job_id = p_job_id and q.position between p_position - 127 and p_position and q.position + q.count > p_position
+      and (q.run_at is null or q.run_at <= clock_timestamp())
+    for update;
+    if found then
+      return query
+        select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null) l;
+      exit when found;
+    end if;
+
+    select s.state into v_state from jobtree.item_state s where s.job_id = p_job_id and s.position = p_position;
+    if v_state is null then
+      raise exception 'There is no item % of job %.', p_position, p_job_id using errcode = 'JT001', column = 'itemId';
+    end if;
+    -- Ready: whoever had the entry has split it.
+    if v_state <> 'READY' then
+      raise exception 'Item % of job % can''t be claimed: it is %.', p_position, p_job_id, lower(v_state)
+        using errcode = 'JT005', column = 'itemId', detail = v_state;
+    end if;
+  end loop;
+end
+$$;
+
+-- Gives ready items to workers: of each type the highest priority first, then in the order in which they became ready. All
+-- payloads together have about 32 MB at most, but there is at least one entry: an answer must fit into memory. A claim that gets
+-- less than it asked for has looked at every priority.
+--
+-- p_workers, p_types, p_limits   who wants how many of which type, an element each; of one type, who stands first gets
+--            what goes first
+-- p_claim_ids  the claim that each belongs to, a UUID of version 7 and a millisecond within a day of now; null for none. A
+--            claim that was carried out before gives what it got then and is not finished, and nothing new.
+-- p_range_types, p_range_highs, p_range_lows, p_range_places
+--            where to look: for each type, in order, from a priority and a place in it down to another priority. They come from a
+--            caller that remembers, for each type and priority, before which place it saw nothing claimable, and looks there now
+--            and then for what committed late or came back. Without them each type is read from its start, past every dead row.
+-- p_durable  whether a claim that was answered survives a crash of Postgres. If not, the commit does not wait for the disk:
+--            what a crash forgets is ready again, and a report under it is STALE.
+-- returns    as lease_entries has it. kind is NEW; CUT if there was more that the size forbade, and then other claims may have
+--            passed by it; LOCKED if somebody had locked what was left, for longer than the moment that a claim waits; REPEATED
+--            for what a claim got before
+-- locks      queue entries, skipping those that another claim has
+-- errors     JT002 a limit below 1, a claim id out of time, or the repeated claim was another worker's; JT006 it must be repeated in a call of
+--            its own
+create or replace function jobtree.claim_items(
+  p_workers text[], p_types text[], p_limits integer[], p_claim_ids uuid[] default '{}',
+  p_range_types text[] default '{}', p_range_highs integer[] default '{}', p_range_lows integer[] default '{}',
+  p_range_places bigint[] default '{}',
+  p_durable boolean default true
+)
+returns table (
+  lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
+  heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
+  has_rest boolean, numbers integer[], payloads json, kind text
+)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  -- How long it waits for an entry that another claim has, so that the rest of one never looks like nothing.
+  v_until constant timestamptz := clock_timestamp() + interval '50 milliseconds';
+  v_entries cursor (c_type text, c_high integer, c_low integer, c_place bigint, c_taken tid[]) for
+    select q.ctid as tid, q.count, q.bytes from jobtree.queue_entry q
+    where q.type = c_type and q.run_at is null
+      and (-q.priority::integer, q.place) >= (-c_high, c_place) and -q.priority::integer <= -c_low
+      and q.ctid <> all (c_taken)
+    order by -q.priority::integer, q.place
+    for update skip locked;
+  v_types text[] := p_range_types;
+  v_highs integer[] := p_range_highs;
+  v_lows integer[] := p_range_lows;
+  v_places bigint[] := p_range_places;
+  v_first integer := 1;
+  v_last integer;
+  v_type text;
+  v_entry record;
+  v_bytes bigint := 0;
+  v_kind text := 'NEW';
+  v_locked tid;
+  -- The requests of a type, in turn, and how much the one whose turn it is still wants.
+  v_asking integer[];
+  v_turn integer;
+  v_left integer;
+  v_from integer;
+  v_count integer;
+  v_tids tid[] := '{}';
+  v_froms integer[] := '{}';
+  v_counts integer[] := '{}';
+  v_requests integer[] := '{}';
+begin
+  if (1 <= all (p_limits)) is not true then
+    raise exception 'limits must be whole numbers from 1 on.' using errcode = 'JT002', column = 'limits';
+  end if;
+  if not p_durable then
+    perform set_config('synchronous_commit', 'off', true);
+  end if;
+  if cardinality(p_claim_ids) > 0 and jobtree.is_repeated(p_claim_ids) then
+    return query select r.*, 'REPEATED' from jobtree.repeat_claim(p_claim_ids[1], p_workers[1]) r;
+    return;
+  end if;
+
+  if cardinality(v_types) = 0 then
+    select array_agg(t.type order by t.n), array_agg(32767), array_agg(-32768), array_agg(0) into v_types, v_highs, v_lows, v_places
+    from (select w.type, min(w.n) as n from unnest(p_types) with ordinality w(type, n) group by w.type) t;
+  end if;
+  if cardinality(v_types) > 8 then
+    -- One look for all of them costs less than a cursor for each.
+    select coalesce(array_agg(r.type order by r.n), '{}'), array_agg(r.high order by r.n), array_agg(r.low order by r.n),
+      array_agg(r.place order by r.n)
+    into v_types, v_highs, v_lows, v_places
+    from unnest(v_types, v_highs, v_lows, v_places) with ordinality r(type, high, low, place, n)
+    where exists (
+      select from jobtree.queue_entry q
+      where q.type = r.type and q.run_at is null
+        and (-q.priority::integer, q.place) >= (-r.high, r.place) and -q.priority::integer <= -r.low
+      -- A probe for each, never a join: the queue may be larger than Postgres knows.
+      offset 0
+    );
+  end if;
+
+  while v_first <= cardinality(v_types) and v_kind <> 'CUT' loop
+    v_type := v_types[v_first];
+    v_last := v_first;
+    while v_types[v_last + 1] = v_type loop
+      v_last := v_last + 1;
+    end loop;
+    v_asking := array_positions(p_types, v_type);
+    v_turn := 1;
+    v_left := p_limits[v_asking[1]];
+
+    loop
+      for v_range in v_first .. v_last loop
+        exit when v_left is null or v_kind = 'CUT';
+        open v_entries(v_type, v_highs[v_range], v_lows[v_range], v_places[v_range], v_tids);
+        loop
+          exit when v_left is null;
+          fetch v_entries into v_entry;
+          exit when not found;
+          if v_bytes > 0 and v_bytes + v_entry.bytes > 32000000 then
+            v_kind := 'CUT';
+            exit;
+          end if;
+          v_bytes := v_bytes + v_entry.bytes;
+          v_from := 0;
+          while v_from < v_entry.count and v_left is not null loop
+            v_count := least(v_left, v_entry.count - v_from);
+            v_tids := v_tids || v_entry.tid;
+            v_froms := v_froms || v_from;
+            v_counts := v_counts || v_count;
+            v_requests := v_requests || v_asking[v_turn];
+            v_from := v_from + v_count;
+            v_left := v_left - v_count;
+            if v_left = 0 then
+              v_turn := v_turn + 1;
+              v_left := p_limits[v_asking[v_turn]];
+            end if;
+          end loop;
+        end loop;
+        close v_entries;
+      end loop;
+      exit when v_left is null or v_kind = 'CUT';
+
+      select e.tid into v_locked
+      from unnest(v_highs[v_first:v_last], v_lows[v_first:v_last], v_places[v_first:v_last]) r(high, low, place)
+      cross join lateral (
+        select q.ctid as tid from jobtree.queue_entry q
+        where q.type = v_type and q.run_at is null
+          and (-q.priority::integer, q.place) >= (-r.high, r.place) and -q.priority::integer <= -r.low
+          and q.ctid <> all (v_tids)
+        limit 1
+      ) e
+      limit 1;
+      exit when not found;
+      if not jobtree.wait_for_entry(v_locked, v_until) then
+        v_kind := 'LOCKED';
+        exit;
+      end if;
+    end loop;
+    v_first := v_last + 1;
+  end loop;
+
+  if cardinality(v_tids) = 1 then
+    return query
+      select h.*, v_kind
+      from jobtree.lease_entry(v_tids[1], 0, v_counts[1], v_requests[1], p_workers[v_requests[1]], p_claim_ids[v_requests[1]]) h;
+  elsif cardinality(v_tids) > 0 then
+    return query
+      select h.*, v_kind
+      from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids) h;
+  elsif v_kind = 'LOCKED' then
+    return query select null::uuid, null::integer, null::uuid, null::uuid, null::text, null::bigint, null::integer, null::text,
+      null::integer, null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::json, v_kind;
+  end if;
+end
+$$;
+
+-- How often each name stands in a list: {name: count}; null for none.
+create or replace function jobtree.count_names(p_names text[]) returns jsonb
+language sql immutable
+as $$
+  select jsonb_object_agg(c.name, c.count) from (select u.name, count(*) as count from unnest(p_names) u(name) group by u.name) c
+$$;
+
+-- Creates a whole tree of jobs, with the items that it starts with.
+--
+-- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
+--            runAt?, finalStage?, dedupeKey?, sealed?, feed?, items?, children?}; children are the same, and any depth
+--            up to 32. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?}: feed_payloads.
+--            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs go up in
+--            the order of the document, parents before their children.
+-- returns    the root's id, and whether it is new: with a dedupeKey that a job of the type has, it is that job's id
+-- errors     JT002 a tree too deep or too large, a child's dedupeKey that is in use, a job or items that are none: check_job
+create or replace function jobtree.create_job(p_tree json)
+returns table (job_id uuid, created boolean)
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz := clock_timestamp();
+  -- One random id for the tree; its last 24 bits count the jobs, so that their ids are in order within a millisecond too.
+  v_id constant text := left(jobtree.new_id()::text, 30);
+  v_root uuid;
+  v_existing uuid;
+  v_node record;
+  v_spec jsonb;
+  v_payloads json[];
+  v_job jobtree.job;
+begin
+  for v_node in
+    with recursive node as (
+      select array[]::integer[] as path, p_tree as spec
+      union all
+      select n.path || c.ordinality::integer, c.value
+      from node n
+      cross join lateral json_array_elements(
+        case json_typeof(n.spec -> 'children') when 'array' then n.spec -> 'children' end
+      ) with ordinality c
+      where cardinality(n.path) <= 32
+    )
+    select n.path, n.spec, row_number() over (order by n.path) as number, count(*) over () as jobs, max(cardinality(n.path)) over () as depth
+    from node n
+    order by n.path
+  loop
+    if v_node.depth > 32 then
+      raise exception 'The tree is more than 32 levels deep below its root.' using errcode = 'JT002', column = 'children';
+    end if;
+    if v_node.jobs > 1000 then
+      raise exception 'The tree has % jobs; the limit is 1000.', v_node.jobs using errcode = 'JT002', column = 'children';
+    end if;
+
+    v_spec := v_node.spec::jsonb;
+    v_payloads := jobtree.check_job(v_spec, v_node.spec -> 'items', v_node.path);
+
+    -- Nodes come parents first, so the ancestors of this one are the jobs of its path, which v_job still is one of, or
+    -- is below one of: walk up from the last job to the parent.
+    while v_root is not null and v_job.depth >= cardinality(v_node.path) loop
+      select * into v_job from jobtree.job j where j.id = v_job.parent_id;
+    end loop;
+
+    insert into jobtree.job (
+      id, root_id, parent_id, depth, type, dedupe_key, priority, run_at, max_failures_per_item, backoff_ms,
+      backoff_jitter, heartbeat_interval_ms, final_stage, feed, feeds_children, created_at, sealed_at
+    )
+    select
+      n.id, coalesce(v_root, n.id), v_job.id, cardinality(v_node.path),
+      s.type, s."dedupeKey", coalesce(s.priority, 0), s."runAt", coalesce(s."maxFailuresPerItem", 3),
+      coalesce(s."backoffMs", '{30000,300000,1800000}'), coalesce(s."backoffJitter", 0.1),
+      coalesce(s."heartbeatIntervalMs", 60000), coalesce(s."finalStage", not coalesce(v_spec @? 'strict $.children[0]', false)),
+      case when v_spec ->> 'feed' is not null then '{"source": "SUCCESSES"}' || jsonb_strip_nulls(s.feed) end,
+      coalesce(jsonb_path_exists(v_spec, '$.children[*].feed ? (@ != null)'), false), v_now,
+      case when s.sealed then v_now end
+    from (select (v_id || lpad(to_hex(v_node.number), 6, '0'))::uuid as id) n,
+      jsonb_to_record(v_spec) as s(
+        type text, "dedupeKey" text, priority smallint, "runAt" timestamptz, "maxFailuresPerItem" integer,
+        "backoffMs" integer[], "backoffJitter" real, "heartbeatIntervalMs" integer, "finalStage" boolean,
+        feed jsonb, sealed boolean
+      )
+    on conflict (type, dedupe_key) do nothing
+    returning * into v_job;
+
+    if v_job.id is null then
+      if v_root is not null then
+        raise exception 'A job of type % with the dedupe key % exists already.', v_spec ->> 'type', v_spec ->> 'dedupeKey'
+          using errcode = 'JT002', column = 'dedupeKey';
+      end if;
+      select j.id into v_existing from jobtree.job j
+      where j.type = v_spec ->> 'type' and j.dedupe_key = v_spec ->> 'dedupeKey';
+      return query select v_existing, false;
+      return;
+    end if;
+
+    v_root := coalesce(v_root, v_job.id);
+    insert into jobtree.job_progress (job_id, version, is_root, open_jobs)
+    values (v_job.id, 0, v_job.id = v_root, case when v_job.id = v_root then v_node.jobs else 0 end);
+    if v_payloads is not null then
+      perform jobtree.insert_payloads(v_job, v_payloads);
+    elsif v_spec @? 'strict $.items[0]' then
+      perform jobtree.insert_items(v_job, v_node.spec -> 'items');
+    end if;
+    if v_job.sealed_at is not null then
+      insert into jobtree.progress_delta (root_id, job_id) values (v_root, v_job.id);
+    end if;
+  end loop;
+
+  return query select v_root, true;
+end
+$$;
+
+-- Begins to delete a tree: what is pending in it is cancelled, its dedupe keys are free at once, and delete_tree takes care of the
+-- rest, in batches, called by any server. Asking twice does nothing.
+--
+-- returns    the jobs that have more to cancel: cancel_items
+-- locks      those of cancel_job
+-- errors     JT001 no such job, JT002 not a root
+create or replace function jobtree.delete_job(p_job_id uuid)
+returns uuid[]
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_root_id uuid;
+  v_cancelling uuid[];
+begin
+  select j.root_id into v_root_id from jobtree.job j where j.id = p_job_id;
+  if v_root_id is null then
+    raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
+  end if;
+  if v_root_id <> p_job_id then
+    raise exception 'Job % is not a root: only whole trees are deleted.', p_job_id using errcode = 'JT002', column = 'jobId';
+  end if;
+  select c.cancelling into v_cancelling from jobtree.cancel_job(p_job_id) c;
+  update jobtree.job j set dedupe_key = null where j.root_id = p_job_id and j.dedupe_key is not null;
+  insert into jobtree.tree_deletion (root_id, requested_at, item_count)
+  select p_job_id, clock_timestamp(), coalesce(sum(p.item_count), 0)
+  from jobtree.job j
+  join jobtree.job_progress p on p.job_id = j.id
+  where j.root_id = p_job_id
+  -- Without it the conflict would wait for the batch that deletes.
+  having not exists (select from jobtree.tree_deletion d where d.root_id = p_job_id)
+  on conflict (root_id) do nothing;
+  return v_cancelling;
+end
+$$;
+
+-- Deletes up to p_limit items of a tree that delete_job has marked, and whose cancellation is counted, and at the end the tree
+-- itself. Each call goes on where the last one ended.
+--
+-- returns    whether the tree is gone; null if it is not complete yet, or somebody else is at it
+-- locks      the tree's row in tree_deletion, skipping it if somebody has it
+create or replace function jobtree.delete_tree(p_root_id uuid, p_limit integer default 10000)
+returns boolean
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_deletion jobtree.tree_deletion;
+  v_job_id uuid;
+  v_last bigint;
+  v_count bigint;
+begin
+  select * into v_deletion from jobtree.tree_deletion d where d.root_id = p_root_id for update skip locked;
+  if not found then
+    return case when not exists (select from jobtree.tree_deletion d where d.root_id = p_root_id) then true end;
+  end if;
+  if (select p.open_jobs > 0 from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1) then
+    return null;
+  end if;
+
+  select j.id into v_job_id from jobtree.job j
+  where j.root_id = p_root_id and j.id >= coalesce(v_deletion.next_job_id, p_root_id)
+  order by j.id
+  limit 1;
+  if v_job_id is not null then
+    v_deletion.next_position := case when v_job_id = v_deletion.next_job_id then v_deletion.next_position else 0 end;
+    select max(i.position), count(*) into v_last, v_count
+    from (
+      select i.position from jobtree.job_item i
+      where i.job_id = v_job_id and i.position >= v_deletion.next_position
+      order by i.position
+      limit p_limit
+    ) i;
+    delete from jobtree.outcome o where o.job_id = v_job_id and o.position between v_deletion.next_position and v_last;
+    delete from jobtree.failure f where f.job_id = v_job_id and f.position between v_deletion.next_position and v_last;
+    delete from jobtree.lease l where l.job_id = v_job_id and l.position between v_deletion.next_position and v_last;
+    delete from jobtree.job_item i where i.job_id = v_job_id and i.position between v_deletion.next_position and v_last;
+    update jobtree.tree_deletion d
+    set deleted_items = d.deleted_items + v_count,
+      next_position = case when v_count = p_limit then v_last + 1 else 0 end,
+      next_job_id = case when v_count = p_limit then v_job_id else (
+        select j.id from jobtree.job j where j.root_id = p_root_id and j.id > v_job_id order by j.id limit 1
+      ) end
+    where d.root_id = p_root_id
+    returning * into v_deletion;
+    if v_deletion.next_job_id is not null then
+      return false;
+    end if;
+  end if;
+
+  delete from jobtree.job_progress p where p.job_id in (select j.id from jobtree.job j where j.root_id = p_root_id);
+  delete from jobtree.progress_delta d where d.root_id = p_root_id;
+  delete from jobtree.job j where j.root_id = p_root_id;
+  delete from jobtree.tree_deletion d where d.root_id = p_root_id;
+  return true;
+end
+$$;
+
+-- How many items a queue entry may have whose largest payload has so many bytes: 128 at most, so that claimers on several servers
+-- seldom meet in one, and about 1 MB together, so that the size of an answer is known from its entries.
+create or replace function jobtree.entry_size(p_largest integer) returns integer
+language sql immutable parallel safe
+as $$
+  select greatest(1, least(128, 1000000 / greatest(p_largest, 1)))
+$$;
+
+-- Takes outcomes and gives new work in one transaction: what a worker does over and over, in one round trip, with one wait for the
+-- disk. First the reports, as report_results takes them, then the claims, as claim_items does.
+--
+-- p_lease_ids … p_others   as report_results has them
+-- p_workers … p_range_places   as claim_items has them; the claims are durable, as the reports are
+-- returns    one row for the reports, of kind REPORTED, with what report_results returns; then those of claim_items
+-- locks      those of report_results, skipping what somebody else has, then those of claim_items
+-- errors     those of claim_items, and then no report counts
+create or replace function jobtree.exchange(
+  p_lease_ids uuid[], p_numbers integer[], p_results json, p_others json,
+  p_workers text[], p_types text[], p_limits integer[], p_claim_ids uuid[],
+  p_range_types text[], p_range_highs integer[], p_range_lows integer[], p_range_places bigint[]
+)
+returns table (
+  lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
+  heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
+  has_rest boolean, numbers integer[], payloads json, kind text, root_ids uuid[], ready jsonb, answers json
+)
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_reported record;
+begin
+  select * into v_reported from jobtree.report_results(p_lease_ids, p_numbers, p_results, p_others, false);
+  kind := 'REPORTED';
+  root_ids := v_reported.root_ids;
+  ready := v_reported.ready;
+  answers := v_reported.answers;
+  return next;
+  return query
+    select c.*, null::uuid[], null::jsonb, null::json
+    from jobtree.claim_items(
+      p_workers, p_types, p_limits, p_claim_ids, p_range_types, p_range_highs, p_range_lows, p_range_places, true
+    ) c;
+end
+$$;
+
+-- Ends attempts that failed: the failure is kept, and the item goes back into the queue, to wait out its backoff, or has failed
+-- once it has failed more than maxFailuresPerItem times, or for good. Of the failures of an item the first and the last twenty
+-- are kept.
+--
+-- p_lease_ids, p_numbers   open assignments, each once, whose leases this transaction has locked
+-- p_failures what went wrong, in the same order: {code, message, permanent?}
+-- p_lost     whether it is that the heartbeat stopped
+-- returns    of each its tree, its type and when the item is due again: null if it is not
+-- locks      none
+create or replace function jobtree.fail_attempts(p_lease_ids uuid[], p_numbers integer[], p_failures json[], p_lost boolean)
+returns table (lease_id uuid, number integer, root_id uuid, type text, retry_at timestamptz)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_bitmapscan = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_ended record;
+begin
+  if p_lease_ids is null then
+    return;
+  end if;
+
+  with ended as materialized (
+    select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, j.root_id, j.type,
+      u.failure ->> 'code' as code, u.failure ->> 'message' as message,
+      coalesce((u.failure ->> 'permanent')::boolean, false) or l.attempt > j.max_failures_per_item as is_final,
+      -- One draw for a lease, so that its items that fail together wait together.
+      (v_now + (1 + j.backoff_jitter * l.draw) * interval '1 millisecond'
+        * coalesce(j.backoff_ms[least(l.attempt, cardinality(j.backoff_ms))], 0))::timestamptz(3) as due_at
+    from unnest(p_lease_ids, p_numbers, p_failures) with ordinality u(lease_id, number, failure, n)
+    join (
+      select l.*, random() as draw from jobtree.lease l where l.id = any (p_lease_ids) offset 0
+    ) l on l.id = u.lease_id
+    join jobtree.job j on j.id = l.job_id
+  ), closed as (
+    update jobtree.lease l
+    set open = l.open # e.bits, deadline_at = case when l.open <> e.bits then l.deadline_at end
+    from (select d.lease_id, bit_or(jobtree.bit_at(d.number)) as bits from ended d group by d.lease_id) e
+    where l.id = e.lease_id
+  ), kept as (
+    insert into jobtree.failure (job_id, position, attempt, lease_id, at, retry_at, lost, code, message, worker)
+    select e.job_id, e.position, e.attempt, e.lease_id, v_now, case when not e.is_final then e.due_at end, p_lost, e.code, e.message, e.worker
+    from ended e
+  ), dropped as (
+    delete from jobtree.failure f where f.ctid = any (array(
+      select o.tid from ended e
+      cross join lateral (
+        select f.ctid as tid from jobtree.failure f
+        where f.job_id = e.job_id and f.position = e.position and f.attempt = e.attempt - 20
+        offset 0
+      ) o
+      where e.attempt > 40
+    ))
+  ), failed as (
+    insert into jobtree.outcome (job_id, position, lease_id, finished_at, failed)
+    select e.job_id, e.position, e.lease_id, v_now, true from ended e where e.is_final
+  ), counted as (
+    insert into jobtree.progress_delta (root_id, job_id, failed)
+    select e.root_id, e.job_id, count(*) from ended e where e.is_final group by e.root_id, e.job_id
+  )
+  select array_agg(e.lease_id order by e.n) as lease_ids, array_agg(e.number order by e.n) as numbers,
+    array_agg(e.root_id order by e.n) as root_ids, array_agg(e.type order by e.n) as types,
+    array_agg(case when not e.is_final then e.due_at end order by e.n) as due,
+    array_agg(e.job_id) filter (where not e.is_final) as job_ids, array_agg(e.position) filter (where not e.is_final) as positions,
+    array_agg(e.attempt + 1) filter (where not e.is_final) as attempts, array_agg(e.priority) filter (where not e.is_final) as priorities,
+    array_agg(case when e.due_at > v_now then e.due_at end) filter (where not e.is_final) as waits
+  into v_ended
+  from ended e;
+
+  perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);
+  return query select u.* from unnest(v_ended.lease_ids, v_ended.numbers, v_ended.root_ids, v_ended.types, v_ended.due) u;
+end
+$$;
+
+-- Makes the items of child jobs from successes of their parents: by each child's mapping, and by the new items that
+-- the reports name. A cancelled child gets none.
+--
+-- p_job_ids, p_positions   items that this transaction has just let succeed
+-- p_new_items  of each, the JSON array of new items that its report names, if any
+-- returns    the types of the children that got items, and how many: {type: count}
+-- locks      none: the caller has locked the children's rows, shared
+create or replace function jobtree.feed_children(p_job_ids uuid[], p_positions bigint[], p_new_items json[] default null)
+returns jsonb
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_child jobtree.job;
+  v_payloads json[];
+  v_items json;
+  v_ready jsonb;
+begin
+  for v_child in
+    select c.* from jobtree.job c where c.feed is not null and c.parent_id = any (p_job_ids) order by c.id
+  loop
+    continue when v_child.cancelled_at is not null;
+    v_payloads := null;
+    if v_child.feed ->> 'source' = 'SUCCESSES' then
+      select array_agg(p.payload order by u.n) into v_payloads
+      from unnest(p_job_ids, p_positions) with ordinality u(job_id, position, n)
+      join jobtree.outcome o on o.job_id = u.job_id and o.position = u.position
+      left join jobtree.job_item i on v_child.feed ?| '{forEach,payload}' and i.job_id = u.job_id and i.position = u.position
+      cross join lateral (
+        select o.result as payload where not v_child.feed ?| '{forEach,payload}'
+        union all
+        select f.payload from jobtree.feed_payloads(v_child.feed, i.payload, o.result) f(payload)
+        where v_child.feed ?| '{forEach,payload}'
+      ) p
+      where u.job_id = v_child.parent_id;
+    end if;
+    if v_payloads is not null then
+      perform jobtree.insert_payloads(v_child, v_payloads);
+      v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, cardinality(v_payloads)));
+    end if;
+
+    select json_agg(e.value) into v_items
+    from unnest(p_job_ids, p_new_items) u(job_id, new_items)
+    cross join lateral json_array_elements(u.new_items) e
+    where p_new_items is not null and u.job_id = v_child.parent_id and e.value ->> 'type' = v_child.type;
+    if v_items is not null then
+      perform jobtree.insert_items(v_child, v_items);
+      v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, json_array_length(v_items)));
+    end if;
+  end loop;
+  return v_ready;
+end
+$$;
+
+-- The payloads of the new items that one success of a parent makes for a child.
+--
+-- p_feed     {forEach?: path to a list, payload?: a path, or an object whose values are paths}. A path is payload,
+--            result or (with forEach) element, then keys or list positions behind dots: result.lines.0.amount.
+--            Without payload: the element, or the whole result. A path to nothing gives null.
+-- returns    one payload, or one for each element of the list; with forEach that leads to no list: no row at all
+create or replace function jobtree.feed_payloads(p_feed jsonb, p_payload json, p_result json)
+returns setof json
+language sql immutable
+as $$
+  select case jsonb_typeof(f.template)
+    when 'object' then (
+      select coalesce(json_object_agg(t.key, jobtree.feed_value(t.value, p_payload, p_result, c.element)), '{}')
+      from jsonb_each_text(f.template) t
+    )
+    else jobtree.feed_value(f.template #>> '{}', p_payload, p_result, c.element)
+  end
+  from (
+    select
+      jobtree.feed_value(p_feed ->> 'forEach', p_payload, p_result, null) as list,
+      coalesce(p_feed -> 'payload', case when p_feed ->> 'forEach' is null then '"result"' else '"element"' end::jsonb) as template
+  ) f
+  cross join lateral (
+    select null::json as element where p_feed ->> 'forEach' is null
+    union all
+    select e.value
+    from json_array_elements(case json_typeof(f.list) when 'array' then f.list else '[]' end) e
+    where p_feed ->> 'forEach' is not null
+  ) c
+$$;
+
+-- What is wrong with a success whose job feeds child jobs: a forEach that leads to no list, new items for a type that
+-- is not the type of exactly one fed child, more than 1,000 new items, or more than 20 MB of them by mappings: a report
+-- of a few kilobytes could name gigabytes.
+--
+-- p_job_id   the job of the item
+-- p_payload  the item's payload
+-- p_report   {result, newItems?}
+-- returns    the first problem: the field, and a sentence about it; no row if there is none
+create or replace function jobtree.feed_problem(p_job_id uuid, p_payload json, p_report json)
+returns table (field text, message text)
+language sql stable
+as $$
+  select p.field, p.message
+  from (
+    select 'result' as field,
+      format('%s is not a list, so it can''t feed the job of type %s.', c.feed ->> 'forEach', c.type) as message
+    from jobtree.job c
+    where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.feed ->> 'forEach' is not null
+      and json_typeof(jobtree.feed_value(c.feed ->> 'forEach', p_payload, p_report -> 'result', null)) is distinct from 'array'
+    union all
+    select 'newItems',
+      format('The job has %s fed children of type %s; new items need exactly one.', f.children, n.value ->> 'type')
+    from json_array_elements(case json_typeof(p_report -> 'newItems') when 'array' then p_report -> 'newItems' end) n
+    cross join lateral (
+      select count(*) as children from jobtree.job c
+      where c.parent_id = p_job_id and c.feed is not null and c.type = n.value ->> 'type'
+    ) f
+    where f.children <> 1
+    union all
+    select 'result',
+      case when m.items + n.items > 1000 then format('The report would make %s new items; the limit is 1000.', m.items + n.items)
+        else format('The report would make about %s MB of new items; the limit is 20 MB.', ceil(m.bytes / 1e6)) end
+    from (
+      select coalesce(sum(z.items), 0) as items, coalesce(sum(z.bytes), 0) as bytes
+      from jobtree.job c
+      cross join lateral jobtree.feed_size(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) z
+      where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.cancelled_at is null
+    ) m
+    cross join lateral (
+      select coalesce(json_array_length(case json_typeof(p_report -> 'newItems') when 'array' then p_report -> 'newItems' end), 0) as items
+    ) n
+    where m.items + n.items > 1000 or m.bytes > 20e6
+    limit 1
+  ) p
+$$;
+
+-- Takes plain results of jobs that feed children by the simplest mappings: one item each, the result or a part of it or of the
+-- payload. Those of others are for report_each, which looks at each report for what a mapping could do with it.
+--
+-- p_lease_ids, p_numbers, p_results   as accept_results has them
+-- returns    the trees that changed, the types that got ready items and how many, and which reports counted, from 1 on
+-- locks      the fed children's rows, shared, so that cancel_job waits, then those of accept_results. Where a child is locked by
+--            somebody else, no report of its parent counts
+create or replace function jobtree.feed_results(p_lease_ids uuid[], p_numbers integer[], p_results json)
+returns table (root_ids uuid[], ready jsonb, accepted integer[])
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_parents uuid[];
+  v_locked uuid[];
+  v_done record;
+begin
+  select array_agg(j.id) into v_parents from jobtree.job j
+  where j.id = any (array(select l.job_id from jobtree.lease l where l.id = any (p_lease_ids))) and j.feeds_children;
+  if v_parents is null then
+    return query select null::uuid[], null::jsonb, '{}'::integer[];
+    return;
+  end if;
+
+  select array_agg(l.id) into v_locked
+  from (
+    select c.id from jobtree.job c
+    where c.parent_id = any (v_parents) and c.feed is not null
+    order by c.id
+    for share skip locked
+  ) l;
+  if exists (
+    select from jobtree.job c
+    where c.parent_id = any (v_parents) and c.feed is not null
+      and (v_locked is null or c.id <> all (v_locked) or c.feed ? 'forEach' or jsonb_typeof(c.feed -> 'payload') = 'object')
+  ) then
+    return query select null::uuid[], null::jsonb, '{}'::integer[];
+    return;
+  end if;
+
+  select * into v_done from jobtree.accept_results(p_lease_ids, p_numbers, p_results, true);
+  return query select v_done.root_ids, jobtree.feed_children(v_done.job_ids, v_done.positions),
+    coalesce(v_done.accepted, array(select generate_series(1, cardinality(p_numbers))));
+end
+$$;
+
+-- What one success of a parent would make for a child by its mapping, without making it.
+--
+-- p_feed     as feed_payloads has it
+-- returns    how many items, and about how many bytes their payloads have together: more than they will have where the
+--            mapping takes parts of the elements of a list
+create or replace function jobtree.feed_size(p_feed jsonb, p_payload json, p_result json)
+returns table (items bigint, bytes bigint)
+language sql immutable
+as $$
+  select min(c.items), coalesce(sum(
+    case split_part(t.path, '.', 1)
+      -- No larger than the list, all elements together.
+      when 'element' then pg_column_size(c.list)
+      -- The same value for each item.
+      else c.items * pg_column_size(jobtree.feed_value(t.path, p_payload, p_result, null))
+    end + c.items * length(t.key)
+  ), 0)::bigint
+  from (
+    select l.list,
+      case
+        when p_feed ->> 'forEach' is null then 1
+        when json_typeof(l.list) = 'array' then json_array_length(l.list)
+        else 0
+      end::bigint as items
+    from (select jobtree.feed_value(p_feed ->> 'forEach', p_payload, p_result, null) as list) l
+  ) c
+  left join lateral (
+    select e.key, e.value as path
+    from jsonb_each_text(case jsonb_typeof(p_feed -> 'payload') when 'object' then p_feed -> 'payload' else '{}' end) e
+    union all
+    select '', coalesce(p_feed ->> 'payload', case when p_feed ->> 'forEach' is null then 'result' else 'element' end)
+    where jsonb_typeof(p_feed -> 'payload') is distinct from 'object'
+  ) t on true
+$$;
+
+-- What a path of a feed leads to: payload, result or element, then keys or list positions behind dots; null if to nothing.
+-- Each path is looked up in its own root: one object of all three would be copied for every element of a list.
+create or replace function jobtree.feed_value(p_path text, p_payload json, p_result json, p_element json)
+returns json
+language sql immutable
+as $$
+  select coalesce(
+    case split_part(p_path, '.', 1) when 'payload' then p_payload when 'result' then p_result when 'element' then p_element end
+      #> (string_to_array(p_path, '.'))[2:],
+    'null'
+  )
+$$;
+
+-- Turns the deltas of one tree into counters, completes what is complete, and tells who listens.
+--
+-- A job is complete when it is sealed and succeeded + failed + cancelled = itemCount. Completion seals the children
+-- that the job feeds, which may complete them in turn; the tree is complete when openJobs on the root's row is 0.
+--
+-- p_from     the delta to read from: a low-water mark that skips the dead rows of deltas folded before. A delta below
+--            it that committed late is found by a fold from 0. Before a job is declared complete its deltas are read
+--            from 0, after it was seen to be sealed: it can get no more items, so the sum is exact then.
+-- returns    no row if another fold has the tree (try again), else the last delta read (0 for none), and whether a child could
+--            not be sealed yet because somebody is adding to it (try again). Deltas of a tree that is gone are deleted
+-- locks      the root's job_progress row, and then the rows of children to be sealed, both skipped where taken
+-- notifies   channel jobtree_progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled,
+--            sealed, startedAt, completedAt}]}, times in milliseconds; up to 25 jobs a message, below 8,000 bytes
+-- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant;
+--            after a crash the deltas are there again, and are counted again
+create or replace function jobtree.fold_progress(p_root_id uuid, p_from bigint default 0)
+returns table (last_delta bigint, retry boolean)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_root jobtree.job_progress;
+  -- The counters of what is looked at, as they will be written at the end.
+  v_rows jobtree.job_progress[];
+  v_from bigint := p_from;
+  v_last bigint := 0;
+  v_read_last bigint;
+  v_read uuid[];
+  v_touched uuid[] := '{}';
+  v_changed uuid[] := '{}';
+  v_completed uuid[];
+  -- Known to be sealed before the deltas were last read from 0: their sums are exact.
+  v_sure uuid[] := '{}';
+  v_sealed uuid[] := '{}';
+  v_suspect boolean;
+  -- Whether some job has all its items done, and whether some that is complete may have children to seal.
+  v_even boolean;
+  v_over boolean;
+  v_blocked uuid[] := '{}';
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  select * into v_root from jobtree.job_progress p
+  where p.job_id = p_root_id order by p.version desc limit 1 for no key update skip locked;
+  if not found then
+    if not exists (select from jobtree.job_progress p where p.job_id = p_root_id) then
+      delete from jobtree.progress_delta d where d.root_id = p_root_id;
+      return query select 0::bigint, false;
+    end if;
+    return;
+  end if;
+  v_rows := array[v_root];
+
+  loop
+    with consumed as (
+      delete from jobtree.progress_delta d where d.root_id = p_root_id and d.id >= v_from
+      returning d.*
+    ), summed as (
+      select c.job_id, sum(c.items) as items, sum(c.succeeded) as succeeded, sum(c.failed) as failed,
+        sum(c.cancelled) as cancelled, bool_or(c.started or c.succeeded + c.failed > 0) as started, max(c.id) as last
+      from consumed c
+      group by c.job_id
+    ), known as (
+      select r.* from unnest(v_rows) r
+      union all
+      select p.*
+      from (select s.job_id from summed s union select u from unnest(v_sealed) u) n
+      cross join lateral (
+        select * from jobtree.job_progress p where p.job_id = n.job_id order by p.version desc limit 1
+      ) p
+      where n.job_id not in (select r.job_id from unnest(v_rows) r)
+    ), counted as (
+      select k.job_id, k.version, k.is_root, k.generation, k.item_count + coalesce(s.items, 0) as item_count,
+        k.succeeded + coalesce(s.succeeded, 0) as succeeded, k.failed + coalesce(s.failed, 0) as failed,
+        k.cancelled + coalesce(s.cancelled, 0) as cancelled, k.open_jobs,
+        coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at
+      from known k
+      left join summed s on s.job_id = k.job_id
+    )
+    select (select max(s.last) from summed s), (select array_agg(s.job_id) from summed s),
+      bool_or(c.succeeded + c.failed + c.cancelled > c.item_count),
+      bool_or(c.succeeded + c.failed + c.cancelled = c.item_count and c.completed_at is null), bool_or(c.completed_at is not null),
+      array_agg(c::jobtree.job_progress)
+    into v_read_last, v_read, v_suspect, v_even, v_over, v_rows
+    from counted c;
+
+    v_last := greatest(v_last, v_read_last);
+    v_touched := v_touched || v_read;
+    v_changed := v_changed || v_read;
+
+    v_completed := null;
+    if v_even then
+      select array_agg(r.job_id) into v_completed
+      from unnest(v_rows) r
+      join jobtree.job j on j.id = r.job_id
+      where r.job_id = any (v_touched) and r.completed_at is null and j.sealed_at is not null
+        and r.succeeded + r.failed + r.cancelled = r.item_count;
+    end if;
+
+    if (v_from > 0 and v_suspect) or not coalesce(v_completed, '{}') <@ v_sure then
+      v_from := 0;
+      v_sure := v_sure || v_completed;
+      continue;
+    end if;
+    if v_completed is not null then
+      select array_agg(row(
+        r.job_id, r.version, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled,
+        r.open_jobs - case when r.is_root then cardinality(v_completed) else 0 end, r.started_at,
+        case when r.job_id = any (v_completed) then v_now else r.completed_at end
+      )::jobtree.job_progress) into v_rows
+      from unnest(v_rows) r;
+      v_changed := v_changed || v_completed || p_root_id;
+    end if;
+    exit when v_completed is null and not v_over;
+
+    with waiting as (
+      select c.id from jobtree.job c
+      where c.parent_id = any (array(
+          select r.job_id from unnest(v_rows) r where r.job_id = any (v_touched) and r.completed_at is not null
+        ))
+        and c.feed is not null and c.sealed_at is null
+    ), free as (
+      select c.id from jobtree.job c where c.id = any (array(select w.id from waiting w))
+      order by c.id
+      for no key update skip locked
+    ), sealed as (
+      update jobtree.job c set sealed_at = v_now where c.id = any (array(select f.id from free f)) returning c.id
+    )
+    select
+      (select array_agg(s.id) from sealed s),
+      v_blocked || (select array_agg(w.id) from waiting w where w.id not in (select f.id from free f))
+    into v_sealed, v_blocked;
+
+    exit when v_completed is null and v_sealed is null;
+    v_changed := v_changed || v_sealed;
+    v_touched := v_sealed;
+    v_sure := v_sure || v_sealed;
+  end loop;
+
+  with replaced as (
+    delete from jobtree.job_progress p using unnest(v_rows) r
+    where r.job_id = any (v_changed) and p.job_id = r.job_id and p.version = r.version
+  )
+  insert into jobtree.job_progress
+  select r.job_id, r.version + 1, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled, r.open_jobs,
+    r.started_at, r.completed_at
+  from unnest(v_rows) r
+  where r.job_id = any (v_changed);
+
+  if cardinality(v_blocked) > 0 then
+    -- Somebody is adding to these children: have the next fold look at their parents again.
+    insert into jobtree.progress_delta (root_id, job_id)
+    select distinct p_root_id, c.parent_id from jobtree.job c where c.id = any (v_blocked);
+  end if;
+
+  if cardinality(v_changed) > 0 then
+    perform jobtree.tell_progress(p_root_id, array(select r from unnest(v_rows) r where r.job_id = any (v_changed) or r.is_root));
+  end if;
+  return query select v_last, cardinality(v_blocked) > 0;
+end
+$$;
+
+-- Folds several trees in one transaction, each as fold_progress does: for servers that write to many trees at once.
+--
+-- p_root_ids the trees, each once
+-- p_from     the delta of each to read from, in the same order
+-- returns    for each tree what fold_progress says of it; no row for one that another fold has
+-- locks      those of fold_progress, until the last tree is folded. What is taken is skipped, so their order does not matter
+create or replace function jobtree.fold_trees(p_root_ids uuid[], p_from bigint[])
+returns table (root_id uuid, last_delta bigint, retry boolean)
+language sql volatile
+as $$
+  select t.root_id, f.last_delta, f.retry
+  from unnest(p_root_ids, p_from) t(root_id, from_delta), lateral jobtree.fold_progress(t.root_id, t.from_delta) f
+$$;
+
+-- Keeps assignments alive: the deadline of each moves to three heartbeat intervals from now.
+--
+-- returns    per assignment HELD, FINISHED (its outcome was reported), CANCELLED, or LOST (unknown, released, or taken
+--            back); for all but HELD the worker stops its work
+-- locks, durability   those of keep_leases
+create or replace function jobtree.heartbeat(p_ids uuid[])
+returns table (assignment_id uuid, status text)
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  return query
+  with given as materialized (
+    select u.id, u.n, jobtree.lease_id(u.id) as lease_id, jobtree.assignment_number(u.id) as number
+    from unnest(p_ids) with ordinality u(id, n)
+  ), leases as (
+    select array_agg(l.lease_id) as ids, array_agg(l.named) as named
+    from (
+      select g.lease_id, bit_or(jobtree.bit_at(g.number)) as named from given g where g.number > 0 group by g.lease_id
+    ) l
+  ), ended as materialized (
+    select k.* from leases l cross join lateral jobtree.keep_leases(l.ids, l.named) k
+  )
+  select g.id, case when g.number = 0 then 'LOST' else coalesce(e.status, 'HELD') end
+  from given g
+  left join ended e on e.lease_id = g.lease_id and e.number = g.number
+  order by g.n;
+end
+$$;
+
+-- What is wrong with an object that a caller sent: a key that is not known, or a value that is not what its key wants. A key
+-- with null counts as one that is not there.
+--
+-- p_input    the object: a job, an item, a report, a failure
+-- p_keys     the keys that it may have
+-- returns    the first problem: the key, and what is to be said of it ("must be …"); no row if there is none
+create or replace function jobtree.input_problem(p_input jsonb, p_keys text[])
+returns table (field text, message text)
+language plpgsql stable
+as $$
+begin
+  if jsonb_typeof(p_input) is distinct from 'object' then
+    return query select ''::text, 'must be an object';
+    return;
+  end if;
+
+  return query
+  select e.key, r.message
+  from jsonb_each(p_input) e
+  cross join lateral (
+    select case jsonb_typeof(e.value) when 'string' then length(e.value #>> '{}') else -1 end as length
+  ) t
+  cross join lateral (
+    select case
+      when e.key <> all (p_keys) then 'is not known'
+      when e.key in ('type', 'code') and t.length not between 1 and 200 then 'must be a text of 1 to 200 characters'
+      when e.key = 'dedupeKey' and t.length not between 1 and 500 then 'must be a text of 1 to 500 characters'
+      when e.key = 'message' and t.length not between 0 and 10000 then 'must be a text of at most 10000 characters'
+      when e.key = 'runAt' and (t.length < 0 or not jobtree.is_instant(e.value #>> '{}'))
+        then 'must be an instant from 1970 to the end of the year 9999'
+      when e.key in ('sealed', 'finalStage', 'permanent') and jsonb_typeof(e.value) <> 'boolean' then 'must be true or false'
+      when e.key in ('items', 'children', 'newItems') and jsonb_typeof(e.value) <> 'array' then 'must be a list'
+      when e.key = 'priority'
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= -32768 && @ <= 32767)'
+        then 'must be a whole number from -32768 to 32767'
+      when e.key = 'maxFailuresPerItem'
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 1000)'
+        then 'must be a whole number from 0 to 1000'
+      when e.key = 'heartbeatIntervalMs'
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1000 && @ <= 86400000)'
+        then 'must be a whole number from 1000 to 86400000'
+      when e.key = 'backoffJitter' and not e.value @? 'strict $ ? (@.type() == "number" && @ >= 0 && @ <= 1)'
+        then 'must be a number from 0 to 1'
+      when e.key = 'backoffMs' and (
+        not e.value @? 'strict $ ? (@.type() == "array" && @.size() <= 100)'
+        or e.value @? 'strict $[*] ? (!(@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 2147483647))'
+      ) then 'must be a list of at most 100 whole numbers from 0 to 2147483647'
+      when e.key = 'feed' and not jobtree.is_feed(e.value)
+        then 'must be {source?: SUCCESSES | REPORTS, forEach?, payload?} of paths; with REPORTS it has no paths'
+    end as message
+  ) r
+  where e.value <> 'null' and r.message is not null
+  limit 1;
+end
+$$;
+
+-- Puts new items into a job, each with what settings it has: the items, their queue entries, and one delta. It checks
+-- nothing, that is the callers' part.
+--
+-- p_job      the job's row, which the caller holds locked, or has just inserted
+-- p_items    JSON array of {payload, dedupeKey?, priority?, runAt?}, at least one; what is missing comes from the job
+-- returns    for each entry, in order, the item's position, and whether the item is new; if not, an item of the job had the
+--            dedupe key already, and the position is that item's
+-- locks      none but those of inserting; meeting an uncommitted item with the same key waits for it
+create or replace function jobtree.insert_items(p_job jobtree.job, p_items json)
+returns table (positions bigint[], added boolean[])
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_job_id constant uuid := p_job.id;
+  v_priority constant smallint := p_job.priority;
+  v_positions bigint[];
+  v_keys text[];
+  v_added integer;
+begin
+  v_positions := jobtree.new_positions(json_array_length(p_items));
+
+  with given as materialized (
+    select u.position, coalesce(u.value -> 'payload', 'null') as payload, u.value ->> 'dedupeKey' as dedupe_key,
+      (u.value ->> 'priority')::smallint as priority, coalesce((u.value ->> 'runAt')::timestamptz, p_job.run_at) as run_at
+    from rows from (unnest(v_positions), json_array_elements(p_items)) u(position, value)
+  ), plain as (
+    -- On their own: "on conflict" makes every row pay for a search of each unique index and a speculative insert.
+    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, payload)
+    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.payload
+    from given g
+    where g.dedupe_key is null
+    returning i.position, i.payload_bytes, i.priority, i.run_at
+  ), keyed as (
+    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, dedupe_key, payload)
+    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.dedupe_key, g.payload
+    from given g
+    where g.dedupe_key is not null
+    -- In the order of their keys: two calls with the same keys would deadlock otherwise.
+    order by g.dedupe_key, g.position
+    on conflict (job_id, dedupe_key) where dedupe_key is not null do nothing
+    returning i.position, i.payload_bytes, i.priority, i.run_at
+  ), inserted as materialized (
+    select i.position, i.payload_bytes, coalesce(i.priority, v_priority) as priority, case when i.run_at > v_now then i.run_at end as due_at
+    from (select * from plain union all select * from keyed) i
+  ), queued as (
+    insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
+    select v_job_id, min(r.position), min(r.position), sum(r.payload_bytes), r.due_at, 1, count(*), r.priority, p_job.type
+    from (
+      -- Neighbours that wait under the same conditions have the same run.
+      select i.*, i.position - row_number() over (partition by i.priority, i.due_at order by i.position) as run,
+        jobtree.entry_size(max(i.payload_bytes) over ()) as size
+      from inserted i
+    ) r
+    group by r.priority, r.due_at, r.run, r.position / r.size
+  )
+  select array_agg(g.dedupe_key order by g.position), (select count(*) from inserted)
+  into v_keys, v_added
+  from given g;
+
+  if v_added > 0 then
+    insert into jobtree.progress_delta (root_id, job_id, items) values (p_job.root_id, v_job_id, v_added);
+  end if;
+
+  if cardinality(v_positions) = v_added then
+    return query select v_positions, array_fill(true, array[v_added]);
+  else
+    -- A new statement: it sees what the conflicting transactions committed.
+    return query
+      select array_agg(coalesce(i.position, u.position) order by u.n), array_agg(coalesce(i.position = u.position, true) order by u.n)
+      from unnest(v_positions, v_keys) with ordinality u(position, dedupe_key, n)
+      left join jobtree.job_item i on i.job_id = v_job_id and i.dedupe_key = u.dedupe_key;
+  end if;
+end
+$$;
+
+-- Puts new items without settings of their own into a job: the items, their queue entries, and one delta. insert_items is
+-- for the others.
+--
+-- p_job      the job's row, which the caller holds locked, or has just inserted
+-- p_payloads at least one
+-- returns    the positions of the items, in order
+-- locks      none
+create or replace function jobtree.insert_payloads(p_job jobtree.job, p_payloads json[])
+returns bigint[]
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_job_id constant uuid := p_job.id;
+  v_run_at constant timestamptz(3) := p_job.run_at;
+  v_count constant integer := cardinality(p_payloads);
+  v_block bigint;
+  v_size integer;
+  v_positions bigint[];
+  v_all bigint[];
+begin
+  select jobtree.entry_size(max(octet_length(u.payload::text))) into v_size from unnest(p_payloads) u(payload);
+
+  for v_from in 0 .. v_count - 1 by 1024 loop
+    v_block := nextval('jobtree.block_seq');
+    with inserted as (
+      insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, run_at, payload)
+      select v_job_id, v_block * 1024 + u.n - 1, v_now, octet_length(u.payload::text), v_run_at, u.payload
+      from unnest(case when v_count <= 1024 then p_payloads else p_payloads[v_from + 1 : v_from + 1024] end) with ordinality u(payload, n)
+      returning i.position, i.payload_bytes
+    ), queued as (
+      insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
+      select v_job_id, min(i.position), min(i.position), sum(i.payload_bytes),
+        case when v_run_at > v_now then v_run_at end, 1, count(*), p_job.priority, p_job.type
+      from inserted i
+      group by i.position % 1024 / v_size
+    ), counted as (
+      insert into jobtree.progress_delta (root_id, job_id, items)
+      select p_job.root_id, v_job_id, count(*) from inserted i
+    )
+    select array_agg(i.position) into v_positions from inserted i;
+    v_all := v_all || v_positions;
+  end loop;
+  return v_all;
+end
+$$;
+
+-- Whether a job may be fed so: feed_payloads says what a feed is. A path may begin with element only where there is a
+-- forEach, and a feed from REPORTS has no paths.
+create or replace function jobtree.is_feed(p_feed jsonb)
+returns boolean
+language sql immutable
+as $$
+  select case jsonb_typeof(p_feed)
+    when 'object' then
+      p_feed - '{source,forEach,payload}'::text[] = '{}'
+      and length(p_feed::text) <= 10000
+      and coalesce(p_feed -> 'source', 'null') in ('null', '"SUCCESSES"', '"REPORTS"')
+      and (p_feed ->> 'source' is distinct from 'REPORTS' or coalesce(p_feed ->> 'forEach', p_feed ->> 'payload') is null)
+      and not exists (
+        select from (
+          select p_feed -> 'forEach' as path, '' as element where p_feed ->> 'forEach' is not null
+          union all
+          select t.path, case when p_feed ->> 'forEach' is null then '' else '|element' end
+          from jsonb_path_query(p_feed, '$.payload ? (@.type() == "object").*') t(path)
+          union all
+          select p_feed -> 'payload', case when p_feed ->> 'forEach' is null then '' else '|element' end
+          where p_feed ->> 'payload' is not null and jsonb_typeof(p_feed -> 'payload') <> 'object'
+        ) p
+        where jsonb_typeof(p.path) <> 'string' or p.path #>> '{}' !~ ('^(payload|result' || p.element || ')(\.[^.]+)*$')
+      )
+    else false
+  end
+$$;
+
+-- Whether Postgres reads a text as an instant that a row may have: from 1970 to the end of the year 9999.
+create or replace function jobtree.is_instant(p_text text)
+returns boolean
+language plpgsql stable
+as $$
+begin
+  return p_text::timestamptz between '1970-01-01 00:00:00Z' and '9999-12-31 23:59:59.999Z';
+exception when data_exception then
+  return false;
+end
+$$;
+
+-- Whether a claim was carried out before: its leases begin as its id does, and name it. A repeat that comes while the claim is still
+-- under way, on another server, waits for it.
+--
+-- p_claim_ids  of the requests of a call; null for one that can't be repeated
+-- locks      an advisory lock for each id, in their order
+-- errors     JT002 an id whose time is more than a day away, JT006 several claims of which one is repeated
+create or replace function jobtree.is_repeated(p_claim_ids uuid[])
+returns boolean
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_id uuid;
+  v_locked boolean;
+begin
+  if cardinality(p_claim_ids) > 1 then
+    p_claim_ids := array(select distinct c from unnest(p_claim_ids) c order by c);
+  end if;
+  foreach v_id in array p_claim_ids loop
+    continue when v_id is null;
+    if abs(('x' || translate(left(v_id::text, 13), '-', ''))::bit(48)::bigint / 1000 - extract(epoch from clock_timestamp())) > 86400 then
+      raise exception 'The time in claimId is more than a day away from that of the database.' using errcode = 'JT002', column = 'claimId';
+    end if;
+    v_locked := pg_advisory_xact_lock(hashtextextended(v_id::text, 0)) is null;
+  end loop;
+  if not exists (
+    select from unnest(p_claim_ids) c(id)
+    join jobtree.lease l on l.claim_id = c.id
+      and l.id between (left(c.id::text, 19) || '0000-000000000000')::uuid and (left(c.id::text, 19) || 'ffff-ffffffffffff')::uuid
+  ) then
+    return false;
+  end if;
+  if (p_claim_ids[1] = all (p_claim_ids)) is not true then
+    raise exception 'A repeated claim can''t go together with others.' using errcode = 'JT006';
+  end if;
+  return true;
+end
+$$;
+
+-- Keeps leases alive: the deadline of each moves to three heartbeat intervals from now. Where only some of its open items are
+-- named, those get deadlines of their own, and the others keep theirs.
+--
+-- p_lease_ids, p_named   leases, each once, and which of their items are meant: bit_at of each
+-- returns    the named assignments that are not HELD, and what has become of them: assignment_status
+-- locks      leases, in the order of their ids, skipping those that somebody else has: they count as held, and nobody can take them
+--            back meanwhile
+-- durability the commit does not wait for the disk: losing a heartbeat costs at most the lease
+create or replace function jobtree.keep_leases(p_lease_ids uuid[], p_named bit(128)[])
+returns table (lease_id uuid, number integer, status text)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_none constant bit(128) := B'0'::bit(128);
+begin
+  perform set_config('synchronous_commit', 'off', true);
+
+  with kept as materialized (
+    select l.id, l.open, l.deadlines, l.deadline_at, l.count, v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond' as next
+    from jobtree.lease l
+    cross join lateral (
+      select j.heartbeat_interval_ms from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0
+    ) j
+    where l.id = any (p_lease_ids) and l.open <> v_none
+    order by l.id
+    for no key update of l skip locked
+  ), moved as (
+    select k.*, u.named, (k.open & u.named) = k.open as whole
+    from unnest(p_lease_ids, p_named) u(id, named)
+    join kept k on k.id = u.id
+    where (k.open & u.named) <> v_none
+  )
+  update jobtree.lease l
+  set heartbeat_at = v_now, deadline_at = case when m.whole then m.next else d.first end,
+    deadlines = case when not m.whole then d.deadlines end
+  from moved m
+  left join lateral (
+    select array_agg(d.at order by d.n) as deadlines, min(d.at) as first
+    from (
+      select n, case
+          when get_bit(m.open, n - 1) = 0 then null
+          when get_bit(m.named, n - 1) = 1 then m.next
+          else coalesce(m.deadlines[n], m.deadline_at)
+        end::timestamptz(3) as at
+      from generate_series(1, m.count) n
+    ) d
+  ) d on not m.whole
+  where l.id = m.id;
+
+  return query
+    select u.id, n, s.status
+    from unnest(p_lease_ids, p_named) u(id, named)
+    left join jobtree.lease l on l.id = u.id
+    left join jobtree.job j on j.id = l.job_id
+    cross join lateral generate_series(1, 128) n
+    cross join lateral (select jobtree.assignment_status(u.id, n) as status) s
+    where ((l.open & u.named) is distinct from u.named or j.cancelled_at is not null)
+      and get_bit(u.named, n - 1) = 1 and s.status <> 'HELD';
+end
+$$;
+
+-- Turns queue entries, or their first parts, into leases: the second half of claim_items, where one entry is not enough.
+--
+-- p_tids, p_froms, p_counts, p_requests
+--            the parts, an element each: where the entry is, a row that this transaction has locked; from which of its items on,
+--            the first is 0, and no gap between parts of one entry; how many; and for which request. What is left of an entry goes back into the queue, in its place.
+-- p_workers, p_claim_ids   of the requests: the worker, and the claim that may be repeated, if any
+-- returns    a row for each lease: which of the requests it is for, from 1; whether something stands behind it in its entry, numbers null for all of its items, and the
+--            payloads in their order
+-- locks      none new; deletes the entries, inserts leases, and a delta for a job that had not started. Entries of a job that
+--            was cancelled are not leased but counted as cancelled
+create or replace function jobtree.lease_entries(
+  p_tids tid[], p_froms integer[], p_counts integer[], p_requests integer[], p_workers text[], p_claim_ids uuid[]
+)
+returns table (
+  lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
+  heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
+  has_rest boolean, numbers integer[], payloads json
+)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_material = off
+set enable_memoize = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  -- As the columns keep it.
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_claim_id constant uuid := jobtree.new_id();
+begin
+  return query
+  with gone as (
+    delete from jobtree.queue_entry q where q.ctid = any (p_tids) returning q.ctid as tid, q.*
+  ), wanted as materialized (
+    select g.*, j.root_id, j.heartbeat_interval_ms, j.cancelled_at, p.started_at
+    from gone g
+    join jobtree.job j on j.id = g.job_id
+    cross join lateral (
+      select p.started_at from jobtree.job_progress p where p.job_id = g.job_id order by p.version desc limit 1
+    ) p
+  ), part as materialized (
+    select jobtree.new_lease_id(coalesce(p_claim_ids[u.request], v_claim_id)) as id, u.request, u.count, u.n,
+      w.tid, w.job_id, w.root_id, w.type, w.position + u."from" as position, w.place + u."from" as place, w.attempt, w.priority,
+      w.heartbeat_interval_ms, u."from" + u.count < w.count as has_rest, i.payloads, i.bytes
+    from unnest(p_tids, p_froms, p_counts, p_requests) with ordinality u(tid, "from", count, request, n)
+    join wanted w on w.tid = u.tid and w.cancelled_at is null
+    cross join lateral (
+      select json_agg(i.payload) as payloads, sum(i.payload_bytes) as bytes
+      from (
+        select i.payload, i.payload_bytes from jobtree.job_item i
+        where i.job_id = w.job_id and i.position >= w.position + u."from" and i.position < w.position + u."from" + u.count
+        order by i.position
+      ) i
+    ) i
+  ), rest as (
+    insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type)
+    select w.job_id, w.position + t.count, w.place + t.count, greatest(w.bytes - t.bytes, 0), w.attempt, w.count - t.count, w.priority, w.type
+    from (select p.tid, sum(p.count)::integer as count, sum(p.bytes) as bytes from part p group by p.tid) t
+    join wanted w on w.tid = t.tid and w.count > t.count
+  ), leased as (
+    insert into jobtree.lease (
+      id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker
+    )
+    select p.id, p.job_id, p_claim_ids[p.request], p.position, v_now, v_now,
+      v_now + 3 * p.heartbeat_interval_ms * interval '1 millisecond', p.attempt, p.count, p.priority,
+      (~B'0'::bit(128)) << (128 - p.count), p_workers[p.request]
+    from part p
+  ), counted as (
+    insert into jobtree.progress_delta (root_id, job_id, started, cancelled)
+    select w.root_id, w.job_id, bool_or(w.cancelled_at is null), coalesce(sum(w.count) filter (where w.cancelled_at is not null), 0)
+    from wanted w
+    where w.cancelled_at is not null or w.started_at is null
+    group by w.root_id, w.job_id
+  )
+  select p.id, p.request, p.job_id, p.root_id, p.type, p.position, p.attempt, p_workers[p.request], p.heartbeat_interval_ms,
+    v_now::timestamptz, v_now + 3 * p.heartbeat_interval_ms * interval '1 millisecond', p.priority, p.place,
+    p.has_rest, null::integer[], p.payloads
+  from part p
+  order by p.n;
+end
+$$;
+
+-- Turns one queue entry, or a part of it, into a lease. What claim_item does, and claim_items where one entry is enough, as it is
+-- for most claims: a few small statements cost less than the large one of lease_entries.
+--
+-- p_tid      where the entry is: a row that this transaction has locked
+-- p_from, p_count   which of its items: from this one on, the first is 0, and how many
+-- p_request, p_worker, p_claim_id   whose it will be; no p_claim_id for a claim that can't be repeated
+-- returns    as lease_entries has it; no row if the job was cancelled, and then all items of the entry count as cancelled
+-- locks      none new
+create or replace function jobtree.lease_entry(
+  p_tid tid, p_from integer, p_count integer, p_request integer, p_worker text, p_claim_id uuid
+)
+returns table (
+  lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
+  heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
+  has_rest boolean, numbers integer[], payloads json
+)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_entry record;
+  v_job record;
+begin
+  delete from jobtree.queue_entry q where q.ctid = p_tid returning * into v_entry;
+  select j.root_id, j.heartbeat_interval_ms, j.cancelled_at, p.started_at into v_job
+  from jobtree.job j
+  join jobtree.job_progress p on p.job_id = j.id
+  where j.id = v_entry.job_id
+  order by p.version desc
+  limit 1;
+  if v_job.cancelled_at is not null then
+    insert into jobtree.progress_delta (root_id, job_id, cancelled) values (v_job.root_id, v_entry.job_id, v_entry.count);
+    return;
+  end if;
+  if v_job.started_at is null then
+    insert into jobtree.progress_delta (root_id, job_id, started) values (v_job.root_id, v_entry.job_id, true);
+  end if;
+  if p_count < v_entry.count then
+    perform jobtree.put_back(v_entry.job_id, v_entry.position, v_entry.place, v_entry.bytes, v_entry.attempt, v_entry.count,
+      v_entry.priority, v_entry.type, p_from, p_count);
+  end if;
+
+  lease_id := jobtree.new_lease_id(coalesce(p_claim_id, jobtree.new_id()));
+  request := p_request;
+  job_id := v_entry.job_id;
+  root_id := v_job.root_id;
+  type := v_entry.type;
+  first_position := v_entry.position + p_from;
+  attempt := v_entry.attempt;
+  worker := p_worker;
+  heartbeat_interval_ms := v_job.heartbeat_interval_ms;
+  claimed_at := v_now;
+  deadline_at := v_now + 3 * v_job.heartbeat_interval_ms * interval '1 millisecond';
+  priority := v_entry.priority;
+  place := v_entry.place + p_from;
+  has_rest := p_from + p_count < v_entry.count;
+  insert into jobtree.lease (
+    id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker
+  )
+  values (
+    lease_id, v_entry.job_id, p_claim_id, first_position, v_now, v_now, deadline_at, v_entry.attempt, p_count, v_entry.priority,
+    (~B'0'::bit(128)) << (128 - p_count), p_worker
+  );
+  select json_agg(i.payload) into payloads
+  from (
+    select i.payload from jobtree.job_item i
+    where i.job_id = v_entry.job_id and i.position >= first_position and i.position < first_position + p_count
+    order by i.position
+  ) i;
+  return next;
+end
+$$;
+
+-- The lease that an assignment belongs to. Plain SQL, so that the planner inlines it.
+create or replace function jobtree.lease_id(p_assignment_id uuid) returns uuid
+language sql immutable parallel safe
+as $$
+  select (left(p_assignment_id::text, 34) || '00')::uuid
+$$;
+
+-- Locks what reports change: their leases, and the children that the leases' jobs feed.
+--
+-- p_wait     whether to wait for what another transaction has locked
+-- returns    the leases that are locked, with all that they need; without p_wait some may be missing
+-- locks      the leases in the order of their ids, then the children's rows, shared, so that cancel_job waits, in the order of theirs
+create or replace function jobtree.lock_for_report(p_lease_ids uuid[], p_wait boolean)
+returns uuid[]
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_leases uuid[];
+  v_children uuid[];
+begin
+  if p_wait then
+    perform from jobtree.lease l where l.id = any (p_lease_ids) order by l.id for update;
+    perform from jobtree.job c
+    where c.feed is not null and c.parent_id = any (array(select l.job_id from jobtree.lease l where l.id = any (p_lease_ids)))
+    order by c.id
+    for share;
+    return p_lease_ids;
+  end if;
+
+  select array_agg(k.id) into v_leases
+  from (select l.id from jobtree.lease l where l.id = any (p_lease_ids) order by l.id for update skip locked) k;
+  select array_agg(k.id) into v_children
+  from (
+    select c.id from jobtree.job c
+    where c.feed is not null and c.parent_id = any (array(select l.job_id from jobtree.lease l where l.id = any (v_leases)))
+    order by c.id
+    for share skip locked
+  ) k;
+  return array(
+    select l.id from jobtree.lease l
+    where l.id = any (v_leases) and not exists (
+      select from jobtree.job c
+      where c.feed is not null and c.parent_id = l.job_id and (v_children is null or c.id <> all (v_children))
+    )
+  );
+end
+$$;
+
+-- Ready entries that claims do not see, because they stand before where claims start to look: they committed late, or came back.
+--
+-- p_types, p_priorities, p_places   from where claims look, by type and priority
+-- returns    of each that has any, the first place
+create or replace function jobtree.missed_entries(p_types text[], p_priorities integer[], p_places bigint[])
+returns table (type text, priority integer, place bigint)
+language sql stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+  select c.type, c.priority, e.place
+  from unnest(p_types, p_priorities, p_places) c(type, priority, place)
+  cross join lateral (
+    select q.place from jobtree.queue_entry q
+    where q.type = c.type and q.run_at is null and -q.priority::integer = -c.priority and q.place < c.place
+    order by q.place
+    limit 1
+  ) e
+$$;
+
+-- A UUID of version 7 (RFC 9562): 48 bits of milliseconds, then random bits. Plain SQL, so that the planner inlines it,
+-- and the same on every Postgres that jobtree supports (uuidv7() is native only from 18 on).
+create or replace function jobtree.new_id() returns uuid
+language sql volatile parallel safe
+as $$
+  select encode(
+    set_bit(
+      set_bit(
+        overlay(
+          uuid_send(gen_random_uuid())
+          placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
+          from 1 for 6
+        ),
+        52, 1
+      ),
+      53, 1
+    ),
+    'hex'
+  )::uuid
+$$;
+
+-- An id for a lease of a claim: the first half is the claim's, so that the leases of a claim stand together and go up with
+-- time; the rest is random, so that no id ever names two leases, also when a claim runs a second time (its answer was lost,
+-- and a crash or a deletion took what it had got); the last byte is free for the number of an assignment.
+--
+-- p_claim_id a UUID of version 7
+create or replace function jobtree.new_lease_id(p_claim_id uuid) returns uuid
+language sql volatile parallel safe
+as $$
+  select (left(p_claim_id::text, 19) || substr(gen_random_uuid()::text, 20, 15) || '00')::uuid
+$$;
+
+-- Positions for new items: a block of 1,024 for each 1,024 of them, so that a batch is contiguous and one number is drawn
+-- for it. Positions go up in the order in which blocks are drawn, across all jobs; gaps mean nothing.
+create or replace function jobtree.new_positions(p_count integer) returns bigint[]
+language sql volatile
+as $$
+  select array_agg(b.first + n order by b.first, n)
+  from (
+    select nextval('jobtree.block_seq') * 1024 as first, least(1024, p_count - 1024 * g) as size
+    from generate_series(0, (p_count - 1) / 1024) g
+  ) b
+  cross join lateral generate_series(0, b.size - 1) n
+$$;
+
+-- Notes that a server looks for lost heartbeats. After a gap in which none did (all were down, or Postgres was away) no heartbeat can
+-- have arrived either: from its end on every lease has one full lease time before it may be taken back.
+--
+-- p_gap_ms   how long nobody may have looked, in milliseconds, for it not to be a gap
+-- returns    since when they have been looking
+-- locks      the one row of watch, skipping it if somebody has it
+create or replace function jobtree.note_sweep(p_gap_ms integer)
+returns timestamptz
+language plpgsql volatile
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  update jobtree.watch w
+  set swept_at = v_now,
+    resumed_at = case when w.swept_at < v_now - p_gap_ms * interval '1 millisecond' then v_now else w.resumed_at end
+  where w.ctid = (select f.ctid from jobtree.watch f where f.id = 1 for update skip locked);
+  return (select w.resumed_at from jobtree.watch w where w.id = 1);
+end
+$$;
+
+-- Those of some reports whose lease is locked and whose item is open, each assignment once, with the first thing that is wrong
+-- with what it says.
+--
+-- p_ns, p_lease_ids, p_numbers, p_reports   as report_each has them
+-- p_held     the leases that this transaction has locked for it
+-- returns    of each its index, assignment, report, whether it is a failure and whether its job feeds children; message is null
+--            if nothing is wrong
+create or replace function jobtree.open_reports(
+  p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_held uuid[]
+)
+returns table (n integer, lease_id uuid, number integer, report json, is_failure boolean, feeds_children boolean, field text, message text)
+language sql stable
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+  select o.n, o.lease_id, o.number, o.report, o.report ->> 'failure' is not null, o.feeds_children, p.field, p.message
+  from (
+    select u.*, l.job_id, l.position + u.number - 1 as position, j.feeds_children,
+      row_number() over (partition by u.lease_id, u.number order by u.n) as nth
+    from unnest(p_ns, p_lease_ids, p_numbers, p_reports) u(n, lease_id, number, report)
+    join jobtree.lease l on l.id = u.lease_id
+    join jobtree.job j on j.id = l.job_id
+    where u.lease_id = any (p_held) and j.cancelled_at is null
+      and case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end
+  ) o
+  left join lateral (
+    select r.* from jobtree.report_problem(o.report::jsonb) r
+    union all
+    select f.*
+    from jobtree.job_item i
+    cross join lateral jobtree.feed_problem(o.job_id, i.payload, o.report) f
+    where i.job_id = o.job_id and i.position = o.position and o.report ->> 'failure' is null
+      and (o.feeds_children or o.report ->> 'newItems' is not null)
+      and not exists (select from jobtree.report_problem(o.report::jsonb))
+    limit 1
+  ) p on true
+  where o.nth = 1
+$$;
+
+-- Makes entries ready that have come due. Call it again at once while a batch was full.
+--
+-- returns    how many entries, and the types that got ready items, and how many
+-- locks      entries, skipping those that somebody else has
+create or replace function jobtree.promote_due(p_limit integer default 1000)
+returns table (promoted integer, ready jsonb)
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  -- A constant: an index can't be read up to clock_timestamp(), which is another instant for each row.
+  v_now constant timestamptz(3) := clock_timestamp();
+begin
+  -- Without a mark: entries that come due may have been added by a transaction that took long.
+  return query
+  with due as materialized (
+    select q.ctid as tid, q.run_at, q.position from jobtree.queue_entry q
+    where q.run_at <= v_now
+    order by q.run_at
+    limit p_limit
+    for update skip locked
+  ), placed as materialized (
+    -- A new place: among equals the one that became due first goes first.
+    select d.tid, nextval('jobtree.block_seq') * 1024 as place
+    from (select * from due order by run_at, position) d
+  ), promoted as (
+    update jobtree.queue_entry q set run_at = null, place = p.place
+    from placed p where q.ctid = p.tid
+    returning q.type, q.count
+  )
+  select coalesce(sum(t.entries), 0)::integer, jsonb_object_agg(t.type, t.items)
+  from (select p.type, count(*) as entries, sum(p.count) as items from promoted p group by p.type) t;
+end
+$$;
+
+-- Puts back into the queue what is left of an entry when a part of it is leased: what stands before the part, and behind it, each
+-- in its place. How large the payloads of a small entry's rest are does not matter: it gets the size of the whole.
+--
+-- p_job_id … p_type   of the entry, which is deleted
+-- p_from, p_taken   the part: from which item on, the first is 0, and how many
+create or replace function jobtree.put_back(
+  p_job_id uuid, p_position bigint, p_place bigint, p_bytes bigint, p_attempt integer, p_count integer, p_priority smallint, p_type text,
+  p_from integer, p_taken integer
+)
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_first integer := 0;
+  v_count integer := p_from;
+  v_bytes bigint;
+begin
+  for v_part in 1 .. 2 loop
+    if v_count > 0 then
+      v_bytes := p_bytes;
+      if p_bytes > 100000 then
+        select sum(i.payload_bytes) into v_bytes from jobtree.job_item i
+        where i.job_id = p_job_id and i.position >= p_position + v_first and i.position < p_position + v_first + v_count;
+      end if;
+      insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type)
+      values (p_job_id, p_position + v_first, p_place + v_first, v_bytes, p_attempt, v_count, p_priority, p_type);
+    end if;
+    v_first := p_from + p_taken;
+    v_count := p_count - v_first;
+  end loop;
+end
+$$;
+
+-- Gives items back unfinished, for somebody else to claim at once, in their old place. Costs no attempt: a deploy is no failure.
+--
+-- returns    per assignment RELEASED, or STALE where it holds no item (any more), with the type and the place of what came back
+-- locks      the leases, in the order of their ids
+create or replace function jobtree.release_assignments(p_ids uuid[])
+returns table (assignment_id uuid, status text, type text, priority smallint, place bigint)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_given record;
+begin
+  perform from jobtree.lease l where l.id = any (array(select jobtree.lease_id(u) from unnest(p_ids) u)) order by l.id for update;
+
+  with given as materialized (
+    select distinct on (l.id, a.number) u.id, a.number, l.id as lease_id, l.job_id, l.position + a.number - 1 as position, l.attempt, l.priority,
+      j.type
+    from unnest(p_ids) u(id)
+    cross join lateral (select jobtree.assignment_number(u.id) as number) a
+    join jobtree.lease l on l.id = jobtree.lease_id(u.id)
+    join jobtree.job j on j.id = l.job_id
+    where case when a.number > 0 then get_bit(l.open, a.number - 1) = 1 end and j.cancelled_at is null
+    order by l.id, a.number
+  ), closed as (
+    update jobtree.lease l
+    set open = l.open # g.bits, deadline_at = case when l.open <> g.bits then l.deadline_at end
+    from (select g.lease_id, bit_or(jobtree.bit_at(g.number)) as bits from given g group by g.lease_id) g
+    where l.id = g.lease_id
+  )
+  select array_agg(g.id) as ids, array_agg(g.type) as types, array_agg(g.job_id) as job_ids, array_agg(g.position) as positions,
+    array_agg(g.attempt) as attempts, array_agg(g.priority) as priorities
+  into v_given
+  from given g;
+
+  perform jobtree.requeue(v_given.job_ids, v_given.positions, v_given.attempts, v_given.priorities, null, false);
+  return query
+  select u.id, case when g.id is null then 'STALE' else 'RELEASED' end, g.type, g.priority, g.place
+  from unnest(p_ids) with ordinality u(id, n)
+  left join unnest(v_given.ids, v_given.types, v_given.priorities, v_given.positions) g(id, type, priority, place) on g.id = u.id
+  order by u.n;
+end
+$$;
+
+-- Gives the leases again that a claim got, for a caller that never saw the answer: what of them is not finished. Counts as a
+-- heartbeat, since the worker is there.
+--
+-- returns    as lease_entries has it, in the order of their ids, each with the numbers of its items that are open
+-- locks      the claim's leases, in the order of their ids
+-- errors     JT002 the claim was another worker's
+create or replace function jobtree.repeat_claim(p_claim_id uuid, p_worker text)
+returns table (
+  lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
+  heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
+  has_rest boolean, numbers integer[], payloads json
+)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  -- As the columns keep it.
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_ids uuid[];
+begin
+  select array_agg(l.id) into v_ids
+  from (
+    select l.id from jobtree.lease l
+    where l.claim_id = p_claim_id
+      and l.id between (left(p_claim_id::text, 19) || '0000-000000000000')::uuid
+        and (left(p_claim_id::text, 19) || 'ffff-ffffffffffff')::uuid
+    order by l.id
+    for no key update
+  ) l;
+  if exists (select from jobtree.lease l where l.id = any (v_ids) and l.worker <> p_worker) then
+    raise exception 'claimId belongs to a claim of another worker.' using errcode = 'JT002', column = 'claimId';
+  end if;
+
+  return query
+  with kept as (
+    update jobtree.lease l
+    set heartbeat_at = v_now, deadline_at = v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond', deadlines = null
+    from (
+      select o.id, j.root_id, j.type, j.heartbeat_interval_ms from jobtree.lease o
+      cross join lateral (select j.* from jobtree.job j where j.id = o.job_id and j.cancelled_at is null offset 0) j
+      where o.id = any (v_ids) and o.open <> B'0'::bit(128)
+      offset 0
+    ) j
+    where l.id = j.id
+    returning l.*, j.root_id, j.type, j.heartbeat_interval_ms
+  )
+  select k.id, 1, k.job_id, k.root_id, k.type, k.position, k.attempt, k.worker, k.heartbeat_interval_ms,
+    k.claimed_at::timestamptz, k.deadline_at::timestamptz, k.priority, null::bigint, false, i.numbers, i.payloads
+  from kept k
+  cross join lateral (
+    select array_agg(i.number order by i.number) as numbers, json_agg(i.payload order by i.number) as payloads
+    from (
+      select (i.position - k.position)::integer + 1 as number, i.payload from jobtree.job_item i
+      where i.job_id = k.job_id and i.position >= k.position and i.position < k.position + k.count
+    ) i
+    where get_bit(k.open, i.number - 1) = 1
+  ) i
+  order by k.id;
+end
+$$;
+
+-- What report_each answers, after all that counts has been done.
+--
+-- p_ns … p_reports   as report_each has them
+-- p_held     the leases that were locked for it
+-- p_counted  the indexes of the reports that counted
+-- p_retries  when the items of counted failures are due again: {index: instant, or null}
+-- p_problem_ns, p_fields, p_messages   what is wrong with reports
+-- returns    as report_outcomes has it
+create or replace function jobtree.report_answers(
+  p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_held uuid[], p_counted integer[], p_retries jsonb,
+  p_problem_ns integer[], p_fields text[], p_messages text[]
+)
+returns json
+language sql stable
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+  select json_agg(json_build_object('index', a.n, 'status', a.status, 'retryAt', a.retry_at, 'field', a.field, 'message', a.message))
+  from (
+    select u.n, p.field, p.message,
+      case
+        when u.n = any (p_counted) then 'ACCEPTED'
+        when p.n is not null then 'INVALID'
+        when l.id is not null and u.lease_id <> all (p_held) then 'BUSY'
+        when o.lease_id = u.lease_id and not o.failed and u.report ->> 'failure' is null
+          and o.result::jsonb = coalesce(u.report -> 'result', 'null')::jsonb then 'DUPLICATE'
+        when f.lease_id = u.lease_id and not f.lost and f.code = u.report #>> '{failure,code}' then 'DUPLICATE'
+        else 'STALE'
+      end as status,
+      -- What the report was answered the first time, kept with the failure.
+      case when u.n = any (p_counted) then p_retries -> u.n::text
+        when f.lease_id = u.lease_id and not f.lost and f.code = u.report #>> '{failure,code}' then to_jsonb(f.retry_at) end as retry_at
+    from unnest(p_ns, p_lease_ids, p_numbers, p_reports) u(n, lease_id, number, report)
+    left join jobtree.lease l on l.id = u.lease_id
+    left join jobtree.outcome o on o.job_id = l.job_id and o.position = l.position + u.number - 1
+    left join jobtree.failure f on f.job_id = l.job_id and f.position = l.position + u.number - 1 and f.attempt = l.attempt
+    left join unnest(p_problem_ns, p_fields, p_messages) p(n, field, message) on p.n = u.n
+  ) a
+  where a.status <> 'ACCEPTED' or coalesce(a.retry_at, 'null') <> 'null'
+$$;
+
+-- Takes outcomes of attempts one by one, whatever they are: the slow half of reporting.
+--
+-- p_ns, p_lease_ids, p_numbers, p_reports
+--            an index for the answer, the assignment, and {result, newItems?} or {failure: {code, message, permanent?}}; of two for
+--            one assignment the first is judged first
+-- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
+-- returns    as report_outcomes has it
+-- locks      leases in the order of their ids, then the rows of fed children, shared and in the order of their ids
+create or replace function jobtree.report_each(
+  p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_wait boolean
+)
+returns table (root_ids uuid[], ready jsonb, answers json)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_held uuid[];
+  v_open record;
+  v_plain record;
+  v_fed record;
+  v_failed record;
+begin
+  v_held := jobtree.lock_for_report(p_lease_ids, p_wait);
+
+  -- What can count: the item is open, and nothing is wrong with what the report says.
+  select
+    array_agg(o.n) filter (where o.message is null) as ns,
+    array_agg(o.n) filter (where o.message is not null) as problem_ns,
+    array_agg(o.field) filter (where o.message is not null) as fields,
+    array_agg(o.message) filter (where o.message is not null) as messages,
+    array_agg(o.lease_id) filter (where o.message is null and o.is_failure) as failed_leases,
+    array_agg(o.number) filter (where o.message is null and o.is_failure) as failed_numbers,
+    array_agg(o.report -> 'failure') filter (where o.message is null and o.is_failure) as failures,
+    array_agg(o.n) filter (where o.message is null and o.is_failure) as failed_ns,
+    coalesce(array_agg(o.lease_id order by o.n) filter (where o.message is null and not o.is_failure), '{}') as leases,
+    coalesce(array_agg(o.number order by o.n) filter (where o.message is null and not o.is_failure), '{}') as numbers,
+    coalesce(json_agg(o.report -> 'result' order by o.n) filter (where o.message is null and not o.is_failure), '[]') as results,
+    array_agg(o.report -> 'newItems' order by o.n) filter (where o.message is null and not o.is_failure and o.feeds_children) as new_items
+  into v_open
+  from jobtree.open_reports(p_ns, p_lease_ids, p_numbers, p_reports, v_held) o;
+
+  select * into v_plain from jobtree.accept_results(v_open.leases, v_open.numbers, v_open.results, false);
+  select * into v_fed from jobtree.accept_results(v_open.leases, v_open.numbers, v_open.results, true);
+  select array_agg(distinct f.root_id) as root_ids, jsonb_object_agg(r.n, f.retry_at) as retries,
+    jobtree.count_names(array_agg(f.type) filter (where f.retry_at <= clock_timestamp())) as ready
+  into v_failed
+  from jobtree.fail_attempts(v_open.failed_leases, v_open.failed_numbers, v_open.failures, false) f
+  join unnest(v_open.failed_leases, v_open.failed_numbers, v_open.failed_ns) r(lease_id, number, n)
+    on r.lease_id = f.lease_id and r.number = f.number;
+
+  return query select
+    (select array_agg(distinct r) from unnest(v_plain.root_ids || v_fed.root_ids || v_failed.root_ids) r),
+    jobtree.add_up(jobtree.feed_children(v_fed.job_ids, v_fed.positions, v_open.new_items), v_failed.ready),
+    jobtree.report_answers(p_ns, p_lease_ids, p_numbers, p_reports, v_held, v_open.ns, v_failed.retries, v_open.problem_ns, v_open.fields, v_open.messages);
+end
+$$;
+
+-- Takes the outcomes of attempts: a result, or a failure. Each is judged alone:
+--   ACCEPTED   it counts, and is durable once this commits
+--   DUPLICATE  this assignment has reported the same before: a retried call, nothing changes
+--   STALE      the assignment is lost, released or cancelled, or ended otherwise: nothing changes
+--   INVALID    what it says can't be taken (report_problem, feed_problem): nothing changes, and the assignment is kept
+-- An assignment past its deadline that nobody took back still counts: expiry permits taking back, it does not revoke.
+--
+-- p_reports  JSON array of {assignmentId, result} or {assignmentId, failure: {code, message, permanent?}}, and with a
+--            result newItems?: [{type, payload, dedupeKey?, priority?, runAt?}] for fed children. Of two reports for
+--            one assignment the first is judged first.
+-- returns    one row: the roots of the trees that changed, the types that may have got ready items and how many, and the answers, a
+--            list of {index, status, retryAt, field, message}: index counts from 0, retryAt is when a failed item is due again, and
+--            the same for a DUPLICATE of the failure. A report that is not in it is ACCEPTED, with nothing more to say; null if
+--            that holds for all.
+-- errors     JT002 not a list, an entry without assignmentId; 22P02 an assignmentId that is no id
+-- locks      leases in the order of their ids, then fed children's job rows, shared: waits for whoever has them
+create or replace function jobtree.report_outcomes(p_reports json)
+returns table (root_ids uuid[], ready jsonb, answers json)
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_ids uuid[];
+  v_reports json[];
+begin
+  select array_agg((e.value ->> 'assignmentId')::uuid), array_agg(e.value) into v_ids, v_reports
+  from json_array_elements(case json_typeof(p_reports) when 'array' then p_reports else '[null]' end) e(value);
+  if p_reports is null or array_position(v_ids, null) is not null then
+    raise exception 'reports must be a list of objects with an assignmentId.' using errcode = 'JT002', column = 'reports';
+  end if;
+  perform jobtree.check_text(p_reports);
+  if v_ids is null then
+    return query select null::uuid[], null::jsonb, null::json;
+    return;
+  end if;
+  return query
+    select r.* from jobtree.report_each(
+      array(select generate_series(0, cardinality(v_ids) - 1)), array(select jobtree.lease_id(u) from unnest(v_ids) u),
+      array(select jobtree.assignment_number(u) from unnest(v_ids) u), v_reports, true
+    ) r;
+end
+$$;
+
+-- What is wrong with a report, whatever its job: a key that is not known, a failure without its code or message, new items
+-- that are none.
+--
+-- p_report   as report_outcomes has it
+-- returns    the first problem: the field, and a sentence about it; no row if there is none
+create or replace function jobtree.report_problem(p_report jsonb)
+returns table (field text, message text)
+language sql stable
+as $$
+  select p.field, p.field || ' ' || p.message || '.'
+  from (
+    select i.field, i.message
+    from jobtree.input_problem(p_report, '{assignmentId,result,failure,newItems}') i
+    union all
+    select 'failure', 'must stand alone: a report has a result (null is one) or a failure'
+    where (p_report ->> 'failure' is not null) = (p_report ? 'result')
+      or p_report ->> 'failure' is not null and p_report ->> 'newItems' is not null
+    union all
+    select 'failure' || coalesce('.' || nullif(i.field, ''), ''), i.message
+    from jobtree.input_problem(p_report -> 'failure', '{code,message,permanent}') i
+    where p_report ->> 'failure' is not null
+    union all
+    select 'failure', 'must have a code and a message'
+    where p_report ->> 'failure' is not null and (p_report #>> '{failure,code}' is null or p_report #>> '{failure,message}' is null)
+    union all
+    select format('newItems[%s]', e.n - 1) || coalesce('.' || nullif(i.field, ''), ''), i.message
+    from jsonb_array_elements(case jsonb_typeof(p_report -> 'newItems') when 'array' then p_report -> 'newItems' end)
+      with ordinality e(value, n)
+    cross join lateral jobtree.input_problem(e.value, '{type,payload,dedupeKey,priority,runAt}') i
+    limit 1
+  ) p
+  where p_report - '{assignmentId,result}'::text[] <> '{}' or not p_report ? 'result'
+$$;
+
+-- Takes outcomes of attempts for servers, which sort them: plain results go first and fast, and only what is left is looked at
+-- one by one.
+--
+-- p_lease_ids, p_numbers, p_results
+--            assignments that succeeded, each named once, and a JSON array of their results
+-- p_others   a JSON array of all other reports, as report_outcomes has it
+-- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
+-- returns    as report_outcomes has it; an index counts the results first, then the others
+-- locks      as report_each has it
+create or replace function jobtree.report_results(
+  p_lease_ids uuid[], p_numbers integer[], p_results json, p_others json default null, p_wait boolean default true
+)
+returns table (root_ids uuid[], ready jsonb, answers json)
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_roots uuid[];
+  v_ready jsonb;
+  v_accepted integer[];
+  v_fed_roots uuid[];
+  v_fed integer[] := '{}';
+  v_ns integer[];
+  v_lease_ids uuid[];
+  v_numbers integer[];
+  v_reports json[];
+  v_each record;
+begin
+  -- What takes what is free, and then waits, could be waited for: who waits takes all in order.
+  if p_wait then
+    v_accepted := '{}';
+  elsif cardinality(p_numbers) > 0 then
+    select a.root_ids, a.accepted into v_roots, v_accepted from jobtree.accept_results(p_lease_ids, p_numbers, p_results, false) a;
+    if v_accepted is not null then
+      select f.root_ids, f.ready, f.accepted into v_fed_roots, v_ready, v_fed
+      from jobtree.feed_results(p_lease_ids, p_numbers, p_results) f;
+      v_roots := v_roots || v_fed_roots;
+    end if;
+  end if;
+  if p_others is null and (v_accepted is null or cardinality(v_accepted) + cardinality(v_fed) = cardinality(p_numbers)) then
+    return query select v_roots, v_ready, null::json;
+    return;
+  end if;
+
+  select array_agg(u.n), array_agg(u.lease_id), array_agg(u.number), array_agg(u.report)
+  into v_ns, v_lease_ids, v_numbers, v_reports
+  from (
+    select u.n::integer - 1 as n, u.lease_id, u.number, json_build_object('result', u.result) as report
+    from rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_results)) with ordinality u(lease_id, number, result, n)
+    where v_accepted is not null and u.n <> all (v_accepted || v_fed)
+    union all
+    select cardinality(p_numbers) + e.n::integer - 1, jobtree.lease_id(a.id), jobtree.assignment_number(a.id), e.value
+    from json_array_elements(p_others) with ordinality e(value, n)
+    cross join lateral (select (e.value ->> 'assignmentId')::uuid as id) a
+  ) u;
+  select * into v_each from jobtree.report_each(v_ns, v_lease_ids, v_numbers, v_reports, p_wait);
+  return query select
+    (select array_agg(distinct r) from unnest(v_roots || v_each.root_ids) r), jobtree.add_up(v_ready, v_each.ready), v_each.answers;
+end
+$$;
+
+-- Puts items back into the queue: neighbours that wait under the same conditions share an entry.
+--
+-- p_job_ids, p_positions, p_attempts, p_priorities, p_run_at
+--            the items, which are in no entry; the number of the next attempt; and when each is due, null for now
+-- p_last     whether they go behind all that is ready, or back to where they stood
+-- locks      none
+create or replace function jobtree.requeue(
+  p_job_ids uuid[], p_positions bigint[], p_attempts integer[], p_priorities smallint[], p_run_at timestamptz[], p_last boolean
+)
+returns void
+language sql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
+  select r.job_id, r.position, case when p_last then nextval('jobtree.block_seq') * 1024 else r.position end,
+    r.bytes, r.run_at, r.attempt, r.count, r.priority, j.type
+  from (
+    select u.job_id, min(u.position) as position, u.attempt, u.priority, u.run_at, count(*) as count, sum(i.payload_bytes) as bytes
+    from (
+      select u.*, u.position - row_number() over (partition by u.job_id, u.attempt, u.priority, u.run_at order by u.position) as run
+      from unnest(p_job_ids, p_positions, p_attempts, p_priorities, p_run_at) u(job_id, position, attempt, priority, run_at)
+    ) u
+    join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
+    -- An entry has 128 items at most, however many leases end here.
+    group by u.job_id, u.attempt, u.priority, u.run_at, u.run, u.position / 128
+  ) r
+  join jobtree.job j on j.id = r.job_id
+  order by r.position
+$$;
+
+-- Says that a job gets no more items. Sealing a sealed job does nothing.
+--
+-- locks      the job's row, exclusively: waits for add_items in flight
+-- errors     JT001 no such job, JT004 the job is fed by its parent, whose completion seals it
+create or replace function jobtree.seal_job(p_job_id uuid)
+returns uuid
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_job jobtree.job;
+begin
+  select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
+  if v_job.id is null then
+    raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
+  end if;
+  if v_job.sealed_at is null and v_job.feed is not null then
+    raise exception 'Job % is fed by its parent: it is sealed when its parent is complete.', p_job_id
+      using errcode = 'JT004', column = 'jobId';
+  end if;
+  if v_job.sealed_at is null then
+    update jobtree.job set sealed_at = clock_timestamp() where id = p_job_id;
+    -- A delta of nothing: it has the fold look at the job.
+    insert into jobtree.progress_delta (root_id, job_id) values (v_job.root_id, v_job.id);
+  end if;
+  return v_job.root_id;
+end
+$$;
+
+-- Takes back what workers have fallen silent over: of leases past their deadline, the items whose own deadline is over become
+-- failures with the code HEARTBEAT_LOST. Call it again at once while a batch was full.
+--
+-- p_resumed_at  what note_sweep says: until a full lease time after it, nothing is taken back
+-- returns    how many items were lost, in how many leases; the trees that changed; the types that got ready items, and how many
+-- locks      leases, skipping those that somebody else has
+create or replace function jobtree.sweep_leases(p_resumed_at timestamptz default '-infinity', p_limit integer default 1000)
+returns table (lost integer, leases integer, root_ids uuid[], ready jsonb)
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_leases uuid[];
+  v_lost_leases uuid[];
+  v_numbers integer[];
+begin
+  select array_agg(k.id) into v_leases
+  from (
+    select l.id from jobtree.lease l
+    cross join lateral (
+      select j.heartbeat_interval_ms from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0
+    ) j
+    where l.deadline_at <= v_now and p_resumed_at + 3 * j.heartbeat_interval_ms * interval '1 millisecond' <= v_now
+    order by l.deadline_at
+    limit p_limit
+    for update of l skip locked
+  ) k;
+  if v_leases is null then
+    return query select 0, 0, null::uuid[], null::jsonb;
+    return;
+  end if;
+
+  select array_agg(l.id order by l.id, n), array_agg(n order by l.id, n) into v_lost_leases, v_numbers
+  from jobtree.lease l
+  cross join lateral generate_series(1, l.count) n
+  where l.id = any (v_leases) and get_bit(l.open, n - 1) = 1 and coalesce(l.deadlines[n], l.deadline_at) <= v_now;
+  -- Of a lease that still has some, the next one to fall silent.
+  update jobtree.lease l
+  set deadline_at = (
+    select min(l.deadlines[n]) from generate_series(1, l.count) n where get_bit(l.open, n - 1) = 1 and l.deadlines[n] > v_now
+  )
+  where l.id = any (v_leases) and l.deadlines is not null;
+
+  return query
+    select count(*)::integer, cardinality(v_leases), array_agg(distinct f.root_id),
+      jobtree.count_names(array_agg(f.type) filter (where f.retry_at <= clock_timestamp()))
+    from jobtree.fail_attempts(
+      v_lost_leases, v_numbers,
+      -- None are lost if it was the silent items of a lease that were reported.
+      array_fill('{"code": "HEARTBEAT_LOST", "message": "The worker''s heartbeat was lost."}'::json, array[coalesce(cardinality(v_numbers), 0)]),
+      true
+    ) f;
+end
+$$;
+
+-- Notifies who listens on the channel jobtree_progress of new states of jobs: fold_progress says how.
+--
+-- p_rows     the states, among them that of the root
+create or replace function jobtree.tell_progress(p_root_id uuid, p_rows jobtree.job_progress[])
+returns void
+language sql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+  select pg_notify('jobtree_progress', jsonb_build_object(
+    'root', p_root_id, 'openJobs', (select r.open_jobs from unnest(p_rows) r where r.is_root), 'jobs', m.jobs
+  )::text)
+  from (
+    select jsonb_agg(jsonb_build_object(
+      'jobId', p.job_id, 'generation', p.generation, 'itemCount', p.item_count, 'succeeded', p.succeeded,
+      'failed', p.failed, 'cancelled', p.cancelled, 'sealed', j.sealed_at is not null,
+      'startedAt', floor(extract(epoch from p.started_at) * 1000),
+      'completedAt', floor(extract(epoch from p.completed_at) * 1000)
+    )) as jobs
+    from (select r.*, (row_number() over (order by r.job_id) - 1) / 25 as page from unnest(p_rows) r) p
+    join jobtree.job j on j.id = p.job_id
+    group by p.page
+  ) m
+$$;
+
+-- Finds deltas that nobody folds: they come from a server that died, from SQL, or from a transaction that took long, and then no
+-- worker was told of their items.
+--
+-- p_from     the delta to read from: a low-water mark that skips the dead rows of those folded before; 0 now and then, for what
+--            committed late
+-- p_seen     the last delta that the call before saw; null for a first one
+-- returns    the trees that have deltas which the call before saw too (for a first one: any); the types of their items, and how
+--            many; the first and the last delta that is there now
+-- locks      none
+create or replace function jobtree.unfolded_trees(p_from bigint default 0, p_seen bigint default null, p_limit integer default 1000)
+returns table (root_ids uuid[], ready jsonb, first_delta bigint, last_delta bigint)
+language sql stable
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+  with found as materialized (
+    select d.id, d.root_id, d.job_id, d.items from jobtree.progress_delta d where d.id >= p_from order by d.id limit p_limit
+  )
+  select (select array_agg(distinct f.root_id) from found f where f.id <= coalesce(p_seen, f.id)),
+    (
+      select jsonb_object_agg(t.type, t.items)
+      from (select j.type, sum(f.items) as items from found f join jobtree.job j on j.id = f.job_id group by j.type having sum(f.items) > 0) t
+    ),
+    (select min(f.id) from found f), (select max(f.id) from found f)
+$$;
+
+-- Waits until nobody else has a queue entry, but not beyond an instant. Whoever had it has split it, claimed it whole, or given
+-- up: look again.
+--
+-- returns    false if the time was over first
+create or replace function jobtree.wait_for_entry(p_tid tid, p_until timestamptz)
+returns boolean
+language plpgsql volatile
+-- Restores what was set before, whatever is set inside.
+set lock_timeout = 0
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_ms constant integer := extract(epoch from p_until - clock_timestamp()) * 1000;
+begin
+  if v_ms < 1 then
+    return false;
+  end if;
+  perform set_config('lock_timeout', v_ms::text, true);
+  perform from jobtree.queue_entry q where q.ctid = p_tid for update;
+  return true;
+exception when lock_not_available then
+  return false;
+end
+$$;
+
+-- For callers of SQL that add items and would rather not wait for the sweep: wakes idle workers when the transaction
+-- commits, on all servers. A hint, and never needed. Postgres lets only one transaction at a time commit that notifies, so
+-- leave it out where there are hundreds of them in a second.
+--
+-- p_type     the type of the items
+-- p_items    how many were added: as many workers are woken at first
+create or replace function jobtree.wake_workers(p_type text, p_items integer default 1)
+returns void
+language sql volatile
+as $$
+  select pg_notify('jobtree_work', json_build_object('types', json_build_array(json_build_array(p_type, p_items)))::text);
+$$;
