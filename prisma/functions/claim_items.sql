@@ -16,8 +16,8 @@
 --            passed by it; LOCKED if somebody had locked what was left, for longer than the moment that a claim waits; REPEATED
 --            for what a claim got before
 -- locks      queue entries, skipping those that another claim has
--- errors     JT002 a limit below 1, a claim id out of time, or the repeated claim was another worker's; JT006 it must be repeated in a call of
---            its own
+-- errors     JT002 a limit below 1, a claim id out of time, or the repeated claim was another worker's; JT006 it must be
+--            repeated in a call of its own
 create or replace function jobtree.claim_items(
   p_workers text[], p_types text[], p_limits integer[], p_claim_ids uuid[] default '{}',
   p_range_types text[] default '{}', p_range_highs integer[] default '{}', p_range_lows integer[] default '{}',

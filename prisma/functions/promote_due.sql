@@ -1,8 +1,10 @@
 -- Makes entries ready that have come due. Call it again at once while a batch was full.
 --
+-- p_within   to look only at what came due within so much time, past the dead rows of what was promoted before; null for all, now and
+--            then, for what was locked, or committed late
 -- returns    how many entries, and the types that got ready items, and how many
 -- locks      entries, skipping those that somebody else has
-create or replace function jobtree.promote_due(p_limit integer default 1000)
+create or replace function jobtree.promote_due(p_limit integer default 1000, p_within interval default null)
 returns table (promoted integer, ready jsonb)
 language plpgsql volatile
 set enable_seqscan = off
@@ -11,12 +13,12 @@ as $$
 declare
   -- A constant: an index can't be read up to clock_timestamp(), which is another instant for each row.
   v_now constant timestamptz(3) := clock_timestamp();
+  v_from constant timestamptz := case when p_within is null then '-infinity' else v_now - p_within end;
 begin
-  -- Without a mark: entries that come due may have been added by a transaction that took long.
   return query
   with due as materialized (
     select q.ctid as tid, q.run_at, q.position from jobtree.queue_entry q
-    where q.run_at <= v_now
+    where q.run_at >= v_from and q.run_at <= v_now
     order by q.run_at
     limit p_limit
     for update skip locked

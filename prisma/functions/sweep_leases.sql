@@ -2,9 +2,13 @@
 -- failures with the code HEARTBEAT_LOST. Call it again at once while a batch was full.
 --
 -- p_resumed_at  what note_sweep says: until a full lease time after it, nothing is taken back
+-- p_within   to look only at deadlines within so much time, past the dead rows of older leases; null for all, now and then, for what
+--            was locked, or committed late. Soon after an outage all are looked at in any case, since they are overdue for long
 -- returns    how many items were lost, in how many leases; the trees that changed; the types that got ready items, and how many
 -- locks      leases, skipping those that somebody else has
-create or replace function jobtree.sweep_leases(p_resumed_at timestamptz default '-infinity', p_limit integer default 1000)
+create or replace function jobtree.sweep_leases(
+  p_resumed_at timestamptz default '-infinity', p_limit integer default 1000, p_within interval default null
+)
 returns table (lost integer, leases integer, root_ids uuid[], ready jsonb)
 language plpgsql volatile
 set enable_seqscan = off
@@ -12,6 +16,9 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();
+  v_from constant timestamptz := case
+    when p_within is null or p_resumed_at > v_now - interval '5 minutes' then '-infinity' else v_now - p_within
+  end;
   v_leases uuid[];
   v_lost_leases uuid[];
   v_numbers integer[];
@@ -22,7 +29,7 @@ begin
     cross join lateral (
       select j.heartbeat_interval_ms from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0
     ) j
-    where l.deadline_at <= v_now and p_resumed_at + 3 * j.heartbeat_interval_ms * interval '1 millisecond' <= v_now
+    where l.deadline_at >= v_from and l.deadline_at <= v_now and p_resumed_at + 3 * j.heartbeat_interval_ms * interval '1 millisecond' <= v_now
     order by l.deadline_at
     limit p_limit
     for update of l skip locked

@@ -12,23 +12,27 @@ export async function noteSweep(engine: Engine, gapMs: number): Promise<Date> {
   return row.note_sweep;
 }
 
-/** Takes back what workers have fallen silent over; how many items, and whether there is more. */
-export async function sweepLeases(engine: Engine, resumedAt: Date): Promise<{ lost: number; more: boolean }> {
+/** Takes back what workers have fallen silent over within a time (an ISO 8601 duration); how many items, and whether there is more. */
+export async function sweepLeases(
+  engine: Engine,
+  resumedAt: Date,
+  within: string | null = null,
+): Promise<{ lost: number; more: boolean }> {
   const [row] = await engine.database.call<{
     lost: number;
     leases: number;
     root_ids: string[] | null;
     ready: Ready;
-  }>('sweep_leases', resumedAt, batch);
+  }>('sweep_leases', resumedAt, batch, within);
   if (row === undefined) throw new Error('sweep_leases returned no row');
   for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
   announce(engine, row.ready);
   return { lost: row.lost, more: row.leases === batch };
 }
 
-/** Makes entries ready that have come due; whether there are more. */
-export async function promoteDue(engine: Engine): Promise<boolean> {
-  const [row] = await engine.database.call<{ promoted: number; ready: Ready }>('promote_due', batch);
+/** Makes entries ready that have come due within a time (an ISO 8601 duration); whether there are more. */
+export async function promoteDue(engine: Engine, within: string | null = null): Promise<boolean> {
+  const [row] = await engine.database.call<{ promoted: number; ready: Ready }>('promote_due', batch, within);
   if (row === undefined) throw new Error('promote_due returned no row');
   announce(engine, row.ready);
   return row.promoted === batch;

@@ -11,8 +11,10 @@ import { type DeltaMarks, findUnfolded, noteSweep, promoteDue, sweepLeases } fro
 
 /** Nobody looked for lost heartbeats: a gap is longer than this, and than three intervals. */
 const shortestGapMs = 2_000;
-/** Deltas are read from the first on so often: some commit late, below the mark. */
-const allDeltasEveryMs = 60_000;
+/** So often each part looks at everything: some things commit late, or were locked when their time came. */
+const everythingEveryMs = 60_000;
+/** In between, at what came due within this time: what is older was seen to. */
+const within = 'PT2M';
 /** A look for missed entries takes a twentieth of the time at most. */
 const missedEntriesEveryMs = 1_000;
 const missedEntriesShare = 1 / 20;
@@ -24,7 +26,7 @@ export class Sweeper {
   readonly #stopped = new AbortController();
   readonly #loops: Promise<void>[] = [];
   #deltas: DeltaMarks = { from: 0, seen: null };
-  #allDeltasAt = 0;
+  readonly #everythingAt = { leases: 0, due: 0, deltas: 0 };
   #wakeFinisher = () => {};
 
   constructor(options: { engine: Engine; intervalMs: number; logger: Logger }) {
@@ -53,7 +55,7 @@ export class Sweeper {
     while (!signal.aborted) {
       const more = [
         await this.#try('lost heartbeats', () => this.#sweepLeases()),
-        await this.#try('due items', () => promoteDue(this.#engine)),
+        await this.#try('due items', () => this.#promoteDue()),
       ];
       await this.#try('unfolded trees', () => this.#findUnfolded());
       if (!more.includes(true)) await this.#pause(this.#intervalMs);
@@ -62,17 +64,29 @@ export class Sweeper {
 
   async #sweepLeases(): Promise<boolean> {
     const resumedAt = await noteSweep(this.#engine, Math.max(shortestGapMs, 3 * this.#intervalMs));
-    const { lost, more } = await sweepLeases(this.#engine, resumedAt);
-    if (lost > 0) this.#logger.warn({ items: lost }, 'heartbeats were lost');
-    return more;
+    return this.#look('leases', async (all) => {
+      const { lost, more } = await sweepLeases(this.#engine, resumedAt, all ? null : within);
+      if (lost > 0) this.#logger.warn({ items: lost }, 'heartbeats were lost');
+      return more;
+    });
   }
 
-  async #findUnfolded(): Promise<boolean> {
-    const now = performance.now();
-    const all = now >= this.#allDeltasAt;
-    if (all) this.#allDeltasAt = now + allDeltasEveryMs;
-    this.#deltas = await findUnfolded(this.#engine, all ? { ...this.#deltas, from: 0 } : this.#deltas);
-    return false;
+  #promoteDue(): Promise<boolean> {
+    return this.#look('due', (all) => promoteDue(this.#engine, all ? null : within));
+  }
+
+  #findUnfolded(): Promise<boolean> {
+    return this.#look('deltas', async (all) => {
+      this.#deltas = await findUnfolded(this.#engine, all ? { ...this.#deltas, from: 0 } : this.#deltas);
+      return false;
+    });
+  }
+
+  async #look(part: 'leases' | 'due' | 'deltas', look: (all: boolean) => Promise<boolean>): Promise<boolean> {
+    const all = performance.now() >= this.#everythingAt[part];
+    const more = await look(all);
+    if (all && !more) this.#everythingAt[part] = performance.now() + everythingEveryMs;
+    return more;
   }
 
   async #lookForMissedEntries(): Promise<void> {

@@ -105,16 +105,19 @@ describe.each(Object.entries(states))('on %s', (state, fill) => {
     expect(cursors.length).toBe(1);
   });
 
-  it.skipIf(state === 'next to nothing').each(Object.entries(lists))(
-    '%s reads by its indexes',
-    async (_, { read, reads }) => {
+  // Of next to nothing any way to read is as good.
+  const shown = state === 'next to nothing' ? [] : Object.entries(lists);
+  for (const [name, { read, reads }] of shown) {
+    it(`${name} are read by their indexes`, async () => {
       const all = await plansOf(db, (client) => read({ pool: client } as unknown as Database, subject));
       const plans = withoutBitmaps(all);
       const found = readsOf(plans);
-      // What the statistics do not know of looks small, and a bitmap or another index of the job is as good.
-      if (state.includes('analyzed'))
-        return expect(found.filter((each) => /Seq Scan|\(all\)/.test(each))).toEqual([]);
+      // What the statistics do not know of looks small, and then another index of the job is as good.
+      if (state.includes('analyzed')) {
+        expect(found.filter((each) => /Seq Scan|\(all\)/.test(each))).toEqual([]);
+        return;
+      }
       expect([otherReads(plans, reads), reads.filter((each) => !found.includes(each))]).toEqual([[], []]);
-    },
-  );
+    });
+  }
 });

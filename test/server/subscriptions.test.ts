@@ -57,7 +57,7 @@ it('goes from waiting over running to complete, never back, and then completes t
   let last = state;
   for (let event = await events.next(); !event.done; event = await events.next()) {
     const progress = event.value.data.jobProgress;
-    expect(progress.revision).toBeGreaterThan(last.revision);
+    expect(progress.revision > last.revision).toBe(true);
     expect(progress.itemProgress).toBeGreaterThanOrEqual(last.itemProgress);
     last = progress;
   }
@@ -96,7 +96,7 @@ describe.each(['WebSocket', 'server-sent events'])('over %s', (transport) => {
     const newest = new Map<string, any>();
     for (const event of events) {
       for (const job of event.jobs) {
-        expect(job.revision).toBeGreaterThan(newest.get(job.jobId)?.revision ?? -1);
+        expect(job.revision > (newest.get(job.jobId)?.revision ?? '')).toBe(true);
         newest.set(job.jobId, job);
       }
     }

@@ -135,7 +135,7 @@ describe('a part of the sweep that fails', () => {
     { calls: string; prepare: (sweeping: ReturnType<typeof watchedEngine>) => Promise<() => Promise<void>> }
   > = {
     'lost heartbeats': {
-      calls: 'sweep_leases(timestamptz, integer)',
+      calls: 'sweep_leases(timestamptz, integer, interval)',
       prepare: async () => {
         const type = newType();
         await t.create({ type, items: [{}] });
@@ -145,7 +145,7 @@ describe('a part of the sweep that fails', () => {
       },
     },
     'due items': {
-      calls: 'promote_due(integer)',
+      calls: 'promote_due(integer, interval)',
       prepare: async () => {
         const type = newType();
         await t.create({ type, items: [{ runAt: new Date(Date.now() + 50) }] });

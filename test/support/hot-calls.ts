@@ -135,12 +135,12 @@ export const calls: Readonly<Record<string, Call>> = {
     ],
   },
   'a report of results under one lease': {
-    text: 'select * from jobtree.report_results($1, $2, $3)',
+    text: 'select * from jobtree.report_results($1, $2, $3, null, false)',
     values: (subject) => [leaseIds(subject, 1), [1], '[1]'],
     reads: ['job by job_pkey', 'lease by lease_pkey', ...feeding],
   },
   'a report of results under several leases': {
-    text: 'select * from jobtree.report_results($1, $2, $3)',
+    text: 'select * from jobtree.report_results($1, $2, $3, null, false)',
     values: (subject) => [leaseIds(subject, 3), numbers('2').of(leaseIds(subject, 3)), '[1,2,3]'],
     reads: ['job by job_pkey', 'lease by lease_pkey', ...feeding],
   },

@@ -513,8 +513,8 @@ $$;
 --            passed by it; LOCKED if somebody had locked what was left, for longer than the moment that a claim waits; REPEATED
 --            for what a claim got before
 -- locks      queue entries, skipping those that another claim has
--- errors     JT002 a limit below 1, a claim id out of time, or the repeated claim was another worker's; JT006 it must be repeated in a call of
---            its own
+-- errors     JT002 a limit below 1, a claim id out of time, or the repeated claim was another worker's; JT006 it must be
+--            repeated in a call of its own
 create or replace function jobtree.claim_items(
   p_workers text[], p_types text[], p_limits integer[], p_claim_ids uuid[] default '{}',
   p_range_types text[] default '{}', p_range_highs integer[] default '{}', p_range_lows integer[] default '{}',
@@ -2126,9 +2126,11 @@ $$;
 
 -- Makes entries ready that have come due. Call it again at once while a batch was full.
 --
+-- p_within   to look only at what came due within so much time, past the dead rows of what was promoted before; null for all, now and
+--            then, for what was locked, or committed late
 -- returns    how many entries, and the types that got ready items, and how many
 -- locks      entries, skipping those that somebody else has
-create or replace function jobtree.promote_due(p_limit integer default 1000)
+create or replace function jobtree.promote_due(p_limit integer default 1000, p_within interval default null)
 returns table (promoted integer, ready jsonb)
 language plpgsql volatile
 set enable_seqscan = off
@@ -2137,12 +2139,12 @@ as $$
 declare
   -- A constant: an index can't be read up to clock_timestamp(), which is another instant for each row.
   v_now constant timestamptz(3) := clock_timestamp();
+  v_from constant timestamptz := case when p_within is null then '-infinity' else v_now - p_within end;
 begin
-  -- Without a mark: entries that come due may have been added by a transaction that took long.
   return query
   with due as materialized (
     select q.ctid as tid, q.run_at, q.position from jobtree.queue_entry q
-    where q.run_at <= v_now
+    where q.run_at >= v_from and q.run_at <= v_now
     order by q.run_at
     limit p_limit
     for update skip locked
@@ -2616,9 +2618,13 @@ $$;
 -- failures with the code HEARTBEAT_LOST. Call it again at once while a batch was full.
 --
 -- p_resumed_at  what note_sweep says: until a full lease time after it, nothing is taken back
+-- p_within   to look only at deadlines within so much time, past the dead rows of older leases; null for all, now and then, for what
+--            was locked, or committed late. Soon after an outage all are looked at in any case, since they are overdue for long
 -- returns    how many items were lost, in how many leases; the trees that changed; the types that got ready items, and how many
 -- locks      leases, skipping those that somebody else has
-create or replace function jobtree.sweep_leases(p_resumed_at timestamptz default '-infinity', p_limit integer default 1000)
+create or replace function jobtree.sweep_leases(
+  p_resumed_at timestamptz default '-infinity', p_limit integer default 1000, p_within interval default null
+)
 returns table (lost integer, leases integer, root_ids uuid[], ready jsonb)
 language plpgsql volatile
 set enable_seqscan = off
@@ -2626,6 +2632,9 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();
+  v_from constant timestamptz := case
+    when p_within is null or p_resumed_at > v_now - interval '5 minutes' then '-infinity' else v_now - p_within
+  end;
   v_leases uuid[];
   v_lost_leases uuid[];
   v_numbers integer[];
@@ -2636,7 +2645,7 @@ begin
     cross join lateral (
       select j.heartbeat_interval_ms from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0
     ) j
-    where l.deadline_at <= v_now and p_resumed_at + 3 * j.heartbeat_interval_ms * interval '1 millisecond' <= v_now
+    where l.deadline_at >= v_from and l.deadline_at <= v_now and p_resumed_at + 3 * j.heartbeat_interval_ms * interval '1 millisecond' <= v_now
     order by l.deadline_at
     limit p_limit
     for update of l skip locked
