@@ -21,8 +21,9 @@ const silentCount = 50;
 
 const settings = { JOBTREE_LOG_LEVEL: 'warn', JOBTREE_SWEEP_INTERVAL_MS: '100' };
 
-/** A worker of somebody's own: heartbeats at its interval, whatever becomes of them. */
-function keepBeating(client: Client, ids: readonly string[]) {
+/** A worker of somebody's own: heartbeats at its interval, whatever becomes of them, by whichever server answers. */
+function keepBeating(clients: readonly Client[], ids: readonly string[]) {
+  let turn = 0;
   const over = new AbortController();
   const statuses = new Set<string>();
   const errors = new Set<string>();
@@ -31,12 +32,15 @@ function keepBeating(client: Client, ids: readonly string[]) {
     while (!over.signal.aborted) {
       for (let from = 0; from < ids.length; from += 1_000) {
         try {
+          const client = clients[turn % clients.length] as Client;
           for (const { status } of await client.heartbeat(ids.slice(from, from + 1_000)))
             statuses.add(status);
           answered();
         } catch (error) {
           if (!(error instanceof JobtreeError)) throw error;
           errors.add(error.code);
+          turn++;
+          if (turn % clients.length > 0) from -= 1_000;
         }
       }
       await delay(heartbeatIntervalMs * 0.8, undefined, { signal: over.signal }).catch(() => undefined);
@@ -95,7 +99,7 @@ async function holdItems(urls: readonly string[]) {
   const workers: ReturnType<typeof keepBeating>[] = [];
   for (const [i, client] of clients.entries()) {
     const share = Math.floor(((i + 1) * itemCount) / clientCount) - Math.floor((i * itemCount) / clientCount);
-    workers.push(keepBeating(client, await claim(client, share)));
+    workers.push(keepBeating([client, ...clients], await claim(client, share)));
   }
   onTestFinished(async () => {
     await Promise.all(workers.map((worker) => worker.stop()));
@@ -169,9 +173,10 @@ test('all servers are down for longer than a lease lives: nothing is lost of tho
   const ports = [String(await freePort()), String(await freePort())];
   const servers: ServerProcess[] = [];
   const startAll = async () => {
-    for (const port of ports) {
+    const started = ports.map(async (port) => {
       servers.push(await startServerProcess(postgres.url, { ...settings, JOBTREE_PORT: port }));
-    }
+    });
+    await Promise.all(started);
   };
   onTestFinished(() => Promise.all(servers.map((server) => server.end('SIGKILL'))).then(() => {}));
   await startAll();

@@ -175,7 +175,8 @@ describe('a claim that is repeated', () => {
 
   it('goes apart from the claims that it arrives with', async () => {
     const type = newType();
-    await t.create({ type, items: count10() });
+    // An entry each, so that no claim waits for another.
+    for (const item of count10()) await t.create({ type, items: [item] });
     const [known, fresh, foreign] = [newClaimId(), newClaimId(), newClaimId()];
     const claim = (worker: string, id?: string) => claimItems(t.engine, worker, [{ type, limit: 1 }], id);
     const held = [await claim('a', known), await claim('b', foreign)];

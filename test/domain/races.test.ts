@@ -18,7 +18,7 @@ import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
 import { sealJob } from '../../src/domain/seal-job.ts';
 import { BusyError, JobSealedError, NotFoundError } from '../../src/errors.ts';
 import { itemOf, newClaimId, newType, useEngine } from '../support/engine.ts';
-import { lockWaiters } from '../support/locks.ts';
+import { anyRow, lockWaiters } from '../support/locks.ts';
 
 const t = useEngine();
 let other: pg.Client;
@@ -264,6 +264,25 @@ describe('claim against claim', () => {
     await other.query('commit');
     expect(idsOf(await again)).toEqual([1, 2, 3].map((n) => assignmentIdOf(rows[0].lease_id, n)));
     expect(payloadsOf(await claimItems(t.engine, 'w', [{ type, limit: 9 }]))).toEqual([3, 4]);
+  });
+
+  it('calls with the same claim ids in opposite orders do not deadlock: each waits for the first before it takes the second', async () => {
+    const { type } = await range(5);
+    const ids = [newClaimId(), newClaimId()];
+    const key = 'hashtextextended($1::uuid::text, 0)';
+    await other.query(`select pg_advisory_xact_lock(${key})`, [ids[0]]);
+    const claimed = t.db.query('select payloads from jobtree.claim_items($1, $2, $3, $4)', [
+      ['a', 'b'],
+      [type, type],
+      [1, 1],
+      ids.toReversed(),
+    ]);
+    await lockWaiters(t.db, 1);
+    expect((await other.query(`select pg_try_advisory_xact_lock(${key}) as free`, [ids[1]])).rows).toEqual([
+      { free: true },
+    ]);
+    await other.query('commit');
+    expect(await claimed).toEqual([{ payloads: [0] }, { payloads: [1] }]);
   });
 
   it('two claims by name in the middle of one entry: the second waits for the first, and gets its own item', async () => {
@@ -513,6 +532,16 @@ describe('report against report', () => {
     await other.query('commit');
     expect((await second).map(({ status }) => status)).toEqual(['ACCEPTED', 'ACCEPTED']);
     expect(await statesOf(jobId)).toEqual(['SCHEDULED', 'SCHEDULED', 'FAILED', 'FAILED']);
+  });
+
+  it('a report that meets a locked lease keeps none that are sent with it waiting', async () => {
+    const [locked, free] = [await lease(2), await lease(2)];
+    await other.query('select from jobtree.lease where job_id = $1 for update', [locked.jobId]);
+    const answers = reportOutcomes(t.engine, reportsOf([...locked.held, ...free.held]));
+    await anyRow(t.db, 'select from jobtree.outcome where job_id = $1', [free.jobId]);
+    expect(await statesOf(locked.jobId)).toEqual(['HELD', 'HELD']);
+    await other.query('commit');
+    expect((await answers).map(({ status }) => status)).toEqual(Array(4).fill('ACCEPTED'));
   });
 
   it('a report that meets a lease locked for long is refused as BUSY, alone, and counts when it is sent again', async () => {

@@ -77,17 +77,12 @@ async function holdEverything(transaction: pg.Client, type: string): Promise<{ j
   await run('select * from jobtree.add_items($1, $2)', sealed, JSON.stringify(items(10)));
   await run('select jobtree.seal_job($1)', sealed);
   await run('select * from jobtree.cancel_job($1)', doomed);
-  for (const table of [
-    'queue_entry',
-    'lease',
-    'outcome',
-    'failure',
-    'job_progress',
-    'progress_delta',
-    'job_item',
-  ])
+  for (const table of ['queue_entry', 'lease', 'outcome', 'failure', 'progress_delta', 'job_item'])
     await run(`select from jobtree.${table} where job_id = any ($1) for update`, jobs);
   await run('select from jobtree.job where id = any ($1) for update', jobs);
+  // The fold replaces these rows: what it has replaced meanwhile is not held.
+  const counters = 'select from jobtree.job_progress where job_id = any ($1) for update';
+  while ((await run(counters, jobs)).rowCount !== jobs.length);
   await run('select from jobtree.watch for update');
   return { jobs };
 }
@@ -163,7 +158,6 @@ it(
         }
       }
     }
-    expect(parts).toBeGreaterThanOrEqual(seconds);
     await transaction.query('commit');
 
     over.fire();

@@ -74,7 +74,7 @@ describe('the sweeper', () => {
     const type = newType();
     await t.create({ type, items: [{}, {}] });
     const [{ id }, seen] = [await t.claimOne(type), await t.claimOne(type)];
-    await expire(id, '2 days');
+    await expire(id, '1 minute');
     await expire(seen.id, '1 second');
     const other = await t.db.connect();
     await other.query('begin');
@@ -91,7 +91,7 @@ describe('the sweeper', () => {
     const type = newType();
     await t.create({ type, heartbeatIntervalMs: 60_000, items: [{}] });
     const { id } = await t.claimOne(type);
-    await expire(id, '1 hour');
+    await expire(id, '1 minute');
     await t.db.query(`update jobtree.watch set swept_at = clock_timestamp() - interval '3 seconds'`);
     // What it does after it has looked at leases, so that is over.
     const due = newType('due');

@@ -15,7 +15,7 @@ const leaseOf = (size: number) =>
 const insertJobs = (id: string, sealed: string) => `
   insert into jobtree.job (id, root_id, depth, type, priority, max_failures_per_item, backoff_ms, backoff_jitter,
     heartbeat_interval_ms, final_stage, feeds_children, created_at, sealed_at)
-  select ${id}, ${id}, 0, 'filled-' || j % 20, 0, 3, '{}', 0, 60000, true, false, now(), ${sealed}
+  select ${id}, ${id}, 0, case when j % 200 = 7 then 'rare' else 'filled-' || j % 20 end, 0, 3, '{}', 0, 60000, true, false, now(), ${sealed}
   from generate_series(1, $1::bigint) j`;
 
 /** Items that are done: what a table keeps. */

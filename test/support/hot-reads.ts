@@ -78,7 +78,7 @@ export const lists: Readonly<
   },
   jobs: { read: jobIds(null, null, false), reads: ['job by job_pkey'] },
   roots: { read: jobIds(null, null, true), reads: ['job by job_roots'] },
-  'jobs of a type': { read: jobIds('subject', null, false), reads: ['job by job_type_id_idx'] },
+  'jobs of a type': { read: jobIds('rare', null, false), reads: ['job by job_type_id_idx'] },
   'waiting jobs': { read: jobIds(null, 'WAITING', false), reads: ['job_progress by job_progress_waiting'] },
   'running roots': { read: jobIds(null, 'RUNNING', true), reads: ['job_progress by job_progress_running'] },
   'running jobs of a type': {
@@ -90,7 +90,7 @@ export const lists: Readonly<
     reads: ['job_progress by job_progress_completed'],
   },
   'complete jobs of a type': {
-    read: jobIds('subject', 'COMPLETED', false),
+    read: jobIds('rare', 'COMPLETED', false),
     reads: ['job by job_type_id_idx', progress],
   },
   'a page of items': {

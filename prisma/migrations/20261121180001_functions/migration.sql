@@ -462,6 +462,7 @@ returns table (
 )
 language plpgsql volatile
 set enable_seqscan = off
+set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare

@@ -57,8 +57,25 @@ export async function claimByName(
   }
   const assignment = await claimItem(engine, key, 'named');
   expect(assignment.itemId).toBe(itemIdOf(key));
+  const wasDue = item.state === 'DUE';
   system.hold(model, assignment, 'named', ['READY', 'DUE']);
+  if (wasDue) await learnRest(system, item);
   await refused(claimItem(engine, { ...key, position: 5 }, 'named'), NotFoundError);
+}
+
+/** What is left of an entry that was due is ready, promoted or not. */
+async function learnRest(system: System, { job, position: claimed }: ModelItem): Promise<void> {
+  const rows = await system.db.query<{ position: string; count: number }>(
+    `select position, count from jobtree.queue_entry
+     where job_id = $1 and run_at is null and (position + count = $2 or position = $2 + 1)`,
+    [job.id, claimed],
+  );
+  for (const { position, count } of rows) {
+    for (let at = Number(position); at < Number(position) + count; at++) {
+      const item = job.items.get(at);
+      if (item?.state === 'DUE') item.state = 'READY';
+    }
+  }
 }
 
 /** The same claim once more: what of it is open, and nothing new. */
