@@ -47,7 +47,11 @@ export const Job = builder.prismaNode('Job', {
     type: t.exposeString('type', {
       description: 'What kind of work its items are: the name that workers claim by.',
     }),
-    root: t.relation('root', { description: 'The root of its tree: the job itself for a root.' }),
+    root: t.relation('root', {
+      description: 'The root of its tree: the job itself for a root.',
+      // Read after the job, when the tree may have been deleted.
+      onNull: ({ id }) => new NotFoundError(`There is no job ${id}.`),
+    }),
     parent: t.relation('parent', { nullable: true, description: 'The job above it; null for a root.' }),
     children: t.relation('children', {
       // Rarely as many as a tree can have, and of all children together no more than that.

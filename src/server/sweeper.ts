@@ -15,6 +15,8 @@ const shortestGapMs = 2_000;
 const everythingEveryMs = 60_000;
 /** In between, at what came due within this time: what is older was seen to. */
 const within = 'PT2M';
+/** What commits later than this after it was numbered is found when everything is looked at. */
+const lateCommitMs = 10_000;
 /** A look for missed entries takes a twentieth of the time at most. */
 const missedEntriesEveryMs = 1_000;
 const missedEntriesShare = 1 / 20;
@@ -26,6 +28,8 @@ export class Sweeper {
   readonly #stopped = new AbortController();
   readonly #loops: Promise<void>[] = [];
   #deltas: DeltaMarks = { from: 0, seen: null };
+  /** Where looks for deltas could have begun, the oldest first. */
+  #deltaStarts: { readonly at: number; readonly from: number }[] = [];
   readonly #everythingAt = { leases: 0, due: 0, deltas: 0 };
   #wakeFinisher = () => {};
 
@@ -77,9 +81,20 @@ export class Sweeper {
 
   #findUnfolded(): Promise<boolean> {
     return this.#look('deltas', async (all) => {
-      this.#deltas = await findUnfolded(this.#engine, all ? { ...this.#deltas, from: 0 } : this.#deltas);
+      const from = all ? 0 : this.#deltasFrom();
+      this.#deltas = await findUnfolded(this.#engine, { ...this.#deltas, from });
+      this.#deltaStarts.push({ at: performance.now(), from: this.#deltas.from });
       return false;
     });
+  }
+
+  /** Behind by as long as a transaction may take to commit what it has numbered. */
+  #deltasFrom(): number {
+    const late = performance.now() - lateCommitMs;
+    const next = this.#deltaStarts.findIndex(({ at }) => at > late);
+    this.#deltaStarts.splice(0, Math.max(0, next - 1));
+    const oldest = this.#deltaStarts[0];
+    return oldest !== undefined && oldest.at <= late ? oldest.from : 0;
   }
 
   async #look(part: 'leases' | 'due' | 'deltas', look: (all: boolean) => Promise<boolean>): Promise<boolean> {

@@ -207,3 +207,16 @@ test('a tree with a row that somebody holds keeps no other from being deleted', 
   await holder.query('rollback');
   await anyRow(db, 'select 1 where not exists (select from jobtree.job where id = $1)', [keyOf(locked)]);
 }, 30_000);
+
+test('a job that is deleted while it is read is NOT_FOUND', async () => {
+  const client = await startAnother();
+  for (let i = 0; i < 20; i++) {
+    const { id } = await client.createJob({ type: 'read', items: [{}], children: [{ type: 'below' }] });
+    const gone = [1, 2, 3, 4].map(async () => {
+      for (;;) await client.job(id);
+    });
+    const ends = Promise.allSettled(gone);
+    await client.deleteJob(id);
+    for (const end of await ends) expect(end).toMatchObject({ reason: { code: 'NOT_FOUND' } });
+  }
+}, 60_000);

@@ -1265,6 +1265,8 @@ returns table (last_delta bigint, retry boolean)
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
+-- For a stranger who has locked deltas: other trees wait for this one.
+set lock_timeout = '50ms'
 set plan_cache_mode = force_generic_plan
 as $$
 declare

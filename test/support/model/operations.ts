@@ -121,8 +121,9 @@ export async function claimBySql(model: Model, system: System, type: string, cou
 }
 
 export async function lose(model: Model, system: System, from: number, half: boolean): Promise<void> {
-  const lease = pick(model.leases(), from);
-  if (lease === undefined || lease[0] === undefined || lease[0].item.job.cancelled) return;
+  const leases = model.leases().filter((each) => !each[0]?.item.job.cancelled && (!half || each.length > 1));
+  const lease = pick(leases, from);
+  if (lease?.[0] === undefined) return;
   const past = `clock_timestamp() - interval '1 s'`;
   const deadlines = `array(select case when n % 2 = 1 then ${past} else clock_timestamp() + interval '1 h' end from generate_series(1, count) n)`;
   await system.db.query(
