@@ -18,6 +18,8 @@ as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_none constant bit(128) := B'0'::bit(128);
+  v_ended uuid[];
+  v_ended_named bit(128)[];
 begin
   perform set_config('synchronous_commit', 'off', true);
 
@@ -53,14 +55,23 @@ begin
   ) d on not m.whole
   where l.id = m.id;
 
-  return query
-    select u.id, n, s.status
-    from unnest(p_lease_ids, p_named) u(id, named)
-    left join jobtree.lease l on l.id = u.id
-    left join jobtree.job j on j.id = l.job_id
-    cross join lateral generate_series(1, 128) n
-    cross join lateral (select jobtree.assignment_status(u.id, n) as status) s
-    where ((l.open & u.named) is distinct from u.named or j.cancelled_at is not null)
-      and get_bit(u.named, n - 1) = 1 and s.status <> 'HELD';
+  -- Nearly always every item that is named is held.
+  select array_agg(u.id), array_agg(u.named) into v_ended, v_ended_named
+  from unnest(p_lease_ids, p_named) u(id, named)
+  left join jobtree.lease l on l.id = u.id
+  left join jobtree.job j on j.id = l.job_id
+  where (l.open & u.named) is distinct from u.named or j.cancelled_at is not null;
+  if v_ended is not null then
+    return query
+      select s.id, s.n, s.status
+      from (
+        select u.id, n, jobtree.assignment_status(u.id, n) as status
+        from unnest(v_ended, v_ended_named) u(id, named)
+        cross join lateral generate_series(1, 128) n
+        where get_bit(u.named, n - 1) = 1
+        offset 0
+      ) s
+      where s.status <> 'HELD';
+  end if;
 end
 $$;

@@ -24,6 +24,12 @@ begin
 
   select array_agg(k.id) into v_leases
   from (select l.id from jobtree.lease l where l.id = any (p_lease_ids) order by l.id for update skip locked) k;
+  if not exists (
+    select from jobtree.job j
+    where j.id = any (array(select l.job_id from jobtree.lease l where l.id = any (v_leases))) and j.feeds_children
+  ) then
+    return v_leases;
+  end if;
   select array_agg(k.id) into v_children
   from (
     select c.id from jobtree.job c

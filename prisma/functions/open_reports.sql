@@ -9,31 +9,36 @@ create or replace function jobtree.open_reports(
   p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_held uuid[]
 )
 returns table (n integer, lease_id uuid, number integer, report json, is_failure boolean, feeds_children boolean, field text, message text)
-language sql stable
+language plpgsql stable
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
-  select o.n, o.lease_id, o.number, o.report, o.report ->> 'failure' is not null, o.feeds_children, p.field, p.message
-  from (
-    select u.*, l.job_id, l.position + u.number - 1 as position, j.feeds_children,
-      row_number() over (partition by u.lease_id, u.number order by u.n) as nth
-    from unnest(p_ns, p_lease_ids, p_numbers, p_reports) u(n, lease_id, number, report)
-    join jobtree.lease l on l.id = u.lease_id
-    join jobtree.job j on j.id = l.job_id
-    where u.lease_id = any (p_held) and j.cancelled_at is null
-      and case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end
-  ) o
-  left join lateral (
-    select r.* from jobtree.report_problem(o.report::jsonb) r
-    union all
-    select f.*
-    from jobtree.job_item i
-    cross join lateral jobtree.feed_problem(o.job_id, i.payload, o.report) f
-    where i.job_id = o.job_id and i.position = o.position and o.report ->> 'failure' is null
-      and (o.feeds_children or o.report ->> 'newItems' is not null)
-      and not exists (select from jobtree.report_problem(o.report::jsonb))
-    limit 1
-  ) p on true
-  where o.nth = 1
+#variable_conflict use_column
+begin
+  return query
+    select o.n, o.lease_id, o.number, o.report, o.report ->> 'failure' is not null, o.feeds_children, p.field, p.message
+    from (
+      select u.*, l.job_id, l.position + u.number - 1 as position, j.feeds_children,
+        row_number() over (partition by u.lease_id, u.number order by u.n) as nth
+      from unnest(p_ns, p_lease_ids, p_numbers, p_reports) u(n, lease_id, number, report)
+      join jobtree.lease l on l.id = u.lease_id
+      join jobtree.job j on j.id = l.job_id
+      where u.lease_id = any (p_held) and j.cancelled_at is null
+        and case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end
+    ) o
+    left join lateral (
+      select r.* from jobtree.report_problem(o.report::jsonb) r
+      union all
+      select f.*
+      from jobtree.job_item i
+      cross join lateral jobtree.feed_problem(o.job_id, i.payload, o.report) f
+      where i.job_id = o.job_id and i.position = o.position and o.report ->> 'failure' is null
+        and (o.feeds_children or o.report ->> 'newItems' is not null)
+        and not exists (select from jobtree.report_problem(o.report::jsonb))
+      limit 1
+    ) p on true
+    where o.nth = 1;
+end
 $$;

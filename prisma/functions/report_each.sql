@@ -21,9 +21,11 @@ as $$
 declare
   v_held uuid[];
   v_open record;
-  v_plain record;
-  v_fed record;
-  v_failed record;
+  v_roots uuid[];
+  v_ready jsonb;
+  v_retries jsonb;
+  v_left integer[];
+  v_done record;
 begin
   v_held := jobtree.lock_for_report(p_lease_ids, p_wait);
 
@@ -37,25 +39,38 @@ begin
     array_agg(o.number) filter (where o.message is null and o.is_failure) as failed_numbers,
     array_agg(o.report -> 'failure') filter (where o.message is null and o.is_failure) as failures,
     array_agg(o.n) filter (where o.message is null and o.is_failure) as failed_ns,
-    coalesce(array_agg(o.lease_id order by o.n) filter (where o.message is null and not o.is_failure), '{}') as leases,
-    coalesce(array_agg(o.number order by o.n) filter (where o.message is null and not o.is_failure), '{}') as numbers,
-    coalesce(json_agg(o.report -> 'result' order by o.n) filter (where o.message is null and not o.is_failure), '[]') as results,
+    array_agg(o.lease_id order by o.n) filter (where o.message is null and not o.is_failure) as leases,
+    array_agg(o.number order by o.n) filter (where o.message is null and not o.is_failure) as numbers,
+    json_agg(o.report -> 'result' order by o.n) filter (where o.message is null and not o.is_failure) as results,
     array_agg(o.report -> 'newItems' order by o.n) filter (where o.message is null and not o.is_failure and o.feeds_children) as new_items
   into v_open
   from jobtree.open_reports(p_ns, p_lease_ids, p_numbers, p_reports, v_held) o;
 
-  select * into v_plain from jobtree.accept_results(v_open.leases, v_open.numbers, v_open.results, false);
-  select * into v_fed from jobtree.accept_results(v_open.leases, v_open.numbers, v_open.results, true);
-  select array_agg(distinct f.root_id) as root_ids, jsonb_object_agg(r.n, f.retry_at) as retries,
-    jobtree.count_names(array_agg(f.type) filter (where f.retry_at <= clock_timestamp())) as ready
-  into v_failed
-  from jobtree.fail_attempts(v_open.failed_leases, v_open.failed_numbers, v_open.failures, false) f
-  join unnest(v_open.failed_leases, v_open.failed_numbers, v_open.failed_ns) r(lease_id, number, n)
-    on r.lease_id = f.lease_id and r.number = f.number;
+  if v_open.leases is not null then
+    select a.root_ids, a.accepted into v_roots, v_left
+    from jobtree.accept_results(v_open.leases, v_open.numbers, v_open.results, false) a;
+    if v_left is not null then
+      select * into v_done from jobtree.accept_results(v_open.leases, v_open.numbers, v_open.results, true);
+      v_roots := v_roots || v_done.root_ids;
+      v_ready := jobtree.feed_children(v_done.job_ids, v_done.positions, v_open.new_items);
+    end if;
+  end if;
+  if v_open.failed_leases is not null then
+    select array_agg(distinct f.root_id) as root_ids, jsonb_object_agg(r.n, f.retry_at) as retries,
+      jobtree.count_names(array_agg(f.type) filter (where f.retry_at <= clock_timestamp())) as ready
+    into v_done
+    from jobtree.fail_attempts(v_open.failed_leases, v_open.failed_numbers, v_open.failures, false) f
+    join unnest(v_open.failed_leases, v_open.failed_numbers, v_open.failed_ns) r(lease_id, number, n)
+      on r.lease_id = f.lease_id and r.number = f.number;
+    v_roots := v_roots || v_done.root_ids;
+    v_ready := jobtree.add_up(v_ready, v_done.ready);
+    v_retries := v_done.retries;
+  end if;
 
   return query select
-    (select array_agg(distinct r) from unnest(v_plain.root_ids || v_fed.root_ids || v_failed.root_ids) r),
-    jobtree.add_up(jobtree.feed_children(v_fed.job_ids, v_fed.positions, v_open.new_items), v_failed.ready),
-    jobtree.report_answers(p_ns, p_lease_ids, p_numbers, p_reports, v_held, v_open.ns, v_failed.retries, v_open.problem_ns, v_open.fields, v_open.messages);
+    (select array_agg(distinct r) from unnest(v_roots) r), v_ready,
+    jobtree.report_answers(
+      p_ns, p_lease_ids, p_numbers, p_reports, v_held, v_open.ns, v_retries, v_open.problem_ns, v_open.fields, v_open.messages
+    );
 end
 $$;

@@ -8,11 +8,13 @@ create or replace function jobtree.requeue(
   p_job_ids uuid[], p_positions bigint[], p_attempts integer[], p_priorities smallint[], p_run_at timestamptz[], p_last boolean
 )
 returns void
-language sql volatile
+language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
+begin
   insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
   select r.job_id, r.position, case when p_last then nextval('jobtree.block_seq') * 1024 else r.position end,
     r.bytes, r.run_at, r.attempt, r.count, r.priority, j.type
@@ -27,5 +29,6 @@ as $$
     group by u.job_id, u.attempt, u.priority, u.run_at, u.run, u.position / 128
   ) r
   join jobtree.job j on j.id = r.job_id
-  order by r.position
+  order by r.position;
+end
 $$;

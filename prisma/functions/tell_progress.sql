@@ -3,12 +3,14 @@
 -- p_rows     the states, among them that of the root
 create or replace function jobtree.tell_progress(p_root_id uuid, p_rows jobtree.job_progress[])
 returns void
-language sql volatile
+language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
-  select pg_notify('jobtree_progress', jsonb_build_object(
+begin
+  perform pg_notify('jobtree_progress', jsonb_build_object(
     'root', p_root_id, 'openJobs', (select r.open_jobs from unnest(p_rows) r where r.is_root), 'jobs', m.jobs
   )::text)
   from (
@@ -21,5 +23,6 @@ as $$
     from (select r.*, (row_number() over (order by r.job_id) - 1) / 25 as page from unnest(p_rows) r) p
     join jobtree.job j on j.id = p.job_id
     group by p.page
-  ) m
+  ) m;
+end
 $$;

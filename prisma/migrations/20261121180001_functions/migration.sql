@@ -1742,6 +1742,8 @@ as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_none constant bit(128) := B'0'::bit(128);
+  v_ended uuid[];
+  v_ended_named bit(128)[];
 begin
   perform set_config('synchronous_commit', 'off', true);
 
@@ -1777,15 +1779,24 @@ begin
   ) d on not m.whole
   where l.id = m.id;
 
-  return query
-    select u.id, n, s.status
-    from unnest(p_lease_ids, p_named) u(id, named)
-    left join jobtree.lease l on l.id = u.id
-    left join jobtree.job j on j.id = l.job_id
-    cross join lateral generate_series(1, 128) n
-    cross join lateral (select jobtree.assignment_status(u.id, n) as status) s
-    where ((l.open & u.named) is distinct from u.named or j.cancelled_at is not null)
-      and get_bit(u.named, n - 1) = 1 and s.status <> 'HELD';
+  -- Nearly always every item that is named is held.
+  select array_agg(u.id), array_agg(u.named) into v_ended, v_ended_named
+  from unnest(p_lease_ids, p_named) u(id, named)
+  left join jobtree.lease l on l.id = u.id
+  left join jobtree.job j on j.id = l.job_id
+  where (l.open & u.named) is distinct from u.named or j.cancelled_at is not null;
+  if v_ended is not null then
+    return query
+      select s.id, s.n, s.status
+      from (
+        select u.id, n, jobtree.assignment_status(u.id, n) as status
+        from unnest(v_ended, v_ended_named) u(id, named)
+        cross join lateral generate_series(1, 128) n
+        where get_bit(u.named, n - 1) = 1
+        offset 0
+      ) s
+      where s.status <> 'HELD';
+  end if;
 end
 $$;
 
@@ -1983,6 +1994,12 @@ begin
 
   select array_agg(k.id) into v_leases
   from (select l.id from jobtree.lease l where l.id = any (p_lease_ids) order by l.id for update skip locked) k;
+  if not exists (
+    select from jobtree.job j
+    where j.id = any (array(select l.job_id from jobtree.lease l where l.id = any (v_leases))) and j.feeds_children
+  ) then
+    return v_leases;
+  end if;
   select array_agg(k.id) into v_children
   from (
     select c.id from jobtree.job c
@@ -2098,33 +2115,38 @@ create or replace function jobtree.open_reports(
   p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_held uuid[]
 )
 returns table (n integer, lease_id uuid, number integer, report json, is_failure boolean, feeds_children boolean, field text, message text)
-language sql stable
+language plpgsql stable
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
-  select o.n, o.lease_id, o.number, o.report, o.report ->> 'failure' is not null, o.feeds_children, p.field, p.message
-  from (
-    select u.*, l.job_id, l.position + u.number - 1 as position, j.feeds_children,
-      row_number() over (partition by u.lease_id, u.number order by u.n) as nth
-    from unnest(p_ns, p_lease_ids, p_numbers, p_reports) u(n, lease_id, number, report)
-    join jobtree.lease l on l.id = u.lease_id
-    join jobtree.job j on j.id = l.job_id
-    where u.lease_id = any (p_held) and j.cancelled_at is null
-      and case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end
-  ) o
-  left join lateral (
-    select r.* from jobtree.report_problem(o.report::jsonb) r
-    union all
-    select f.*
-    from jobtree.job_item i
-    cross join lateral jobtree.feed_problem(o.job_id, i.payload, o.report) f
-    where i.job_id = o.job_id and i.position = o.position and o.report ->> 'failure' is null
-      and (o.feeds_children or o.report ->> 'newItems' is not null)
-      and not exists (select from jobtree.report_problem(o.report::jsonb))
-    limit 1
-  ) p on true
-  where o.nth = 1
+#variable_conflict use_column
+begin
+  return query
+    select o.n, o.lease_id, o.number, o.report, o.report ->> 'failure' is not null, o.feeds_children, p.field, p.message
+    from (
+      select u.*, l.job_id, l.position + u.number - 1 as position, j.feeds_children,
+        row_number() over (partition by u.lease_id, u.number order by u.n) as nth
+      from unnest(p_ns, p_lease_ids, p_numbers, p_reports) u(n, lease_id, number, report)
+      join jobtree.lease l on l.id = u.lease_id
+      join jobtree.job j on j.id = l.job_id
+      where u.lease_id = any (p_held) and j.cancelled_at is null
+        and case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end
+    ) o
+    left join lateral (
+      select r.* from jobtree.report_problem(o.report::jsonb) r
+      union all
+      select f.*
+      from jobtree.job_item i
+      cross join lateral jobtree.feed_problem(o.job_id, i.payload, o.report) f
+      where i.job_id = o.job_id and i.position = o.position and o.report ->> 'failure' is null
+        and (o.feeds_children or o.report ->> 'newItems' is not null)
+        and not exists (select from jobtree.report_problem(o.report::jsonb))
+      limit 1
+    ) p on true
+    where o.nth = 1;
+end
 $$;
 
 -- Makes entries ready that have come due. Call it again at once while a batch was full.
@@ -2326,33 +2348,38 @@ create or replace function jobtree.report_answers(
   p_problem_ns integer[], p_fields text[], p_messages text[]
 )
 returns json
-language sql stable
+language plpgsql stable
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
-  select json_agg(json_build_object('index', a.n, 'status', a.status, 'retryAt', a.retry_at, 'field', a.field, 'message', a.message))
-  from (
-    select u.n, p.field, p.message,
-      case
-        when u.n = any (p_counted) then 'ACCEPTED'
-        when p.n is not null then 'INVALID'
-        when l.id is not null and u.lease_id <> all (p_held) then 'BUSY'
-        when o.lease_id = u.lease_id and not o.failed and u.report ->> 'failure' is null
-          and o.result::jsonb = coalesce(u.report -> 'result', 'null')::jsonb then 'DUPLICATE'
-        when f.lease_id = u.lease_id and not f.lost and f.code = u.report #>> '{failure,code}' then 'DUPLICATE'
-        else 'STALE'
-      end as status,
-      -- What the report was answered the first time, kept with the failure.
-      case when u.n = any (p_counted) then p_retries -> u.n::text
-        when f.lease_id = u.lease_id and not f.lost and f.code = u.report #>> '{failure,code}' then to_jsonb(f.retry_at) end as retry_at
-    from unnest(p_ns, p_lease_ids, p_numbers, p_reports) u(n, lease_id, number, report)
-    left join jobtree.lease l on l.id = u.lease_id
-    left join jobtree.outcome o on o.job_id = l.job_id and o.position = l.position + u.number - 1
-    left join jobtree.failure f on f.job_id = l.job_id and f.position = l.position + u.number - 1 and f.attempt = l.attempt
-    left join unnest(p_problem_ns, p_fields, p_messages) p(n, field, message) on p.n = u.n
-  ) a
-  where a.status <> 'ACCEPTED' or coalesce(a.retry_at, 'null') <> 'null'
+begin
+  return (
+    select json_agg(json_build_object('index', a.n, 'status', a.status, 'retryAt', a.retry_at, 'field', a.field, 'message', a.message))
+    from (
+      select u.n, p.field, p.message,
+        case
+          when u.n = any (p_counted) then 'ACCEPTED'
+          when p.n is not null then 'INVALID'
+          when l.id is not null and u.lease_id <> all (p_held) then 'BUSY'
+          when o.lease_id = u.lease_id and not o.failed and u.report ->> 'failure' is null
+            and o.result::jsonb = coalesce(u.report -> 'result', 'null')::jsonb then 'DUPLICATE'
+          when f.lease_id = u.lease_id and not f.lost and f.code = u.report #>> '{failure,code}' then 'DUPLICATE'
+          else 'STALE'
+        end as status,
+        -- What the report was answered the first time, kept with the failure.
+        case when u.n = any (p_counted) then p_retries -> u.n::text
+          when f.lease_id = u.lease_id and not f.lost and f.code = u.report #>> '{failure,code}' then to_jsonb(f.retry_at) end as retry_at
+      from unnest(p_ns, p_lease_ids, p_numbers, p_reports) u(n, lease_id, number, report)
+      left join jobtree.lease l on l.id = u.lease_id
+      left join jobtree.outcome o on o.job_id = l.job_id and o.position = l.position + u.number - 1
+      left join jobtree.failure f on f.job_id = l.job_id and f.position = l.position + u.number - 1 and f.attempt = l.attempt
+      left join unnest(p_problem_ns, p_fields, p_messages) p(n, field, message) on p.n = u.n
+    ) a
+    where a.status <> 'ACCEPTED' or coalesce(a.retry_at, 'null') <> 'null'
+  );
+end
 $$;
 
 -- Takes outcomes of attempts one by one, whatever they are: the slow half of reporting.
@@ -2378,9 +2405,11 @@ as $$
 declare
   v_held uuid[];
   v_open record;
-  v_plain record;
-  v_fed record;
-  v_failed record;
+  v_roots uuid[];
+  v_ready jsonb;
+  v_retries jsonb;
+  v_left integer[];
+  v_done record;
 begin
   v_held := jobtree.lock_for_report(p_lease_ids, p_wait);
 
@@ -2394,26 +2423,39 @@ begin
     array_agg(o.number) filter (where o.message is null and o.is_failure) as failed_numbers,
     array_agg(o.report -> 'failure') filter (where o.message is null and o.is_failure) as failures,
     array_agg(o.n) filter (where o.message is null and o.is_failure) as failed_ns,
-    coalesce(array_agg(o.lease_id order by o.n) filter (where o.message is null and not o.is_failure), '{}') as leases,
-    coalesce(array_agg(o.number order by o.n) filter (where o.message is null and not o.is_failure), '{}') as numbers,
-    coalesce(json_agg(o.report -> 'result' order by o.n) filter (where o.message is null and not o.is_failure), '[]') as results,
+    array_agg(o.lease_id order by o.n) filter (where o.message is null and not o.is_failure) as leases,
+    array_agg(o.number order by o.n) filter (where o.message is null and not o.is_failure) as numbers,
+    json_agg(o.report -> 'result' order by o.n) filter (where o.message is null and not o.is_failure) as results,
     array_agg(o.report -> 'newItems' order by o.n) filter (where o.message is null and not o.is_failure and o.feeds_children) as new_items
   into v_open
   from jobtree.open_reports(p_ns, p_lease_ids, p_numbers, p_reports, v_held) o;
 
-  select * into v_plain from jobtree.accept_results(v_open.leases, v_open.numbers, v_open.results, false);
-  select * into v_fed from jobtree.accept_results(v_open.leases, v_open.numbers, v_open.results, true);
-  select array_agg(distinct f.root_id) as root_ids, jsonb_object_agg(r.n, f.retry_at) as retries,
-    jobtree.count_names(array_agg(f.type) filter (where f.retry_at <= clock_timestamp())) as ready
-  into v_failed
-  from jobtree.fail_attempts(v_open.failed_leases, v_open.failed_numbers, v_open.failures, false) f
-  join unnest(v_open.failed_leases, v_open.failed_numbers, v_open.failed_ns) r(lease_id, number, n)
-    on r.lease_id = f.lease_id and r.number = f.number;
+  if v_open.leases is not null then
+    select a.root_ids, a.accepted into v_roots, v_left
+    from jobtree.accept_results(v_open.leases, v_open.numbers, v_open.results, false) a;
+    if v_left is not null then
+      select * into v_done from jobtree.accept_results(v_open.leases, v_open.numbers, v_open.results, true);
+      v_roots := v_roots || v_done.root_ids;
+      v_ready := jobtree.feed_children(v_done.job_ids, v_done.positions, v_open.new_items);
+    end if;
+  end if;
+  if v_open.failed_leases is not null then
+    select array_agg(distinct f.root_id) as root_ids, jsonb_object_agg(r.n, f.retry_at) as retries,
+      jobtree.count_names(array_agg(f.type) filter (where f.retry_at <= clock_timestamp())) as ready
+    into v_done
+    from jobtree.fail_attempts(v_open.failed_leases, v_open.failed_numbers, v_open.failures, false) f
+    join unnest(v_open.failed_leases, v_open.failed_numbers, v_open.failed_ns) r(lease_id, number, n)
+      on r.lease_id = f.lease_id and r.number = f.number;
+    v_roots := v_roots || v_done.root_ids;
+    v_ready := jobtree.add_up(v_ready, v_done.ready);
+    v_retries := v_done.retries;
+  end if;
 
   return query select
-    (select array_agg(distinct r) from unnest(v_plain.root_ids || v_fed.root_ids || v_failed.root_ids) r),
-    jobtree.add_up(jobtree.feed_children(v_fed.job_ids, v_fed.positions, v_open.new_items), v_failed.ready),
-    jobtree.report_answers(p_ns, p_lease_ids, p_numbers, p_reports, v_held, v_open.ns, v_failed.retries, v_open.problem_ns, v_open.fields, v_open.messages);
+    (select array_agg(distinct r) from unnest(v_roots) r), v_ready,
+    jobtree.report_answers(
+      p_ns, p_lease_ids, p_numbers, p_reports, v_held, v_open.ns, v_retries, v_open.problem_ns, v_open.fields, v_open.messages
+    );
 end
 $$;
 
@@ -2565,11 +2607,13 @@ create or replace function jobtree.requeue(
   p_job_ids uuid[], p_positions bigint[], p_attempts integer[], p_priorities smallint[], p_run_at timestamptz[], p_last boolean
 )
 returns void
-language sql volatile
+language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
+begin
   insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
   select r.job_id, r.position, case when p_last then nextval('jobtree.block_seq') * 1024 else r.position end,
     r.bytes, r.run_at, r.attempt, r.count, r.priority, j.type
@@ -2584,7 +2628,8 @@ as $$
     group by u.job_id, u.attempt, u.priority, u.run_at, u.run, u.position / 128
   ) r
   join jobtree.job j on j.id = r.job_id
-  order by r.position
+  order by r.position;
+end
 $$;
 
 -- Says that a job gets no more items. Sealing a sealed job does nothing.
@@ -2686,12 +2731,14 @@ $$;
 -- p_rows     the states, among them that of the root
 create or replace function jobtree.tell_progress(p_root_id uuid, p_rows jobtree.job_progress[])
 returns void
-language sql volatile
+language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
-  select pg_notify('jobtree_progress', jsonb_build_object(
+begin
+  perform pg_notify('jobtree_progress', jsonb_build_object(
     'root', p_root_id, 'openJobs', (select r.open_jobs from unnest(p_rows) r where r.is_root), 'jobs', m.jobs
   )::text)
   from (
@@ -2704,7 +2751,8 @@ as $$
     from (select r.*, (row_number() over (order by r.job_id) - 1) / 25 as page from unnest(p_rows) r) p
     join jobtree.job j on j.id = p.job_id
     group by p.page
-  ) m
+  ) m;
+end
 $$;
 
 -- Finds deltas that nobody folds: they come from a server that died, from SQL, or from a transaction that took long, and then no
