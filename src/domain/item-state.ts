@@ -67,14 +67,16 @@ export function jobStatus({ startedAt, completedAt }: JobFacts): JobStatus {
 
 /** Of the id of an assignment, all but its last byte is that of its lease. */
 const leasePrefixLength = 34;
+const maxLeaseCount = 128;
+const lastBytes = Array.from({ length: maxLeaseCount + 1 }, (_, n) => n.toString(16).padStart(2, '0'));
 
 /** The id of the assignment that the n-th item of a lease is, from 1. */
 export function assignmentIdOf(leaseId: string, number: number): string {
-  return leaseId.slice(0, leasePrefixLength) + number.toString(16).padStart(2, '0');
+  return leaseId.slice(0, leasePrefixLength) + lastBytes[number];
 }
 
 export function splitAssignmentId(id: string): { readonly leaseId: string; readonly number: number } {
   const number = Number.parseInt(id.slice(leasePrefixLength), 16);
   // No lease has more items.
-  return { leaseId: `${id.slice(0, leasePrefixLength)}00`, number: number <= 128 ? number : 0 };
+  return { leaseId: `${id.slice(0, leasePrefixLength)}00`, number: number <= maxLeaseCount ? number : 0 };
 }

@@ -197,8 +197,9 @@ export function beginReport(engine: Engine, reports: readonly PreparedReport[]) 
   const order = [...results.values(), ...others];
   const ids = [...results.keys()].map(splitAssignmentId);
   const values = [
-    ids.map(({ leaseId }) => leaseId),
-    ids.map(({ number }) => number),
+    // As array literals: pg would look for what to escape in each of them.
+    `{${ids.map(({ leaseId }) => leaseId).join(',')}}`,
+    `{${ids.map(({ number }) => number).join(',')}}`,
     `[${[...results.values()].map((i) => reports[i]?.result).join(',')}]`,
     others.length === 0 ? null : `[${others.map((i) => textOf(reports[i] as PreparedReport)).join(',')}]`,
   ];
