@@ -544,6 +544,25 @@ describe('report against report', () => {
     expect((await answers).map(({ status }) => status)).toEqual(Array(4).fill('ACCEPTED'));
   });
 
+  it('a report that does not wait, and meets a locked lease, is BUSY and never STALE', async () => {
+    const { held } = await lease(2);
+    const [first] = held;
+    const leaseId = assignmentIdOf(first?.id ?? '', 0);
+    await other.query('select from jobtree.lease where id = $1 for update', [leaseId]);
+    const report = (others: string | null) =>
+      t.db.query('select answers from jobtree.report_results($1, $2, $3, $4, false)', [
+        [leaseId],
+        [1],
+        '[1]',
+        others,
+      ]);
+    expect(await report(null)).toMatchObject([{ answers: [{ index: 0, status: 'BUSY' }] }]);
+    const others = JSON.stringify([{ assignmentId: held[1]?.id, failure }]);
+    expect(await report(others)).toMatchObject([{ answers: [{ status: 'BUSY' }, { status: 'BUSY' }] }]);
+    await other.query('rollback');
+    expect(await report(null)).toMatchObject([{ answers: null }]);
+  });
+
   it('a report that meets a lease locked for long is refused as BUSY, alone, and counts when it is sent again', async () => {
     const { type, jobId, held } = await lease(2);
     const free = await lease(1);

@@ -1992,7 +1992,7 @@ begin
     return p_lease_ids;
   end if;
 
-  select array_agg(k.id) into v_leases
+  select coalesce(array_agg(k.id), '{}') into v_leases
   from (select l.id from jobtree.lease l where l.id = any (p_lease_ids) order by l.id for update skip locked) k;
   if not exists (
     select from jobtree.job j
