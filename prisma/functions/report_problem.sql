@@ -30,12 +30,12 @@ as $$
     limit 1
   ) p
   -- Most are a result, or a failure, as they should be: that takes a glance.
-  where not case
+  where (case
     when p_report ? 'result' then p_report - '{assignmentId,result}'::text[] = '{}'
     else p_report - '{assignmentId,failure}'::text[] = '{}' and jsonb_typeof(p_report -> 'failure') = 'object'
       and (p_report -> 'failure') - '{code,message,permanent}'::text[] = '{}'
       and jsonb_typeof(p_report #> '{failure,code}') = 'string' and length(p_report #>> '{failure,code}') between 1 and 200
       and jsonb_typeof(p_report #> '{failure,message}') = 'string' and length(p_report #>> '{failure,message}') <= 10000
       and coalesce(jsonb_typeof(p_report #> '{failure,permanent}'), 'boolean') = 'boolean'
-  end
+  end) is not true
 $$;

@@ -68,7 +68,7 @@ export function jobStatus({ startedAt, completedAt }: JobFacts): JobStatus {
 /** Of the id of an assignment, all but its last byte is that of its lease. */
 const leasePrefixLength = 34;
 const maxLeaseCount = 128;
-const lastBytes = Array.from({ length: maxLeaseCount + 1 }, (_, n) => n.toString(16).padStart(2, '0'));
+const lastBytes = Array.from({ length: 256 }, (_, n) => n.toString(16).padStart(2, '0'));
 
 /** The id of the assignment that the n-th item of a lease is, from 1. */
 export function assignmentIdOf(leaseId: string, number: number): string {
