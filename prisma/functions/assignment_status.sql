@@ -17,9 +17,12 @@ as $$
       else 'LOST'
     end
     from jobtree.lease l
-    join jobtree.job j on j.id = l.job_id
-    left join jobtree.failure f
-      on f.job_id = l.job_id and f.position = l.position + p_number - 1 and f.attempt = l.attempt and f.lease_id = l.id
+    cross join lateral (select j.cancelled_at from jobtree.job j where j.id = l.job_id offset 0) j
+    left join lateral (
+      select f.lost from jobtree.failure f
+      where f.job_id = l.job_id and f.position = l.position + p_number - 1 and f.attempt = l.attempt and f.lease_id = l.id
+      offset 0
+    ) f on true
     where l.id = p_lease_id and p_number between 1 and l.count
   ), 'LOST')
 $$;

@@ -58,8 +58,8 @@ begin
   -- Nearly always every item that is named is held.
   select array_agg(u.id), array_agg(u.named) into v_ended, v_ended_named
   from unnest(p_lease_ids, p_named) u(id, named)
-  left join jobtree.lease l on l.id = u.id
-  left join jobtree.job j on j.id = l.job_id
+  left join lateral (select l.open, l.job_id from jobtree.lease l where l.id = u.id offset 0) l on true
+  left join lateral (select j.cancelled_at from jobtree.job j where j.id = l.job_id offset 0) j on true
   where (l.open & u.named) is distinct from u.named or j.cancelled_at is not null;
   if v_ended is not null then
     return query

@@ -239,10 +239,10 @@ describe('watching', () => {
     const warned = (warning: unknown) => warnings.push(warning);
     process.on('warning', warned);
     const watches = Array.from({ length: 50 }, () => client.watchJob(id));
-    for (const watch of watches) expect((await watch.next()).value).toMatchObject({ itemCount: 1 });
+    for (const watch of watches) expect((await watch.next()).value).toMatchObject({ sealed: false });
     const ended = watches.map((watch) => watch.next());
     await client.cancelJob(id);
-    for (const end of ended) expect((await end).value).toMatchObject({ itemCount: 1 });
+    for (const end of ended) expect((await end).done).toBe(false);
     for (const watch of watches) await watch.return();
     process.off('warning', warned);
     expect(warnings).toEqual([]);

@@ -195,9 +195,12 @@ as $$
       else 'LOST'
     end
     from jobtree.lease l
-    join jobtree.job j on j.id = l.job_id
-    left join jobtree.failure f
-      on f.job_id = l.job_id and f.position = l.position + p_number - 1 and f.attempt = l.attempt and f.lease_id = l.id
+    cross join lateral (select j.cancelled_at from jobtree.job j where j.id = l.job_id offset 0) j
+    left join lateral (
+      select f.lost from jobtree.failure f
+      where f.job_id = l.job_id and f.position = l.position + p_number - 1 and f.attempt = l.attempt and f.lease_id = l.id
+      offset 0
+    ) f on true
     where l.id = p_lease_id and p_number between 1 and l.count
   ), 'LOST')
 $$;
@@ -1782,8 +1785,8 @@ begin
   -- Nearly always every item that is named is held.
   select array_agg(u.id), array_agg(u.named) into v_ended, v_ended_named
   from unnest(p_lease_ids, p_named) u(id, named)
-  left join jobtree.lease l on l.id = u.id
-  left join jobtree.job j on j.id = l.job_id
+  left join lateral (select l.open, l.job_id from jobtree.lease l where l.id = u.id offset 0) l on true
+  left join lateral (select j.cancelled_at from jobtree.job j where j.id = l.job_id offset 0) j on true
   where (l.open & u.named) is distinct from u.named or j.cancelled_at is not null;
   if v_ended is not null then
     return query
