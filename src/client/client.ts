@@ -225,16 +225,16 @@ export class Client {
    * Claims ready items, fewer than asked for if their payloads have more than 32 MB together. A claim whose answer is lost
    * is sent again, and gets the same; if that fails too (`retryMs`) its items wait for their heartbeats to run out.
    *
-   * @param wants `limit`: 1 to 1,000 over all types
+   * @param requests `limit`: 1 to 1,000 over all types
    * @param worker a name, 1 to 200 characters
    * @throws JobtreeError INVALID_INPUT
    */
   async claimItems(
     worker: string,
-    wants: readonly { readonly type: string; readonly limit: number }[],
+    requests: readonly { readonly type: string; readonly limit: number }[],
     options: CallOptions = {},
   ): Promise<Assignment[]> {
-    const claims = { worker, wants: [...wants], claimId: newClaimId() };
+    const claims = { worker, requests: [...requests], claimId: newClaimId() };
     const data = await this.#exchange({ withClaims: true, claims }, options, true);
     return payloadOf(data.claimItems).assignments as Assignment[];
   }

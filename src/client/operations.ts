@@ -123,8 +123,8 @@ export const exchange = graphql(`
   mutation Exchange(
     $reports: ReportOutcomesInput = { reports: [] }, $withReports: Boolean!
     $releases: ReleaseAssignmentsInput = { assignmentIds: [] }, $withReleases: Boolean!
-    $claims: ClaimItemsInput = { worker: "", wants: [] }, $withClaims: Boolean!
-    $both: ExchangeInput = { reports: [], claim: { worker: "", wants: [] } }, $withBoth: Boolean!
+    $claims: ClaimItemsInput = { worker: "", requests: [] }, $withClaims: Boolean!
+    $both: ExchangeInput = { reports: [], claim: { worker: "", requests: [] } }, $withBoth: Boolean!
   ) {
     exchange(input: $both) @include(if: $withBoth) {
       ... on ExchangePayload {

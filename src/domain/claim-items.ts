@@ -5,7 +5,7 @@ import { checkBatch, checkClaimId, checkInteger, checkText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { maxBatch, maxNameLength } from './limits.ts';
 
-export interface Want {
+export interface ClaimRequest {
   readonly worker: string;
   readonly type: string;
   readonly limit: number;
@@ -17,32 +17,35 @@ export interface Want {
 export async function claimItems(
   engine: Engine,
   worker: string,
-  wants: readonly { readonly type: string; readonly limit: number }[],
+  requests: readonly { readonly type: string; readonly limit: number }[],
   claimId?: string | null,
 ): Promise<Assignment[]> {
-  const entries = checkWants(worker, wants, claimId);
+  const entries = checkRequests(worker, requests, claimId);
   const claimed = await inTurn(engine.claimsUnderWay, entries, () => engine.merged.claims.submit(entries));
   const assignments = claimed.flat();
   logClaims(engine, assignments);
   return assignments;
 }
 
-export function checkWants(
+export function checkRequests(
   worker: string,
-  wants: readonly { readonly type: string; readonly limit: number }[],
+  requests: readonly { readonly type: string; readonly limit: number }[],
   claimId: string | null | undefined,
-): Want[] {
+): ClaimRequest[] {
   checkText(worker, 'worker', maxNameLength);
-  checkBatch(wants.length, 'wants');
+  checkBatch(requests.length, 'requests');
   const id = claimId == null ? undefined : checkClaimId(claimId);
   let total = 0;
-  const entries = wants.map(({ type, limit }, i): Want => {
-    checkText(type, `wants[${i}].type`, maxNameLength);
-    total += checkInteger(limit, `wants[${i}].limit`, 1, maxBatch);
+  const entries = requests.map(({ type, limit }, i): ClaimRequest => {
+    checkText(type, `requests[${i}].type`, maxNameLength);
+    total += checkInteger(limit, `requests[${i}].limit`, 1, maxBatch);
     return { worker, type, limit, claimId: id };
   });
   if (total > maxBatch) {
-    throw new InvalidInputError(`wants asks for ${total} items; the limit is ${maxBatch} a call.`, 'wants');
+    throw new InvalidInputError(
+      `requests asks for ${total} items; the limit is ${maxBatch} a call.`,
+      'requests',
+    );
   }
   return entries;
 }
@@ -50,10 +53,10 @@ export function checkWants(
 /** A repeat that comes while the claim is still under way waits for it, and so finds what it got. */
 export async function inTurn<T>(
   underWay: Map<string, Promise<unknown>>,
-  [want]: readonly Want[],
+  [request]: readonly ClaimRequest[],
   claim: () => Promise<T>,
 ): Promise<T> {
-  const id = want?.claimId;
+  const id = request?.claimId;
   if (id === undefined) return claim();
   for (let first = underWay.get(id); first !== undefined; first = underWay.get(id)) {
     await first.catch(() => {});
@@ -75,24 +78,27 @@ export interface ClaimedRow extends LeaseRow {
   readonly kind: 'NEW' | 'CUT' | 'LOCKED' | 'REPEATED';
 }
 
-/** The call itself: the wants of one or several workers. */
-export async function claimForWants(engine: Engine, wants: readonly Want[]): Promise<Assignment[][]> {
-  const claim = beginClaim(engine, wants);
+/** The call itself: the requests of one or several workers. */
+export async function claimForRequests(
+  engine: Engine,
+  requests: readonly ClaimRequest[],
+): Promise<Assignment[][]> {
+  const claim = beginClaim(engine, requests);
   const rows = await engine.database.call<ClaimedRow>('claim_items', ...claim.values, engine.durableClaims);
   return claim.take(rows);
 }
 
-/** What claim_items takes for these wants, and what is to be done with what it gives. */
-export function beginClaim(engine: Engine, wants: readonly Want[]) {
-  const types = wants.map((want) => want.type);
+/** What claim_items takes for these requests, and what is to be done with what it gives. */
+export function beginClaim(engine: Engine, requests: readonly ClaimRequest[]) {
+  const types = requests.map((request) => request.type);
   const startedAt = performance.now();
   const since = engine.lowWater.now();
   const ranges = engine.lowWater.ranges(types);
   const values = [
-    wants.map((want) => want.worker),
+    requests.map((request) => request.worker),
     types,
-    wants.map((want) => want.limit),
-    wants.some(({ claimId }) => claimId !== undefined) ? wants.map(({ claimId }) => claimId) : [],
+    requests.map((request) => request.limit),
+    requests.some(({ claimId }) => claimId !== undefined) ? requests.map(({ claimId }) => claimId) : [],
     ranges.map((range) => range.type),
     ranges.map((range) => range.high),
     ranges.map((range) => range.low),
@@ -103,13 +109,13 @@ export function beginClaim(engine: Engine, wants: readonly Want[]) {
     const kind = rows[0]?.kind;
     const leases = rows.filter((row) => row.lease_id !== null);
     for (const rootId of new Set(leases.map((row) => row.root_id))) engine.effects.touched(rootId);
-    const answers = wants.map((): Assignment[] => []);
+    const answers = requests.map((): Assignment[] => []);
     for (const row of leases) answers[row.request - 1]?.push(...toAssignments(row));
     // It went alone, so all of it is for one worker, whatever that wants now.
     if (kind === 'REPEATED') return answers;
 
     learn(engine, leases, since);
-    const unmet = tellClaimed(engine, wants, answers, startedAt, kind === 'CUT' || kind === 'LOCKED');
+    const unmet = tellClaimed(engine, requests, answers, startedAt, kind === 'CUT' || kind === 'LOCKED');
     if (kind === 'CUT') engine.effects.ready(unmet);
     if (kind === 'LOCKED') for (const type of unmet.keys()) engine.lowWater.locked(type);
     return answers;
@@ -135,7 +141,7 @@ function learn(engine: Engine, leases: readonly LeaseRow[], since: number): void
 /** Tells, for each type, how much was taken, and whether there was no more; gives how much is missing, by type. */
 function tellClaimed(
   engine: Engine,
-  wants: readonly Want[],
+  requests: readonly ClaimRequest[],
   answers: readonly (readonly Assignment[])[],
   startedAt: number,
   isShort: boolean,
@@ -143,7 +149,7 @@ function tellClaimed(
   const asked = new Map<string, number>();
   const taken = new Map<string, number>();
   const unmet = new Map<string, number>();
-  for (const [i, { type, limit }] of wants.entries()) {
+  for (const [i, { type, limit }] of requests.entries()) {
     asked.set(type, (asked.get(type) ?? 0) + limit);
     taken.set(type, (taken.get(type) ?? 0) + (answers[i]?.length ?? 0));
   }

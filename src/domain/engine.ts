@@ -6,12 +6,12 @@ import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
 import type { AddEntry } from './add-items.ts';
 import type { Assignment } from './assignment.ts';
-import type { Want } from './claim-items.ts';
+import type { Batcher } from './batcher.ts';
+import type { ClaimRequest } from './claim-items.ts';
 import type { ExchangePart, ExchangePartAnswer } from './exchange.ts';
 import type { HoldStatus } from './heartbeat.ts';
 import type { Limits } from './limits.ts';
 import type { LowWater } from './low-water.ts';
-import type { Merger } from './merger.ts';
 import type { MergedAnswer, PreparedReport } from './report-outcomes.ts';
 
 export interface Effects {
@@ -49,11 +49,11 @@ export function countTypes(types: Iterable<string>): Map<string, number> {
 
 /** Calls of one kind that arrive while others are under way go to the database together. */
 interface Merged {
-  readonly claims: Merger<Want, Assignment[]>;
-  readonly exchanges: Merger<ExchangePart, ExchangePartAnswer>;
-  readonly reports: Merger<PreparedReport, MergedAnswer>;
+  readonly claims: Batcher<ClaimRequest, Assignment[]>;
+  readonly exchanges: Batcher<ExchangePart, ExchangePartAnswer>;
+  readonly reports: Batcher<PreparedReport, MergedAnswer>;
   /** Reports that met a lock: each call alone, and it waits. */
-  readonly busyReports: Merger<PreparedReport, MergedAnswer>;
-  readonly heartbeats: Merger<string, HoldStatus>;
-  adds(jobId: string): Merger<string, AddEntry>;
+  readonly busyReports: Batcher<PreparedReport, MergedAnswer>;
+  readonly heartbeats: Batcher<string, HoldStatus>;
+  adds(jobId: string): Batcher<string, AddEntry>;
 }

@@ -5,7 +5,14 @@
 import { InvalidInputError, JobtreeError } from '../errors.ts';
 import { type Assignment, logClaims } from './assignment.ts';
 import { checkBatch } from './checks.ts';
-import { beginClaim, type ClaimedRow, checkWants, claimForWants, inTurn, type Want } from './claim-items.ts';
+import {
+  beginClaim,
+  type ClaimedRow,
+  type ClaimRequest,
+  checkRequests,
+  claimForRequests,
+  inTurn,
+} from './claim-items.ts';
 import type { Engine } from './engine.ts';
 import {
   beginReport,
@@ -17,16 +24,16 @@ import {
   type ReportRow,
 } from './report-outcomes.ts';
 
-export interface ClaimRequest {
+export interface Claim {
   readonly worker: string;
-  readonly wants: readonly { readonly type: string; readonly limit: number }[];
+  readonly requests: readonly { readonly type: string; readonly limit: number }[];
   readonly claimId?: string | null | undefined;
 }
 
 /** One worker's part of a call. */
 export interface ExchangePart {
   readonly reports: readonly PreparedReport[];
-  readonly wants: readonly Want[];
+  readonly requests: readonly ClaimRequest[];
 }
 
 export interface ExchangePartAnswer {
@@ -42,16 +49,12 @@ export interface Exchange {
   readonly claimError: InvalidInputError | undefined;
 }
 
-export async function exchange(
-  engine: Engine,
-  reports: readonly Report[],
-  claim: ClaimRequest,
-): Promise<Exchange> {
+export async function exchange(engine: Engine, reports: readonly Report[], claim: Claim): Promise<Exchange> {
   checkBatch(reports.length, 'reports');
-  const wants = checkWants(claim.worker, claim.wants, claim.claimId);
+  const requests = checkRequests(claim.worker, claim.requests, claim.claimId);
   const { prepared, answer } = prepareReports(engine, reports);
-  const part = { reports: prepared, wants };
-  const [done] = await inTurn(engine.claimsUnderWay, wants, () => engine.merged.exchanges.submit([part]));
+  const part = { reports: prepared, requests };
+  const [done] = await inTurn(engine.claimsUnderWay, requests, () => engine.merged.exchanges.submit([part]));
   if (done === undefined) throw new Error('an exchange without an answer');
   const answers = await answer(done.reports);
   if (done.claimed instanceof JobtreeError) {
@@ -71,8 +74,8 @@ export async function exchangeParts(
     engine,
     parts.flatMap((part) => part.reports),
   );
-  const wants = parts.flatMap((part) => part.wants);
-  const claim = beginClaim(engine, wants);
+  const requests = parts.flatMap((part) => part.requests);
+  const claim = beginClaim(engine, requests);
   let rows: (ClaimedRow & ReportRow)[];
   try {
     rows = await engine.database.call('exchange', ...report.values, ...claim.values);
@@ -87,15 +90,15 @@ export async function exchangeParts(
   const assignments = claim.take(claimed);
   return parts.map((part) => ({
     reports: answers.splice(0, part.reports.length),
-    claimed: assignments.splice(0, part.wants.length).flat(),
+    claimed: assignments.splice(0, part.requests.length).flat(),
   }));
 }
 
 /** What is wrong with a claim must not keep the reports that came with it from counting. */
-async function apart(engine: Engine, { reports, wants }: ExchangePart): Promise<ExchangePartAnswer> {
+async function apart(engine: Engine, { reports, requests }: ExchangePart): Promise<ExchangePartAnswer> {
   const answers = reports.length === 0 ? [] : await engine.merged.reports.submit([...reports]);
   try {
-    return { reports: answers, claimed: (await claimForWants(engine, wants)).flat() };
+    return { reports: answers, claimed: (await claimForRequests(engine, requests)).flat() };
   } catch (error) {
     if (error instanceof JobtreeError) return { reports: answers, claimed: error };
     throw error;

@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from 'pino';
 import { destroySocket } from '../db/database.ts';
-import { TimeoutError, within } from './within.ts';
+import { TimeoutError, withTimeout } from './with-timeout.ts';
 
 /** Runs one statement on the connection. Fails if there is no answer soon, and then the connection is lost. */
 export type Query = <Row extends object>(text: string, values?: readonly unknown[]) => Promise<Row[]>;
@@ -98,7 +98,7 @@ export class DirectConnection {
     client.on('error', (error) => gone.abort(error));
     client.on('end', () => gone.abort(new Error('the connection ended')));
     const query: Query = async (text, values = []) =>
-      (await within(answerMs, client.query(text, [...values]))).rows;
+      (await withTimeout(answerMs, client.query(text, [...values]))).rows;
     try {
       await abortable(client.connect(), gone.signal);
       await this.#proveListening(client, query);
@@ -122,7 +122,7 @@ export class DirectConnection {
     } finally {
       client.removeAllListeners('notification');
       this.#options.onLost();
-      if (this.#pause.signal.aborted) await within(goodbyeMs, client.end()).catch(() => undefined);
+      if (this.#pause.signal.aborted) await withTimeout(goodbyeMs, client.end()).catch(() => undefined);
       // end() would wait for a half-open socket forever.
       destroySocket(client);
     }
@@ -142,12 +142,12 @@ export class DirectConnection {
     other.on('error', () => undefined);
     try {
       await other.connect();
-      await within(answerMs, other.query('select pg_notify($1, $2)', [channel, '']));
+      await withTimeout(answerMs, other.query('select pg_notify($1, $2)', [channel, '']));
     } finally {
-      await within(goodbyeMs, other.end()).catch(() => undefined);
+      await withTimeout(goodbyeMs, other.end()).catch(() => undefined);
       destroySocket(other);
     }
-    await within(selfTestMs, arrived).catch(() => {
+    await withTimeout(selfTestMs, arrived).catch(() => {
       throw new ListenError(
         'Notifications do not arrive over this connection to Postgres: a pooler (such as PgBouncer in transaction mode) seems to be in between. Set JOBTREE_DIRECT_DATABASE_URL to the address of Postgres itself.',
       );

@@ -1,17 +1,17 @@
 /**
  * Carries what happens to who watches it, on this server. Progress has a topic for each watched tree, which knows the newest
  * state of all its jobs: messages are absolute, so they may be lost, repeated or overtaken on their way. A topic that stays
- * silent is read again, and so are all of them when the feed may have lost messages.
+ * silent is read again, and so are all of them when the transport may have lost messages.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import DataLoader from 'dataloader';
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
 import { isNewer, type JobProgress, readRoots, readTrees, type TreeProgress } from '../domain/progress.ts';
-import type { Feed } from './feed.ts';
 import { LivePage, type Page, type PageRow } from './live-page.ts';
 import { LiveProgress } from './live-progress.ts';
-import { Turns } from './turns.ts';
+import { Semaphore } from './semaphore.ts';
+import type { Transport } from './transport.ts';
 
 interface Topic {
   readonly rootId: string;
@@ -39,7 +39,7 @@ const pagesAtOnce = 2;
 const spreadMs = 250;
 
 export class Hub {
-  readonly #feed: Pick<Feed, 'join' | 'leave'>;
+  readonly #transport: Pick<Transport, 'join' | 'leave'>;
   readonly #logger: Logger;
   readonly #topics = new Map<string, Topic>();
   /** The jobs of all topics. */
@@ -48,15 +48,15 @@ export class Hub {
   /** What has to be read again. */
   readonly #doubtful = new Set<Topic>();
   #repairing = false;
-  readonly #pageTurns = new Turns(pagesAtOnce);
+  readonly #pageSlots = new Semaphore(pagesAtOnce);
   readonly #timer: NodeJS.Timeout;
   readonly #readTree: DataLoader<string, TreeProgress | undefined>;
   readonly #readRoot: DataLoader<string, string | undefined>;
   readonly #closed = new AbortController();
 
-  constructor(options: { database: Database; feed: Pick<Feed, 'join' | 'leave'>; logger: Logger }) {
-    const { database, feed, logger } = options;
-    this.#feed = feed;
+  constructor(options: { database: Database; transport: Pick<Transport, 'join' | 'leave'>; logger: Logger }) {
+    const { database, transport, logger } = options;
+    this.#transport = transport;
     this.#logger = logger;
     // Those who come in one turn of the event loop share a query.
     const batches = { cache: false, maxBatchSize: treesPerRead };
@@ -71,7 +71,7 @@ export class Hub {
     this.#timer = setInterval(() => this.#tend(), silenceMs / 2).unref();
   }
 
-  /** A state of some or all jobs of a tree, from the feed. */
+  /** A state of some or all jobs of a tree, from the transport. */
   publish(tree: TreeProgress): void {
     const topic = this.#topics.get(tree.root);
     if (topic !== undefined) this.#merge(topic, tree);
@@ -82,7 +82,7 @@ export class Hub {
     for (const page of this.#pages) page.poke();
   }
 
-  /** The feed may have lost messages: read everything that is watched. */
+  /** The transport may have lost messages: read everything that is watched. */
   reread(): void {
     this.activity();
     void delay(Math.random() * spreadMs, undefined, { signal: this.#closed.signal })
@@ -150,7 +150,7 @@ export class Hub {
         topic.pages.delete(page);
         this.#unuse(topic);
       };
-      const page = new LivePage({ read, intervalMs, onClose, turns: this.#pageTurns, logger: this.#logger });
+      const page = new LivePage({ read, intervalMs, onClose, slots: this.#pageSlots, logger: this.#logger });
       topic.pages.add(page);
       return page;
     });
@@ -159,7 +159,7 @@ export class Hub {
   /** A page that any tree may change. */
   watchPage<Row extends PageRow>(read: () => Promise<Page<Row>>, intervalMs: number): LivePage<Row> {
     const onClose = () => this.#pages.delete(page);
-    const page = new LivePage({ read, intervalMs, onClose, turns: this.#pageTurns, logger: this.#logger });
+    const page = new LivePage({ read, intervalMs, onClose, slots: this.#pageSlots, logger: this.#logger });
     this.#pages.add(page);
     return page;
   }
@@ -209,7 +209,7 @@ export class Hub {
     };
     this.#topics.set(rootId, topic);
     // News arrive before the state is read, so nothing falls between the two.
-    topic.ready = this.#feed.join(rootId).then(() => this.#load(topic));
+    topic.ready = this.#transport.join(rootId).then(() => this.#load(topic));
     return topic;
   }
 
@@ -236,7 +236,7 @@ export class Hub {
     this.#topics.delete(topic.rootId);
     this.#doubtful.delete(topic);
     for (const jobId of topic.jobs.keys()) this.#roots.delete(jobId);
-    this.#feed.leave(topic.rootId);
+    this.#transport.leave(topic.rootId);
     endAll(topic);
   }
 

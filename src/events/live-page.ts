@@ -6,7 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Live } from './live.ts';
-import type { Turns } from './turns.ts';
+import type { Semaphore } from './semaphore.ts';
 
 export interface PageRow {
   readonly id: string;
@@ -33,7 +33,7 @@ export interface LivePageOptions<Row extends PageRow> {
   readonly read: () => Promise<Page<Row>>;
   readonly intervalMs: number;
   readonly onClose: (page: LivePage<Row>) => void;
-  readonly turns: Turns;
+  readonly slots: Semaphore;
   readonly logger: Logger;
 }
 
@@ -82,13 +82,13 @@ export class LivePage<Row extends PageRow> extends Live<PageChange<Row>> {
   }
 
   async #keepReading(): Promise<void> {
-    const { intervalMs, turns, logger } = this.#options;
+    const { intervalMs, slots, logger } = this.#options;
     const { signal } = this.#stopped;
     let first = true;
     while (!signal.aborted) {
       let tookMs = 0;
       try {
-        const page = await turns.run(async () => {
+        const page = await slots.run(async () => {
           if (signal.aborted) return undefined;
           const startedAt = performance.now();
           this.#poked = false;

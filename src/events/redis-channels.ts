@@ -31,17 +31,17 @@ export class Channels {
     return `${this.#prefix}:work`;
   }
 
-  /** The id of each active bridge, twice a second. */
+  /** The id of each active relay, twice a second. */
   get beat(): string {
     return `${this.#prefix}:beat`;
   }
 
-  /** Some tree changed, at most four times a second from each bridge. */
+  /** Some tree changed, at most four times a second from each relay. */
   get activity(): string {
     return `${this.#prefix}:activity`;
   }
 
-  /** Bridges publish here, to see whether they can. */
+  /** Relays publish here, to see whether they can. */
   get probe(): string {
     return `${this.#prefix}:probe`;
   }

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from 'pino';
 import type { RedisConfig } from '../redis-url.ts';
-import { within } from './within.ts';
+import { withTimeout } from './with-timeout.ts';
 
 export interface RedisLinkOptions {
   readonly config: RedisConfig;
@@ -104,7 +104,7 @@ export class RedisLink {
     try {
       await connected(redis, gone.signal);
       for (;;) {
-        await within(answerMs, this.#options.probe(redis));
+        await withTimeout(answerMs, this.#options.probe(redis));
         this.#answeredAt = Date.now();
         if (gone.signal.aborted) throw gone.signal.reason;
         if (this.#redis === undefined) {
@@ -135,7 +135,7 @@ async function connected(redis: Redis, signal: AbortSignal): Promise<void> {
   });
   aborted.catch(() => undefined);
   const closed = redis.connect().catch(() => aborted);
-  await within(connectMs, Promise.race([closed, aborted]));
+  await withTimeout(connectMs, Promise.race([closed, aborted]));
 }
 
 function redisOptions(config: RedisConfig, attempt: number): Omit<RedisOptions, 'replyMapping'> {

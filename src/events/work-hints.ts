@@ -108,7 +108,7 @@ export class WorkHints {
   }
 
   /** Messages may have been lost. */
-  newEpoch(): void {
+  resync(): void {
     for (const type of this.#byType.keys()) this.#announce(type, Number.POSITIVE_INFINITY, firstWave);
   }
 

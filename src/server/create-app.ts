@@ -3,7 +3,7 @@
  *
  *   HTTP, WebSocket ─▶ schema ─▶ domain ─▶ Postgres
  *                        │          └─ effects ─▶ fold scheduler, work hints
- *                        └─ subscriptions ◀─ hub ◀─ feed ◀─ NOTIFY, or Redis
+ *                        └─ subscriptions ◀─ hub ◀─ transport ◀─ NOTIFY, or Redis
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,9 +13,9 @@ import type { Config } from '../config.ts';
 import { Database } from '../db/database.ts';
 import { migrate } from '../db/migrate.ts';
 import { createEngine } from '../domain/create-engine.ts';
-import { LiveFeed } from '../events/feed.ts';
 import { FoldScheduler } from '../events/fold-scheduler.ts';
 import { Hub } from '../events/hub.ts';
+import { LiveTransport } from '../events/transport.ts';
 import { WorkHints } from '../events/work-hints.ts';
 import { Addresses } from './addresses.ts';
 import { EventStreams } from './event-streams.ts';
@@ -63,23 +63,23 @@ export async function createApp(options: {
     onIdleError: (error) => logger.warn({ err: error }, 'a connection to Postgres broke'),
   });
   const folds = new FoldScheduler({ database, intervalMs: config.foldIntervalMs, logger });
-  const feed = new LiveFeed({
+  const transport = new LiveTransport({
     directUrl,
     redis: config.redis,
     logger,
     onTree: (tree) => hub.publish(tree),
     onWork: (payload) => hints.receive(payload),
     onActivity: () => hub.activity(),
-    onEpoch: () => {
+    onResync: () => {
       hub.reread();
-      hints.newEpoch();
+      hints.resync();
     },
     onBack: (silentUntil) => {
       logger.warn('Postgres answers again: connections that may be dead are replaced');
       database.renewConnections(silentUntil);
     },
   });
-  const hub = new Hub({ database, feed, logger });
+  const hub = new Hub({ database, transport, logger });
   const hints = new WorkHints({ database, logger });
   const engine = createEngine({
     database,
@@ -120,7 +120,7 @@ export async function createApp(options: {
     streams,
   });
   const jsonPost = createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes });
-  const health = createHealth({ database, feed, isReady: () => ready });
+  const health = createHealth({ database, transport, isReady: () => ready });
   const isAllowed = createOriginCheck(config.allowedOrigins, config.host);
   const server = createServer((request, response) => {
     if (health(request, response)) return;
@@ -173,12 +173,12 @@ export async function createApp(options: {
     server.closeAllConnections();
     await closed;
     await folds.close();
-    await feed.close();
+    await transport.close();
     await database.close();
   };
 
   try {
-    await feed.start();
+    await transport.start();
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       server.listen(config.port, config.host, resolve);

@@ -33,7 +33,7 @@ subscription Watch($jobId: ID!) {
 
 const work = `# 3. Be the worker: claim items, then report what came out, with the ids of the assignments.
 mutation Claim {
-  claimItems(input: { worker: "me", wants: [{ type: "hello", limit: 2 }] }) {
+  claimItems(input: { worker: "me", requests: [{ type: "hello", limit: 2 }] }) {
     ... on ClaimItemsPayload {
       assignments { id attempt payload }
     }

@@ -1,11 +1,11 @@
 /** `/healthz`: the process lives. `/readyz`: it can do its work, so a load balancer may send it requests. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Database } from '../db/database.ts';
-import type { Feed } from '../events/feed.ts';
+import type { Transport } from '../events/transport.ts';
 
 export function createHealth(options: {
   database: Database;
-  feed: Pick<Feed, 'route'>;
+  transport: Pick<Transport, 'route'>;
   isReady: () => boolean;
 }) {
   /** Answers the request if it is one of its own, and says whether it was. */
@@ -18,7 +18,7 @@ export function createHealth(options: {
       else {
         options.database.pool.query('select 1').then(
           // A server whose Redis is away does its work all the same.
-          () => answer(response, 200, `ok, messages by ${options.feed.route}`),
+          () => answer(response, 200, `ok, messages by ${options.transport.route}`),
           () => answer(response, 503, 'the database does not answer'),
         );
       }

@@ -21,7 +21,7 @@ import { FairShare } from './fair-share.ts';
 import { type Shape, shapeOf } from './subscription-shape.ts';
 
 /** An event as all readers get it. */
-export interface Told {
+export interface EncodedEvent {
   readonly result: ExecutionResult & { stringify(): string };
   readonly json: string;
   /** There are only errors, and what has changed is not in it. */
@@ -32,7 +32,7 @@ export interface Told {
 export interface Reader extends AsyncIterableIterator<ExecutionResult> {
   /** Whether it takes an event now. */
   readonly isReady: boolean;
-  tell(told: Told): void;
+  tell(event: EncodedEvent): void;
   end(): void;
   /** Called once, when the client does not want it any more. */
   onReturn: () => void;
@@ -137,7 +137,7 @@ class Group {
   readonly #late = new Set<Reader>();
   #live: Source | undefined;
   #version = 0;
-  #snapshot: { version: number; told: Promise<Told> } | undefined;
+  #snapshot: { version: number; event: Promise<EncodedEvent> } | undefined;
   #ended = false;
   #lateTimer: NodeJS.Timeout | undefined;
 
@@ -161,7 +161,7 @@ class Group {
       this.leave();
     };
     reader.onReady = () => {
-      if (this.#late.delete(reader)) void this.#tellHowThingsStand(reader);
+      if (this.#late.delete(reader)) void this.#sendSnapshot(reader);
     };
     if (this.#version === 0) {
       reader.end();
@@ -170,7 +170,7 @@ class Group {
     const live = this.#live;
     const isCurrent = sinceRevision !== undefined && sinceRevision === live?.revision && !live.isEnding;
     this.#readers.set(reader, isCurrent ? this.#version : beingTold);
-    if (!isCurrent) void this.#tellHowThingsStand(reader);
+    if (!isCurrent) void this.#sendSnapshot(reader);
   }
 
   leave(): void {
@@ -231,13 +231,13 @@ class Group {
   }
 
   /** Gives the time that it took, in milliseconds. */
-  async #tellAll(told: Told): Promise<number> {
+  async #tellAll(event: EncodedEvent): Promise<number> {
     let count = 0;
     let tookMs = 0;
     let startedAt = performance.now();
     for (const [reader, seen] of this.#readers) {
       if (seen === this.#version || seen === beingTold) continue;
-      if (seen === this.#version - 1 && reader.isReady) this.#tell(reader, told, this.#version);
+      if (seen === this.#version - 1 && reader.isReady) this.#tell(reader, event, this.#version);
       else this.#isLate(reader);
       count++;
       if (count % readersPerTurn !== 0) continue;
@@ -249,10 +249,10 @@ class Group {
   }
 
   /** One that was told of a failure is late too: what has changed it still has to hear. */
-  #tell(reader: Reader, told: Told, version: number): void {
+  #tell(reader: Reader, event: EncodedEvent, version: number): void {
     this.#readers.set(reader, version);
-    reader.tell(told);
-    if (told.failed) this.#isLate(reader, retryMs);
+    reader.tell(event);
+    if (event.failed) this.#isLate(reader, retryMs);
     else if (version !== this.#version) this.#isLate(reader);
     else if (this.#ended) reader.end();
   }
@@ -265,44 +265,44 @@ class Group {
       this.#lateTimer = undefined;
       const late = [...this.#late];
       this.#late.clear();
-      for (const one of late) void this.#tellHowThingsStand(one);
+      for (const one of late) void this.#sendSnapshot(one);
     }, checkMs);
   }
 
-  async #tellHowThingsStand(reader: Reader): Promise<void> {
+  async #sendSnapshot(reader: Reader): Promise<void> {
     if (!reader.isReady) return this.#isLate(reader);
     const version = this.#version;
-    const told = await this.#howThingsStand();
+    const event = await this.#howThingsStand();
     if (!this.#readers.has(reader)) return;
     // Its socket may have filled meanwhile, with what other readers on it were told.
-    if (reader.isReady) this.#tell(reader, told, version);
+    if (reader.isReady) this.#tell(reader, event, version);
     else this.#isLate(reader);
   }
 
-  async #howThingsStand(): Promise<Told> {
+  async #howThingsStand(): Promise<EncodedEvent> {
     if (this.#snapshot?.version !== this.#version) {
-      this.#snapshot = { version: this.#version, told: this.#execute(this.#live?.snapshot()) };
+      this.#snapshot = { version: this.#version, event: this.#execute(this.#live?.snapshot()) };
     }
     const snapshot = this.#snapshot;
-    const told = await snapshot.told;
-    if (told.failed && this.#snapshot === snapshot) this.#snapshot = undefined;
-    return told;
+    const event = await snapshot.event;
+    if (event.failed && this.#snapshot === snapshot) this.#snapshot = undefined;
+    return event;
   }
 
   /** Never rejects. */
-  async #execute(event: unknown): Promise<Told> {
+  async #execute(event: unknown): Promise<EncodedEvent> {
     try {
       const { data, errors } = await executeEvent(this.#args, event);
       const masked = errors?.map((error) => this.#maskError(error));
-      return toTold({ ...(data !== undefined && { data }), ...(masked && { errors: masked }) });
+      return encodeEvent({ ...(data !== undefined && { data }), ...(masked && { errors: masked }) });
     } catch (error) {
       // Such as an answer that is larger than a text can be.
-      return toTold({ errors: [this.#maskError(error)] });
+      return encodeEvent({ errors: [this.#maskError(error)] });
     }
   }
 }
 
-function toTold(answer: ExecutionResult): Told {
+function encodeEvent(answer: ExecutionResult): EncodedEvent {
   const json = JSON.stringify(answer);
   return { json, result: { ...answer, stringify: () => json }, failed: answer.data == null };
 }
@@ -314,7 +314,7 @@ const beingTold = -1;
 class ResultReader implements Reader {
   onReturn = () => {};
   onReady = () => {};
-  #held: Told | undefined;
+  #held: EncodedEvent | undefined;
   #ended = false;
   #closed = false;
   #wake = () => {};
@@ -323,8 +323,8 @@ class ResultReader implements Reader {
     return this.#held === undefined;
   }
 
-  tell(told: Told): void {
-    this.#held = told;
+  tell(event: EncodedEvent): void {
+    this.#held = event;
     this.#wake();
   }
 

@@ -4,7 +4,7 @@
  */
 import type { ExecutionResult } from 'graphql';
 import type { WebSocket } from 'ws';
-import type { Reader, Told } from './shared-subscriptions.ts';
+import type { EncodedEvent, Reader } from './shared-subscriptions.ts';
 
 const windowBytes = 32 * 1024;
 const confirmEveryBytes = windowBytes / 2;
@@ -71,7 +71,7 @@ export class SocketReader implements Reader {
     return this.#window.isOpen;
   }
 
-  tell({ json }: Told): void {
+  tell({ json }: EncodedEvent): void {
     this.#window.send(`${this.#head}${json}}`);
   }
 

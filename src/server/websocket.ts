@@ -16,9 +16,9 @@ import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Addresses } from './addresses.ts';
 import type { Yoga } from './graphql.ts';
-import { Pace } from './pace.ts';
 import { SocketReader, SocketWindow } from './socket-reader.ts';
 import type { Stalls } from './stalls.ts';
+import { TokenBucket } from './token-bucket.ts';
 
 const initTimeoutMs = 3_000;
 const keepAliveMs = 10_000;
@@ -124,7 +124,7 @@ export function serveWebSocket(options: {
     // What breaks the framing, or is too large, ends the socket with the code for it.
     socket.on('error', (error) => logger.debug({ err: error }, 'a WebSocket failed'));
 
-    const pace = new Pace(limits.maxMessagesPerSecond);
+    const bucket = new TokenBucket(limits.maxMessagesPerSecond);
     const window = new SocketWindow(socket);
     const opened = protocol.opened(
       {
@@ -134,8 +134,8 @@ export function serveWebSocket(options: {
         onMessage: (handle) =>
           socket.on('message', (data) => {
             alive.add(socket);
-            pace.take();
-            if (pace.restMs() > 0 && !socket.isPaused) rest(socket, pace);
+            bucket.take();
+            if (bucket.restMs() > 0 && !socket.isPaused) rest(socket, bucket);
             handle(String(data)).catch((error: unknown) => {
               // An answer that was not sent since the socket is gone is no news.
               if (socket.readyState !== socket.OPEN) return;
@@ -170,14 +170,14 @@ export function serveWebSocket(options: {
   };
 }
 
-/** Reads nothing for as long as the pace wants; what was read already is handled still, and makes it longer. */
-function rest(socket: WebSocket, pace: Pace): void {
-  const ms = pace.restMs();
+/** Reads nothing for as long as the bucket asks; what was read already is handled still, and makes it longer. */
+function rest(socket: WebSocket, bucket: TokenBucket): void {
+  const ms = bucket.restMs();
   if (ms === 0) {
     socket.resume();
   } else {
     socket.pause();
-    setTimeout(rest, ms, socket, pace).unref();
+    setTimeout(rest, ms, socket, bucket).unref();
   }
 }
 

@@ -49,8 +49,8 @@ function watchClaims() {
     const endedBefore = claims.length;
     const rows = await call.apply(this, [name, ...values]);
     // An exchange is reports, and then a claim.
-    const wants = name === 'claim_items' ? values[1] : name === 'exchange' ? values[6] : [];
-    if ((wants as string[]).length > 0) {
+    const requests = name === 'claim_items' ? values[1] : name === 'exchange' ? values[6] : [];
+    if ((requests as string[]).length > 0) {
       const leases = rows as { lease_id: string | null; payloads: unknown[] | null; kind: string }[];
       const items = leases.reduce((sum, { payloads }) => sum + (payloads?.length ?? 0), 0);
       claims.push({ endedBefore, items, locked: leases.some(({ kind }) => kind === 'LOCKED') });

@@ -1,5 +1,5 @@
 /**
- * Three servers with one Redis and one Postgres, watched and worked, while one after the other fails: servers, the bridge,
+ * Three servers with one Redis and one Postgres, watched and worked, while one after the other fails: servers, the relay,
  * Redis, Postgres, the network. No subscriber ever sees progress go back, each is up to date again soon after the fault
  * has ended, and gets the exact final state. LIVE_SUBSCRIBERS, LIVE_TREES, LIVE_ROUNDS (of all
  * faults) and LIVE_FAULT_EVERY_MS make it larger.
@@ -105,19 +105,19 @@ describe.skipIf(inject('redisUrl') === undefined)('with everything failing in tu
     node.process = await startNode(node);
   };
   const someNode = () => nodes[Math.floor(Math.random() * nodes.length)] as Node;
-  /** One that has the role of the bridge, as far as its log tells. */
-  const bridge = () => nodes.find(({ process }) => process.output().includes(bridging)) ?? someNode();
+  /** One that has the role of the relay, as far as its log tells. */
+  const relay = () => nodes.find(({ process }) => process.output().includes(bridging)) ?? someNode();
 
   /** LIVE_ONLY picks those whose names have this in them. */
   const only = process.env.LIVE_ONLY ?? '';
   const allFaults: [string, () => Promise<void>][] = [
     ['a server killed', () => restart(someNode(), 'SIGKILL')],
     ['a server shut down and started again', () => restart(someNode(), 'SIGTERM')],
-    ['the bridge killed', () => restart(bridge(), 'SIGKILL')],
+    ['the relay killed', () => restart(relay(), 'SIGKILL')],
     [
-      'the bridge stopped for 4 s',
+      'the relay stopped for 4 s',
       async () => {
-        const { process } = bridge().process;
+        const { process } = relay().process;
         process.kill('SIGSTOP');
         await delay(4_000);
         process.kill('SIGCONT');

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createClient, Worker } from '../../src/client/index.ts';
 import { collect, createJob, data, request, subscribe, work } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { until } from '../support/feed.ts';
 import { startNginx, withoutNginx } from '../support/nginx.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { until } from '../support/transport.ts';
 
 const watcherCount = 50;
 const itemsBetween = 300;

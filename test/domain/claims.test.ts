@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Assignment } from '../../src/domain/assignment.ts';
 import { cancelJob } from '../../src/domain/cancel-job.ts';
 import { claimItem } from '../../src/domain/claim-item.ts';
-import { claimForWants, claimItems, type Want } from '../../src/domain/claim-items.ts';
+import { type ClaimRequest, claimForRequests, claimItems } from '../../src/domain/claim-items.ts';
 import { heartbeat } from '../../src/domain/heartbeat.ts';
 import type { ItemKey } from '../../src/domain/item-state.ts';
 import { releaseAssignments } from '../../src/domain/release-assignments.ts';
@@ -52,13 +52,15 @@ describe('the size of a claim', () => {
       await createLarge([10]),
     ];
     t.ready.length = 0;
-    const wants = types.map((type, i): Want => ({ worker: `w${i}`, type, limit: 2, claimId: undefined }));
-    const answers = await claimForWants(t.engine, wants);
+    const requests = types.map(
+      (type, i): ClaimRequest => ({ worker: `w${i}`, type, limit: 2, claimId: undefined }),
+    );
+    const answers = await claimForRequests(t.engine, requests);
     expect(answers.map((held) => numbers(held))).toEqual([[1, 2], [], []]);
     expect(answers[0]?.[0]?.worker).toBe('w0');
     expect(t.ready).toEqual(types.slice(1));
     // A second look: behind what was taken, from the start for the others.
-    const rest = await claimForWants(t.engine, wants);
+    const rest = await claimForRequests(t.engine, requests);
     expect(rest.map((held) => numbers(held))).toEqual([[], [1], [1]]);
   });
 
@@ -93,12 +95,12 @@ describe('a claim that is repeated', () => {
     const [a, b] = [newType('a'), newType('b')];
     await t.create({ type: a, items: count10(), children: [{ type: b, items: count10() }] });
     const id = newClaimId();
-    const wants = [
+    const requests = [
       { type: b, limit: 2 },
       { type: a, limit: 3 },
       { type: b, limit: 4 },
     ];
-    const first = await claimItems(t.engine, 'w', wants, id);
+    const first = await claimItems(t.engine, 'w', requests, id);
     expect(first.map(({ type, payload }) => [type, payload])).toEqual(
       [b, b, a, a, a, b, b, b, b].map((type, i) => [type, [0, 1, 0, 1, 2, 2, 3, 4, 5][i]]),
     );
@@ -142,15 +144,15 @@ describe('a claim that is repeated', () => {
     const type = newType();
     const { [type]: job = '' } = await t.create({ type, items: count10(), backoffMs: [0] });
     const id = newClaimId();
-    const wants = [{ type, limit: 5 }];
-    const held = ids(await claimItems(t.engine, 'w', wants, id));
+    const requests = [{ type, limit: 5 }];
+    const held = ids(await claimItems(t.engine, 'w', requests, id));
     await reportOutcomes(t.engine, [{ assignmentId: held[0] ?? '', result: 1 }]);
     await releaseAssignments(t.engine, [held[1] ?? '']);
     await t.expire(held[2] ?? '');
     await t.sweep();
-    expect(ids(await claimItems(t.engine, 'w', wants, id))).toEqual(held.slice(3));
+    expect(ids(await claimItems(t.engine, 'w', requests, id))).toEqual(held.slice(3));
     await cancelJob(t.engine, job);
-    expect(await claimItems(t.engine, 'w', wants, id)).toEqual([]);
+    expect(await claimItems(t.engine, 'w', requests, id)).toEqual([]);
   });
 
   it('is refused to another worker, which learns and changes nothing', async () => {

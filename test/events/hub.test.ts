@@ -7,23 +7,23 @@ import { readItemPage, readJobPage } from '../../src/domain/pages.ts';
 import { isNewer, type JobProgress, revision } from '../../src/domain/progress.ts';
 import { Hub } from '../../src/events/hub.ts';
 import { useEngine } from '../support/engine.ts';
-import { createFeed, type TestFeed } from '../support/feed.ts';
 import { lockWaiters } from '../support/locks.ts';
+import { createTransport, type TestTransport } from '../support/transport.ts';
 
 const test = useEngine();
 let database: Database;
-let feed: TestFeed;
+let transport: TestTransport;
 let hub: Hub;
 beforeEach(async () => {
   database = test.db.open();
-  feed = createFeed(test.db.url);
-  await feed.feed.start();
-  hub = new Hub({ database, feed: feed.feed, logger: pino({ level: 'silent' }) });
+  transport = createTransport(test.db.url);
+  await transport.transport.start();
+  hub = new Hub({ database, transport: transport.transport, logger: pino({ level: 'silent' }) });
 });
 afterEach(async () => {
   vi.restoreAllMocks();
   hub.close();
-  await feed.feed.close();
+  await transport.transport.close();
   await database.close();
 });
 

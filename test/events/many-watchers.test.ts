@@ -17,7 +17,7 @@ test(`${trees * watchersOfEach} watchers of ${trees} trees at once cost some doz
   const hub = new Hub({
     database,
     // Every message arrives anyway.
-    feed: { join: async () => {}, leave: () => {} },
+    transport: { join: async () => {}, leave: () => {} },
     logger: pino({ level: 'silent' }),
   });
   onTestFinished(() => hub.close());

@@ -6,10 +6,10 @@ import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import type { App } from '../../src/server/create-app.ts';
 import { collect, createJob, subscribe, type Watch, work } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { createFeed, until } from '../support/feed.ts';
 import { startProxy } from '../support/proxy.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { startServer } from '../support/server.ts';
+import { createTransport, until } from '../support/transport.ts';
 
 describe.skipIf(!inject('redisProgram'))('Redis', () => {
   let db: TestDatabase;
@@ -102,21 +102,21 @@ describe.skipIf(!inject('redisProgram'))('Redis', () => {
 
   it.each([
     ['subscribers', 'pubsub'],
-    ['bridges', 'normal'],
+    ['relays', 'normal'],
   ])('that cuts off %s has lost messages, and everybody hears of that', async (_, kind) => {
     const tests = [
-      createFeed(db.url, { REDIS_URL: redis.url }),
-      createFeed(db.url, { REDIS_URL: redis.url }),
+      createTransport(db.url, { REDIS_URL: redis.url }),
+      createTransport(db.url, { REDIS_URL: redis.url }),
     ];
-    await Promise.all(tests.map(({ feed }) => feed.start()));
+    await Promise.all(tests.map(({ transport }) => transport.start()));
     try {
-      await until('on Redis', () => tests.every(({ feed }) => feed.route === 'redis'));
-      const before = tests.map((test) => test.epochs());
+      await until('on Redis', () => tests.every(({ transport }) => transport.route === 'redis'));
+      const before = tests.map((test) => test.resyncs());
       await redis.command('client', 'kill', 'type', kind);
-      await until('told', () => tests.every((test, i) => test.epochs() > (before[i] ?? 0)));
-      expect(tests.map(({ feed }) => feed.route)).toEqual(['redis', 'redis']);
+      await until('told', () => tests.every((test, i) => test.resyncs() > (before[i] ?? 0)));
+      expect(tests.map(({ transport }) => transport.route)).toEqual(['redis', 'redis']);
     } finally {
-      await Promise.all(tests.map(({ feed }) => feed.close()));
+      await Promise.all(tests.map(({ transport }) => transport.close()));
     }
   });
 
@@ -150,31 +150,31 @@ describe.skipIf(!inject('redisProgram'))('Redis', () => {
   it('refuses the password: it says so, without the password, and works once it is right', async () => {
     await redis.command('acl', 'setuser', 'jobtree', 'on', '>right', 'allchannels', '+@all');
     const url = `redis://jobtree:hemlig@127.0.0.1:${redis.port}`;
-    const test = createFeed(db.url, { REDIS_URL: url });
-    await test.feed.start();
+    const test = createTransport(db.url, { REDIS_URL: url });
+    await test.transport.start();
     try {
       await until('said', () => test.log().includes('WRONGPASS'));
-      expect(test.feed.route).toBe('notify');
+      expect(test.transport.route).toBe('notify');
       expect(test.log()).not.toContain('hemlig');
       await redis.command('acl', 'setuser', 'jobtree', '>hemlig');
-      await until('on Redis', () => test.feed.route === 'redis');
+      await until('on Redis', () => test.transport.route === 'redis');
     } finally {
-      await test.feed.close();
+      await test.transport.close();
     }
   });
 
   it('forbids to publish: the role stays with who may', async () => {
     await redis.command('acl', 'setuser', 'reader', 'on', '>p', 'allchannels', '+@all', '-publish');
-    const reader = createFeed(db.url, { REDIS_URL: `redis://reader:p@127.0.0.1:${redis.port}` });
-    await reader.feed.start();
-    const writer = createFeed(db.url, { REDIS_URL: redis.url });
-    await writer.feed.start();
+    const reader = createTransport(db.url, { REDIS_URL: `redis://reader:p@127.0.0.1:${redis.port}` });
+    await reader.transport.start();
+    const writer = createTransport(db.url, { REDIS_URL: redis.url });
+    await writer.transport.start();
     try {
-      await until('on Redis', () => [reader, writer].every(({ feed }) => feed.route === 'redis'));
+      await until('on Redis', () => [reader, writer].every(({ transport }) => transport.route === 'redis'));
       expect(reader.log()).toContain('NOPERM');
       expect(reader.log()).not.toContain('passing notifications on');
     } finally {
-      await Promise.all([reader.feed.close(), writer.feed.close()]);
+      await Promise.all([reader.transport.close(), writer.transport.close()]);
     }
   });
 

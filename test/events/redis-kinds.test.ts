@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { announce, createFeed, type TestFeed, until } from '../support/feed.ts';
 import { freePort } from '../support/ports.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { announce, createTransport, type TestTransport, until } from '../support/transport.ts';
 
 const withoutOpenssl = spawnSync('openssl', ['version']).status !== 0 && process.env.CI !== 'true';
 
@@ -17,13 +17,13 @@ describe.skipIf(!inject('redisProgram'))('Redis', () => {
   let db: TestDatabase;
   let directory: string;
   const servers: RedisServer[] = [];
-  const feeds: TestFeed[] = [];
+  const transports: TestTransport[] = [];
   beforeEach(async () => {
     db = await createDatabase();
     directory = await mkdtemp(join(tmpdir(), 'jobtree-kinds-'));
   });
   afterEach(async () => {
-    await Promise.all(feeds.splice(0).map(({ feed }) => feed.close()));
+    await Promise.all(transports.splice(0).map(({ transport }) => transport.close()));
     await Promise.all(servers.splice(0).map((server) => server.stop()));
     await rm(directory, { recursive: true });
     await db.drop();
@@ -35,17 +35,17 @@ describe.skipIf(!inject('redisProgram'))('Redis', () => {
     return server;
   }
 
-  async function start(url: string): Promise<TestFeed> {
-    const started = createFeed(db.url, { REDIS_URL: url });
-    feeds.push(started);
-    await started.feed.start();
+  async function start(url: string): Promise<TestTransport> {
+    const started = createTransport(db.url, { REDIS_URL: url });
+    transports.push(started);
+    await started.transport.start();
     return started;
   }
 
-  async function deliver(...watching: TestFeed[]): Promise<void> {
-    for (const { feed } of watching) await until('on Redis', () => feed.route === 'redis');
+  async function deliver(...watching: TestTransport[]): Promise<void> {
+    for (const { transport } of watching) await until('on Redis', () => transport.route === 'redis');
     const root = randomUUID();
-    for (const { feed } of watching) await feed.join(root);
+    for (const { transport } of watching) await transport.join(root);
     await announce(db, root, 1);
     for (const { trees } of watching) await until('told', () => trees.some((tree) => tree.root === root));
   }
@@ -129,14 +129,14 @@ describe.skipIf(!inject('redisProgram'))('Redis', () => {
         ),
       30_000,
     );
-    // What is said while they change over is lost, and announced as an epoch; so say it until they are there.
+    // What is said while they change over is lost, and announced as a resync; so say it until they are there.
     const root = randomUUID();
-    for (const { feed } of [a, b]) await feed.join(root);
+    for (const { transport } of [a, b]) await transport.join(root);
     let said = 0;
-    for (const { trees, feed } of [a, b]) {
+    for (const { trees, transport } of [a, b]) {
       await until('told by the new master', async () => {
         await announce(db, root, said++);
-        return feed.route === 'redis' && trees.some((tree) => tree.root === root);
+        return transport.route === 'redis' && trees.some((tree) => tree.root === root);
       });
     }
     expect(String(await replica.command('pubsub', 'channels', `*${root}`))).toContain(root);
@@ -161,7 +161,7 @@ describe.skipIf(!inject('redisProgram'))('Redis', () => {
     );
     const stranger = await start(`rediss://localhost:${port}`);
     await until('refused', () => /self-signed certificate/.test(stranger.log()));
-    expect(stranger.feed.route).toBe('notify');
+    expect(stranger.transport.route).toBe('notify');
 
     let server: ServerProcess | undefined;
     try {

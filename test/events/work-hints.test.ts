@@ -30,10 +30,10 @@ const urlOf = (server: number) => (servers[server] as App).url;
 async function claim(url: string, type: string): Promise<string | undefined> {
   const { claimItems } = await data(
     url,
-    `mutation ($wants: [WantInput!]!) {
-      claimItems(input: { worker: "test", wants: $wants }) { ... on ClaimItemsPayload { assignments { id } } }
+    `mutation ($requests: [ClaimRequestInput!]!) {
+      claimItems(input: { worker: "test", requests: $requests }) { ... on ClaimItemsPayload { assignments { id } } }
     }`,
-    { wants: [{ type, limit: 1 }] },
+    { requests: [{ type, limit: 1 }] },
   );
   return claimItems.assignments[0]?.id;
 }

@@ -361,29 +361,34 @@ describe('refusals', () => {
       { reports: [] },
       { code: 'INVALID_INPUT', field: 'reports' },
     ],
-    ['no wants', 'claimItems', { worker: 'w', wants: [] }, { code: 'INVALID_INPUT', field: 'wants' }],
+    [
+      'no requests',
+      'claimItems',
+      { worker: 'w', requests: [] },
+      { code: 'INVALID_INPUT', field: 'requests' },
+    ],
     [
       'a negative limit',
       'claimItems',
-      { worker: 'w', wants: [{ type: 'x', limit: -1 }] },
-      { code: 'INVALID_INPUT', field: 'wants[0].limit' },
+      { worker: 'w', requests: [{ type: 'x', limit: -1 }] },
+      { code: 'INVALID_INPUT', field: 'requests[0].limit' },
     ],
     [
       'too much at once',
       'claimItems',
       {
         worker: 'w',
-        wants: [
+        requests: [
           { type: 'x', limit: 1000 },
           { type: 'y', limit: 1 },
         ],
       },
-      { code: 'INVALID_INPUT', field: 'wants' },
+      { code: 'INVALID_INPUT', field: 'requests' },
     ],
     [
       'a worker without a name',
       'claimItems',
-      { worker: '', wants: [{ type: 'x', limit: 1 }] },
+      { worker: '', requests: [{ type: 'x', limit: 1 }] },
       { code: 'INVALID_INPUT', field: 'worker' },
     ],
     [
@@ -442,11 +447,15 @@ describe('refusals', () => {
         { t: text },
       );
       expect(created.data.createJob).toEqual({ code: 'INVALID_INPUT', field: 'type' });
-      expect(await refusal('claimItems', { worker: text, wants: [{ type: 'x', limit: 1 }] })).toMatchObject({
+      expect(
+        await refusal('claimItems', { worker: text, requests: [{ type: 'x', limit: 1 }] }),
+      ).toMatchObject({
         field: 'worker',
       });
-      expect(await refusal('claimItems', { worker: 'w', wants: [{ type: text, limit: 1 }] })).toMatchObject({
-        field: 'wants[0].type',
+      expect(
+        await refusal('claimItems', { worker: 'w', requests: [{ type: text, limit: 1 }] }),
+      ).toMatchObject({
+        field: 'requests[0].type',
       });
       expect(await refusal('claimItem', { itemId: `JobItem:${unknown}:7`, worker: text })).toMatchObject({
         field: 'worker',
@@ -503,7 +512,7 @@ describe('refusals', () => {
       (
         await data(
           app.url,
-          'mutation { claimItems(input: { worker: "w", wants: [{ type: "again", limit: 2 }] }) { ... on ClaimItemsPayload { assignments { id } } } }',
+          'mutation { claimItems(input: { worker: "w", requests: [{ type: "again", limit: 2 }] }) { ... on ClaimItemsPayload { assignments { id } } } }',
         )
       ).claimItems.assignments.map(({ id }: { id: string }) => id);
     const report = async (reports: unknown[]) =>
@@ -587,7 +596,7 @@ describe('refusals', () => {
     await createJob(app.url, { type: 'reports', items: [{}, {}, {}] });
     const claimed = await data(
       app.url,
-      `mutation { claimItems(input: { worker: "w", wants: [{ type: "reports", limit: 3 }] }) { ... on ClaimItemsPayload { assignments { id } } } }`,
+      `mutation { claimItems(input: { worker: "w", requests: [{ type: "reports", limit: 3 }] }) { ... on ClaimItemsPayload { assignments { id } } } }`,
     );
     const [a, b, c] = claimed.claimItems.assignments.map(({ id }: { id: string }) => id);
     const reports = [
@@ -625,7 +634,7 @@ describe('refusals', () => {
     await createJob(app.url, { type: field, items: [{}] });
     const claimed = await data(
       app.url,
-      `mutation { claimItems(input: { worker: "w", wants: [{ type: "${field}", limit: 1 }] }) { ... on ClaimItemsPayload { assignments { id } } } }`,
+      `mutation { claimItems(input: { worker: "w", requests: [{ type: "${field}", limit: 1 }] }) { ... on ClaimItemsPayload { assignments { id } } } }`,
     );
     const [{ id }] = claimed.claimItems.assignments;
     const send = async (assignmentIds: string[]) =>

@@ -107,7 +107,7 @@ describe('what would be too large is refused before it is read, and the refusal 
     const id = await createJob(app.url, { type: 'failing', items: [{}, {}] });
     const { claimItems } = await data(
       app.url,
-      `mutation { claimItems(input: { worker: "w", wants: [{ type: "failing", limit: 2 }] }) { ... on ClaimItemsPayload { assignments { id } } } }`,
+      `mutation { claimItems(input: { worker: "w", requests: [{ type: "failing", limit: 2 }] }) { ... on ClaimItemsPayload { assignments { id } } } }`,
     );
     await data(
       app.url,

@@ -72,7 +72,7 @@ describe('an operation beyond a limit is refused, and names it:', () => {
     [
       'aliases of a claim',
       'aliases',
-      `mutation { ${repeat(500, (i) => `a${i}: claimItems(input: { worker: "w", wants: [{ type: "x", limit: 1 }] }) { __typename }`)} }`,
+      `mutation { ${repeat(500, (i) => `a${i}: claimItems(input: { worker: "w", requests: [{ type: "x", limit: 1 }] }) { __typename }`)} }`,
     ],
     ['aliases of a list', 'aliases', `{ ${repeat(500, (i) => `a${i}: jobs(first: 1) { nodes { id } }`)} }`],
     [
@@ -112,7 +112,7 @@ describe('an operation beyond a limit is refused, and names it:', () => {
     [
       'trees of a claim',
       'cost',
-      'mutation { claimItems(input: { worker: "w", wants: [{ type: "x", limit: 1000 }] }) { ... on ClaimItemsPayload { assignments { item { job { tree { id } } } } } } }',
+      'mutation { claimItems(input: { worker: "w", requests: [{ type: "x", limit: 1000 }] }) { ... on ClaimItemsPayload { assignments { item { job { tree { id } } } } } } }',
     ],
     ['a deep list', 'depth', `{ node(id: ${'['.repeat(9_000)}${']'.repeat(9_000)}) { id } }`],
     ['a deep selection beyond the stack', 'depth', `{ ${nested(9_000, 'a')} }`],
@@ -152,7 +152,7 @@ describe('an operation beyond a limit is refused, and names it:', () => {
     await createJob(app.url, { type: 'kept', items: [{}] });
     await request(
       app.url,
-      'mutation { claimItems(input: { worker: "w", wants: [{ type: "kept", limit: 999 }] }) { ... on ClaimItemsPayload { assignments { item { job { tree { id } } } } } } }',
+      'mutation { claimItems(input: { worker: "w", requests: [{ type: "kept", limit: 999 }] }) { ... on ClaimItemsPayload { assignments { item { job { tree { id } } } } } } }',
     );
     expect(await db.query(`select from jobtree.queue_entry where type = 'kept'`)).toHaveLength(1);
   });
@@ -206,7 +206,7 @@ describe('what is allowed:', () => {
       rootId: id,
       first: 1000,
       types: ['x'],
-      claims: { worker: 'w', wants: [{ type: 'nothing', limit: 1000 }] },
+      claims: { worker: 'w', requests: [{ type: 'nothing', limit: 1000 }] },
       withClaims: true,
       withReports: false,
       withReleases: false,

@@ -268,7 +268,7 @@ it('a socket with many subscriptions is told no faster than it reads', async () 
   slow.pause();
   const tell = SocketReader.prototype.tell;
   const ready: boolean[] = [];
-  const told = vi.spyOn(SocketReader.prototype, 'tell').mockImplementation(function (
+  const event = vi.spyOn(SocketReader.prototype, 'tell').mockImplementation(function (
     this: SocketReader,
     event,
   ) {
@@ -279,9 +279,9 @@ it('a socket with many subscriptions is told no faster than it reads', async () 
   const count = 200;
   for (let i = 0; i < count; i++)
     slow.send(JSON.stringify({ type: 'subscribe', id: String(i), payload: { query } }));
-  await vi.waitFor(() => expect(told).toHaveBeenCalled());
+  await vi.waitFor(() => expect(event).toHaveBeenCalled());
   slow.resume();
-  await vi.waitFor(() => expect(told).toHaveBeenCalledTimes(count), { timeout: 10_000 });
+  await vi.waitFor(() => expect(event).toHaveBeenCalledTimes(count), { timeout: 10_000 });
   expect(ready).not.toContain(false);
   slow.close();
 }, 20_000);

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { Pace } from '../../src/server/pace.ts';
 import { Stalls } from '../../src/server/stalls.ts';
+import { TokenBucket } from '../../src/server/token-bucket.ts';
 
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -60,7 +60,7 @@ it('one that has nothing to send, and one that moves, are left alone', async () 
 });
 
 it('a pace lets a second of messages through at once, and then asks for rests', () => {
-  const pace = new Pace(10);
+  const pace = new TokenBucket(10);
   for (let i = 0; i < 10; i++) {
     expect(pace.restMs()).toBe(0);
     pace.take();

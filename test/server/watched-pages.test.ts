@@ -96,7 +96,7 @@ it('queueStats: what waits, is scheduled and runs, by query and as it changes', 
   expect(await next()).toEqual([{ ready: 2, running: 0 }]);
   await data(
     app.url,
-    'mutation { claimItems(input: { worker: "w", wants: [{ type: "counted", limit: 1 }] }) { __typename } }',
+    'mutation { claimItems(input: { worker: "w", requests: [{ type: "counted", limit: 1 }] }) { __typename } }',
   );
   expect(await next()).toEqual([{ ready: 1, running: 1 }]);
   await data(app.url, 'mutation ($id: ID!) { deleteJob(input: { jobId: $id }) { __typename } }', { id });

@@ -95,10 +95,10 @@ export async function work(
 ): Promise<number> {
   const claimed = await data(
     url,
-    `mutation ($wants: [WantInput!]!) {
-      claimItems(input: { worker: "test", wants: $wants }) { ... on ClaimItemsPayload { assignments { id } } }
+    `mutation ($requests: [ClaimRequestInput!]!) {
+      claimItems(input: { worker: "test", requests: $requests }) { ... on ClaimItemsPayload { assignments { id } } }
     }`,
-    { wants: [{ type, limit }] },
+    { requests: [{ type, limit }] },
   );
   const assignments: { id: string }[] = claimed.claimItems.assignments;
   if (assignments.length === 0) return 0;

@@ -39,7 +39,7 @@ async function loop(worker: string): Promise<void> {
   let reports: { assignmentId: string; result: unknown }[] = [];
   while (done < items && !stopped) {
     await untilDue();
-    const claim = { worker, wants: [{ type: target, limit: batch }] };
+    const claim = { worker, requests: [{ type: target, limit: batch }] };
     const variables: ExchangeVariables = {
       withBoth: reports.length > 0,
       withReports: false,

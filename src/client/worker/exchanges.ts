@@ -14,8 +14,8 @@ import { maxEntries, maxUnits } from '../limits.ts';
 import { exchange } from '../operations.ts';
 import type { Socket } from '../socket.ts';
 import type { Assignment } from '../types.ts';
+import { type ClaimRequest, chooseRequests } from './claim-requests.ts';
 import type { Hold, Slots } from './holds.ts';
-import { chooseWants, type Want } from './wants.ts';
 
 /** A finished attempt that waits for its acknowledgement. */
 export interface PendingReport {
@@ -51,7 +51,7 @@ const timeoutMs = 60_000;
 
 interface Claim {
   readonly id: string;
-  readonly wants: readonly Want[];
+  readonly requests: readonly ClaimRequest[];
   /** Whether it was sent before. */
   readonly isRepeat: boolean;
 }
@@ -142,19 +142,21 @@ export class Exchanges {
 
   #next(): Load | undefined {
     const again = this.#unanswered.shift();
-    const wants =
-      again === undefined && this.#claiming ? chooseWants(this.#parts.slots, this.#batch, this.#turn++) : [];
+    const requests =
+      again === undefined && this.#claiming
+        ? chooseRequests(this.#parts.slots, this.#batch, this.#turn++)
+        : [];
     if (again === undefined) {
-      const wanted = wants.reduce((sum, want) => sum + want.limit, 0);
+      const wanted = requests.reduce((sum, request) => sum + request.limit, 0);
       const waiting = Math.max(this.#reports.length, this.#releases.length, wanted);
       if (waiting === 0) return undefined;
       if (this.#inFlight > 0 && waiting < this.#batch / 2) return undefined;
     }
-    for (const { slots, limit } of wants) slots.asked += limit;
+    for (const { slots, limit } of requests) slots.asked += limit;
     return {
       reports: this.#takeReports(),
       releases: this.#releases.splice(0, maxEntries),
-      claim: wants.length > 0 ? { id: newClaimId(), wants, isRepeat: false } : again,
+      claim: requests.length > 0 ? { id: newClaimId(), requests, isRepeat: false } : again,
     };
   }
 
@@ -174,7 +176,7 @@ export class Exchanges {
 
   async #send(load: Load): Promise<void> {
     const { reports, releases, claim } = load;
-    const hints = claim?.wants.map(({ slots }) => slots.hints) ?? [];
+    const hints = claim?.requests.map(({ slots }) => slots.hints) ?? [];
     this.#inFlight++;
     const isAlone = this.#failures > 0 && this.#inFlight === 1 && reports.length === 1;
     const sentAt = performance.now();
@@ -221,7 +223,7 @@ export class Exchanges {
     const claims = claim && {
       worker,
       claimId: claim.id,
-      wants: claim.wants.map(({ slots, limit }) => ({ type: slots.type, limit })),
+      requests: claim.requests.map(({ slots, limit }) => ({ type: slots.type, limit })),
     };
     // Together they take one transaction.
     const both = outcomes.length > 0 && claims !== undefined && { reports: outcomes, claim: claims };
@@ -273,7 +275,7 @@ export class Exchanges {
     const { assignments } = claimed;
     const got = new Map<string, number>();
     for (const { type } of assignments) got.set(type, (got.get(type) ?? 0) + 1);
-    for (const [i, { slots, limit }] of claim.wants.entries()) {
+    for (const [i, { slots, limit }] of claim.requests.entries()) {
       if ((got.get(slots.type) ?? 0) < limit && slots.hints === hints[i]) slots.dry = true;
     }
     for (const assignment of assignments) this.#parts.onClaimed(assignment as Assignment, sentAt);
@@ -288,7 +290,7 @@ export class Exchanges {
   }
 
   #freeRoom(claim: Claim | undefined): void {
-    for (const { slots, limit } of claim?.wants ?? []) slots.asked -= limit;
+    for (const { slots, limit } of claim?.requests ?? []) slots.asked -= limit;
   }
 
   #putBack(reports: readonly PendingReport[]): void {

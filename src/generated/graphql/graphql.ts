@@ -60,9 +60,17 @@ export type ClaimItemsInput = {
   /** A UUID of version 7, new for each claim. A claim whose answer was lost can then be sent again: it gives the holds that it got the first time, as far as they are not finished, or claims if it never arrived. No other worker can use it. Without it the items of a lost answer wait until their heartbeats run out. */
   claimId?: InputMaybe<Scalars['String']['input']>;
   /** The types that the worker can do, and its room for each. */
-  wants: Array<WantInput>;
+  requests: Array<ClaimRequestInput>;
   /** A name for the worker, 1 to 200 characters; it stands in failures and helps to find who holds what. */
   worker: Scalars['String']['input'];
+};
+
+/** How many items of a type a worker has room for. */
+export type ClaimRequestInput = {
+  /** At most so many: 1 to 1,000, over all types of a call. */
+  limit: Scalars['Int']['input'];
+  /** The type. */
+  type: Scalars['String']['input'];
 };
 
 /** The root of the tree to delete. */
@@ -294,14 +302,6 @@ export type ReportStatus =
 export type SealJobInput = {
   /** The job. */
   jobId: Scalars['ID']['input'];
-};
-
-/** How many items of a type a worker has room for. */
-export type WantInput = {
-  /** At most so many: 1 to 1,000, over all types of a call. */
-  limit: Scalars['Int']['input'];
-  /** The type. */
-  type: Scalars['String']['input'];
 };
 
 export type CreateJobMutationVariables = Exact<{
@@ -884,7 +884,7 @@ export const ClaimItemDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<ClaimItemMutation, ClaimItemMutationVariables>;
 export const ExchangeDocument = new TypedDocumentString(`
-    mutation Exchange($reports: ReportOutcomesInput = {reports: []}, $withReports: Boolean!, $releases: ReleaseAssignmentsInput = {assignmentIds: []}, $withReleases: Boolean!, $claims: ClaimItemsInput = {worker: "", wants: []}, $withClaims: Boolean!, $both: ExchangeInput = {reports: [], claim: {worker: "", wants: []}}, $withBoth: Boolean!) {
+    mutation Exchange($reports: ReportOutcomesInput = {reports: []}, $withReports: Boolean!, $releases: ReleaseAssignmentsInput = {assignmentIds: []}, $withReleases: Boolean!, $claims: ClaimItemsInput = {worker: "", requests: []}, $withClaims: Boolean!, $both: ExchangeInput = {reports: [], claim: {worker: "", requests: []}}, $withBoth: Boolean!) {
   exchange(input: $both) @include(if: $withBoth) {
     ... on ExchangePayload {
       reported {

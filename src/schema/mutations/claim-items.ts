@@ -16,7 +16,7 @@ const Payload = builder.objectRef<{ assignments: AssignmentState[] }>('ClaimItem
   }),
 });
 
-const Want = builder.inputType('WantInput', {
+const ClaimRequest = builder.inputType('ClaimRequestInput', {
   description: 'How many items of a type a worker has room for.',
   fields: (t) => ({
     type: t.string({ required: true, description: 'The type.' }),
@@ -36,8 +36,8 @@ export const ClaimItemsInput = builder.inputType('ClaimItemsInput', {
       description:
         'A UUID of version 7, new for each claim. A claim whose answer was lost can then be sent again: it gives the holds that it got the first time, as far as they are not finished, or claims if it never arrived. No other worker can use it. Without it the items of a lost answer wait until their heartbeats run out.',
     }),
-    wants: t.field({
-      type: [Want],
+    requests: t.field({
+      type: [ClaimRequest],
       required: true,
       description: 'The types that the worker can do, and its room for each.',
     }),
@@ -45,8 +45,8 @@ export const ClaimItemsInput = builder.inputType('ClaimItemsInput', {
 });
 
 /** For the cost of a claim: how many assignments it can give. */
-export function mostAssignments({ wants }: typeof ClaimItemsInput.$inferInput): number {
-  const asked = wants.reduce((sum, { limit }) => sum + Math.max(limit, 0), 0);
+export function mostAssignments({ requests }: typeof ClaimItemsInput.$inferInput): number {
+  const asked = requests.reduce((sum, { limit }) => sum + Math.max(limit, 0), 0);
   return Math.min(asked, maxBatch);
 }
 
@@ -59,7 +59,7 @@ builder.mutationField('claimItems', (t) =>
     args: { input: t.arg({ type: ClaimItemsInput, required: true, description: 'Who wants which work.' }) },
     errors: { types: [InvalidInputError] },
     resolve: async (_, { input }, { engine }) => ({
-      assignments: await claimItems(engine, input.worker, input.wants, input.claimId),
+      assignments: await claimItems(engine, input.worker, input.requests, input.claimId),
     }),
   }),
 );

@@ -133,11 +133,11 @@ export function commandsOf(counter: Counter): fc.Arbitrary<fc.AsyncCommand<Model
     'claim',
     {
       server,
-      wants: fc.array(fc.record({ type, limit }), { minLength: 1, maxLength: 4 }),
+      requests: fc.array(fc.record({ type, limit }), { minLength: 1, maxLength: 4 }),
       named: fc.boolean(),
     },
-    async (model, system, { server, wants, named }) => {
-      const asked = wants.map(({ type, limit }) => ({ type: types[type] as string, limit }));
+    async (model, system, { server, requests, named }) => {
+      const asked = requests.map(({ type, limit }) => ({ type: types[type] as string, limit }));
       const id = named ? newClaimId() : undefined;
       await system.claim(model, engineOf(system, server), `w${server}`, asked, id);
     },
@@ -181,19 +181,19 @@ export function commandsOf(counter: Counter): fc.Arbitrary<fc.AsyncCommand<Model
         i % 5 === 4 ? failure(id, false) : success(model, id, i),
       );
       if (reports.length === 0) return;
-      const wants = [{ type: types[type] as string, limit }];
+      const requests = [{ type: types[type] as string, limit }];
       const id = named ? newClaimId() : undefined;
       const engine = engineOf(system, server);
       const { answers, assignments } = await exchange(engine, reports as Report[], {
         worker: 'x',
-        wants,
+        requests,
         claimId: id,
       });
       // The claim sees what the reports made.
       await system.learnReported(model, reports, answers);
       const held = assignments.map((assignment) => system.hold(model, assignment, 'x'));
       expect(held.length).toBeLessThanOrEqual(limit);
-      if (id !== undefined) model.claims.push({ id, worker: 'x', wants, assignments: held });
+      if (id !== undefined) model.claims.push({ id, worker: 'x', requests, assignments: held });
     },
   );
   const contradict = step('contradict', { server, n, first: fc.boolean() }, async (model, system, args) => {

@@ -118,12 +118,12 @@ export class Crowd {
   }
 
   async #work(worker: string): Promise<void> {
-    const wants = types.map((type) => ({ type, limit: this.#plan.claim }));
+    const requests = types.map((type) => ({ type, limit: this.#plan.claim }));
     for (let i = 0; !(await this.#isComplete()); i++) {
       const claimId = i % 2 === 0 ? newClaimId() : undefined;
-      const held = await claimItems(this.#engine(), worker, wants, claimId);
+      const held = await claimItems(this.#engine(), worker, requests, claimId);
       if (claimId !== undefined && held.length > 0) {
-        const again = await claimItems(this.#engine(), worker, wants, claimId);
+        const again = await claimItems(this.#engine(), worker, requests, claimId);
         expect(again.map(({ id }) => id).sort()).toEqual(held.map(({ id }) => id).sort());
       }
       const together: Assignment[] = [];

@@ -69,7 +69,7 @@ export interface ModelReport {
 export interface ModelClaim {
   readonly id: string;
   readonly worker: string;
-  readonly wants: readonly { readonly type: string; readonly limit: number }[];
+  readonly requests: readonly { readonly type: string; readonly limit: number }[];
   readonly assignments: ModelAssignment[];
 }
 

@@ -86,12 +86,12 @@ export async function repeat(model: Model, system: System, at: number, from: num
     from,
   );
   if (claim === undefined) return;
-  const again = await claimItems(engine, claim.worker, claim.wants, claim.id);
+  const again = await claimItems(engine, claim.worker, claim.requests, claim.id);
   const open = claim.assignments.filter((assignment) => isOpen(assignment) && !assignment.item.job.cancelled);
   expect(again.map(({ id }) => id).sort()).toEqual(open.map(({ id }) => id).sort());
   for (const { id, payload } of again) expect(payload).toEqual(model.assignments.get(id)?.item.payload);
   for (const assignment of open) assignment.overdue = false;
-  await refused(claimItems(engine, 'another', claim.wants, claim.id), JobtreeError);
+  await refused(claimItems(engine, 'another', claim.requests, claim.id), JobtreeError);
 }
 
 /** A claim by plain SQL, which remembers nothing: it gets exactly what there is, the highest priority first. */

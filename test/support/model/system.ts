@@ -26,7 +26,7 @@ import {
   type ModelTree,
 } from './model.ts';
 
-export interface Want {
+export interface ClaimRequest {
   readonly type: string;
   readonly limit: number;
 }
@@ -65,16 +65,16 @@ export class System {
     model: Model,
     engine: Engine,
     worker: string,
-    wants: readonly Want[],
+    requests: readonly ClaimRequest[],
     claimId?: string,
   ): Promise<void> {
-    let left = wants;
+    let left = requests;
     for (let round = 1; left.length > 0; round++) {
       expect(round, 'a claim found nothing twice').toBeLessThanOrEqual(2);
       const assignments = await claimItems(engine, worker, left, round === 1 ? claimId : undefined);
       const held = assignments.map((assignment) => this.hold(model, assignment, worker));
       if (round === 1 && claimId !== undefined)
-        model.claims.push({ id: claimId, worker, wants, assignments: held });
+        model.claims.push({ id: claimId, worker, requests, assignments: held });
       const asked = sumByType(left);
       for (const { item } of held) asked.set(item.job.type, (asked.get(item.job.type) ?? 0) - 1);
       for (const [type, limit] of asked)
@@ -252,8 +252,8 @@ export class System {
   }
 }
 
-function sumByType(wants: readonly Want[]): Map<string, number> {
+function sumByType(requests: readonly ClaimRequest[]): Map<string, number> {
   const sums = new Map<string, number>();
-  for (const { type, limit } of wants) sums.set(type, (sums.get(type) ?? 0) + limit);
+  for (const { type, limit } of requests) sums.set(type, (sums.get(type) ?? 0) + limit);
   return sums;
 }

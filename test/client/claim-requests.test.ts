@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { backoffMs } from '../../src/client/backoff.ts';
+import { chooseRequests } from '../../src/client/worker/claim-requests.ts';
 import type { Slots } from '../../src/client/worker/holds.ts';
-import { chooseWants } from '../../src/client/worker/wants.ts';
 
 const slots = (type: string, concurrency: number, state: Partial<Slots> = {}): Slots => ({
   type,
@@ -14,7 +14,7 @@ const slots = (type: string, concurrency: number, state: Partial<Slots> = {}): S
   ...state,
 });
 const limits = (all: Slots[], most: number, turn = 0) =>
-  chooseWants(all, most, turn).map((want) => [want.slots.type, want.limit]);
+  chooseRequests(all, most, turn).map((request) => [request.slots.type, request.limit]);
 
 test('a claim asks for what is neither at work nor asked for', () => {
   expect(limits([slots('a', 10, { running: 4, asked: 3 })], 100)).toEqual([['a', 3]]);

@@ -1,5 +1,5 @@
 /** So many at a time, the others in the order in which they came. */
-export class Turns {
+export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 

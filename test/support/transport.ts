@@ -4,26 +4,26 @@ import pino from 'pino';
 import { expect } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import type { TreeProgress } from '../../src/domain/progress.ts';
-import { bridgeLockClass } from '../../src/events/bridge.ts';
-import { LiveFeed } from '../../src/events/feed.ts';
+import { relayLockClass } from '../../src/events/relay.ts';
+import { LiveTransport } from '../../src/events/transport.ts';
 import type { TestDatabase } from './database.ts';
 
-export interface TestFeed {
-  readonly feed: LiveFeed;
+export interface TestTransport {
+  readonly transport: LiveTransport;
   /** What came in, in order. */
   readonly trees: TreeProgress[];
   readonly work: string[];
   readonly activity: () => number;
-  readonly epochs: () => number;
+  readonly resyncs: () => number;
   readonly log: () => string;
 }
 
 /** Starts nothing yet. */
-export function createFeed(directUrl: string, env: Record<string, string> = {}): TestFeed {
+export function createTransport(directUrl: string, env: Record<string, string> = {}): TestTransport {
   const trees: TreeProgress[] = [];
   const work: string[] = [];
   let activity = 0;
-  let epochs = 0;
+  let resyncs = 0;
   let log = '';
   const sink = new Writable({
     write: (chunk, _, done) => {
@@ -31,7 +31,7 @@ export function createFeed(directUrl: string, env: Record<string, string> = {}):
       done();
     },
   });
-  const feed = new LiveFeed({
+  const transport = new LiveTransport({
     directUrl,
     redis: readConfig(env).redis,
     logger: pino({ level: 'debug' }, sink),
@@ -40,12 +40,12 @@ export function createFeed(directUrl: string, env: Record<string, string> = {}):
     onActivity: () => {
       activity++;
     },
-    onEpoch: () => {
-      epochs++;
+    onResync: () => {
+      resyncs++;
     },
     onBack: () => undefined,
   });
-  return { feed, trees, work, activity: () => activity, epochs: () => epochs, log: () => log };
+  return { transport, trees, work, activity: () => activity, resyncs: () => resyncs, log: () => log };
 }
 
 /** Says something of a tree, as the fold does. */
@@ -55,12 +55,12 @@ export async function announce(db: TestDatabase, root: string, openJobs: number)
   ]);
 }
 
-/** The process ids, in Postgres, of the sessions that have the role of the bridge. */
-export async function bridges(db: TestDatabase): Promise<number[]> {
+/** The process ids, in Postgres, of the sessions that have the role of the relay. */
+export async function relays(db: TestDatabase): Promise<number[]> {
   const rows = await db.query<{ pid: number }>(
     `select l.pid from pg_locks l join pg_database d on d.oid = l.database and d.datname = current_database()
      where l.locktype = 'advisory' and l.classid = $1 and l.granted order by l.objid`,
-    [bridgeLockClass],
+    [relayLockClass],
   );
   return rows.map(({ pid }) => pid);
 }

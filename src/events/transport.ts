@@ -1,25 +1,25 @@
 /**
  * How news reach this server:
  *
- *   fold ─NOTIFY─▶ bridge (two servers) ─PUBLISH─▶ Redis ─▶ every server
+ *   fold ─NOTIFY─▶ relay (two servers) ─PUBLISH─▶ Redis ─▶ every server
  *            └── without Redis, or while it fails: straight to each server ──┘
  *
- * A server begins with NOTIFY, and goes over to Redis once it hears the beats of a bridge there; when it hears none for
+ * A server begins with NOTIFY, and goes over to Redis once it hears the beats of a relay there; when it hears none for
  * three seconds it listens to NOTIFY itself until they come again. Both ways overlap when it changes, and whatever may
- * have been lost is announced as an epoch: all that is watched is to be read again.
+ * have been lost is announced as a resync: all that is watched is to be read again.
  */
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { TreeProgress } from '../domain/progress.ts';
 import type { RedisConfig } from '../redis-url.ts';
-import { Bridge } from './bridge.ts';
 import { DirectConnection, type Query } from './direct-connection.ts';
 import { Channels, databasePrefix } from './redis-channels.ts';
 import { RedisSubscriber } from './redis-subscriber.ts';
+import { Relay } from './relay.ts';
 import { Throttle } from './throttle.ts';
 import { workChannel } from './work-hints.ts';
 
-export interface Feed {
+export interface Transport {
   /** Resolves once messages arrive, from wherever. */
   start(): Promise<void>;
   /** Resolves once messages of this tree arrive here (Redis has confirmed, or every message arrives anyway). Never rejects. */
@@ -30,7 +30,7 @@ export interface Feed {
   close(): Promise<void>;
 }
 
-export interface FeedOptions {
+export interface TransportOptions {
   /** Of Postgres itself, not of a pooler. */
   readonly directUrl: string;
   /** Without it, messages come straight from NOTIFY. Without a prefix, the channels bear the id of the database. */
@@ -42,19 +42,19 @@ export interface FeedOptions {
   /** Some tree changed somewhere: at most four times a second. */
   readonly onActivity: () => void;
   /** Messages may have been lost: read again all that is watched. */
-  readonly onEpoch: () => void;
+  readonly onResync: () => void;
   /** Postgres answers again, after it gave no answer until then, in milliseconds since 1970. */
   readonly onBack: (silentUntil: number) => void;
 }
 
 export const progressChannel = 'jobtree_progress';
 const activityMs = 250;
-/** A bridge beats twice a second, and is replaced within three seconds. */
+/** A relay beats twice a second, and is replaced within three seconds. */
 const silenceMs = 3_000;
-/** One may be the last of a bridge that is just giving up. */
+/** One may be the last of a relay that is just giving up. */
 const beatsToTrust = 2;
-const rememberedBridges = 16;
-/** Of each tree: two bridges send everything twice, and may do so in turns. */
+const rememberedRelays = 16;
+/** Of each tree: two relays send everything twice, and may do so in turns. */
 const rememberedTexts = 4;
 const rootPattern = /"root": ?"([0-9a-f-]{36})"/;
 
@@ -77,30 +77,30 @@ const treeMessage: z.ZodType<TreeProgress> = z.object({
   ),
 });
 
-export class LiveFeed implements Feed {
-  readonly #options: FeedOptions;
+export class LiveTransport implements Transport {
+  readonly #options: TransportOptions;
   readonly #logger: Logger;
   readonly #connection: DirectConnection;
   readonly #channels = new Channels();
   readonly #subscriber: RedisSubscriber | undefined;
-  readonly #bridge: Bridge | undefined;
+  readonly #relay: Relay | undefined;
   readonly #activity: Throttle;
-  readonly #bridgeActivity: Throttle;
+  readonly #relayActivity: Throttle;
   /** The trees that were joined, with their latest messages. */
   readonly #joined = new Map<string, string[]>();
-  readonly #bridges = new Set<string>();
-  #route: Feed['route'] = 'notify';
+  readonly #relays = new Set<string>();
+  #route: Transport['route'] = 'notify';
   #listening = false;
   #beatAt = 0;
   #beats = 0;
   /** On the way from NOTIFY to Redis: who joins waits for Redis already. */
   #goingOver = false;
 
-  constructor(options: FeedOptions) {
+  constructor(options: TransportOptions) {
     this.#options = options;
     this.#logger = options.logger;
     this.#activity = new Throttle(activityMs, options.onActivity);
-    this.#bridgeActivity = new Throttle(activityMs, () => this.#bridge?.publish(this.#channels.activity, ''));
+    this.#relayActivity = new Throttle(activityMs, () => this.#relay?.publish(this.#channels.activity, ''));
     this.#connection = new DirectConnection({
       url: options.directUrl,
       logger: options.logger,
@@ -109,18 +109,18 @@ export class LiveFeed implements Feed {
       onNotification: (channel, payload) => this.#notified(channel, payload),
       onLost: () => {
         this.#listening = false;
-        this.#bridge?.lost();
+        this.#relay?.lost();
       },
       onBack: options.onBack,
     });
     if (options.redis === undefined) return;
     const shared = { config: options.redis, logger: options.logger };
-    this.#bridge = new Bridge({ ...shared, channels: this.#channels });
+    this.#relay = new Relay({ ...shared, channels: this.#channels });
     this.#subscriber = new RedisSubscriber({
       ...shared,
       onMessage: (channel, text) => this.#received(channel, text),
       onReady: () => {
-        if (this.#route === 'redis') options.onEpoch();
+        if (this.#route === 'redis') options.onResync();
       },
       onDown: () => {
         this.#beats = 0;
@@ -128,7 +128,7 @@ export class LiveFeed implements Feed {
     });
   }
 
-  get route(): Feed['route'] {
+  get route(): Transport['route'] {
     return this.#route;
   }
 
@@ -149,8 +149,8 @@ export class LiveFeed implements Feed {
 
   async close(): Promise<void> {
     this.#activity.close();
-    this.#bridgeActivity.close();
-    await Promise.all([this.#connection.stop(), this.#bridge?.close(), this.#subscriber?.close()]);
+    this.#relayActivity.close();
+    await Promise.all([this.#connection.stop(), this.#relay?.close(), this.#subscriber?.close()]);
   }
 
   /** Redis is not waited for: it may be away. */
@@ -164,16 +164,16 @@ export class LiveFeed implements Feed {
       for (const channel of [work, beat, activity]) void this.#subscriber?.add(channel);
       for (const rootId of this.#joined.keys()) void this.#subscriber?.add(this.#channels.tree(rootId));
     }
-    this.#bridge?.start();
+    this.#relay?.start();
     this.#subscriber?.start();
   }
 
   async #tick(query: Query): Promise<void> {
-    await this.#bridge?.tick(query);
+    await this.#relay?.tick(query);
     const silent = Date.now() - this.#beatAt > silenceMs;
     if (silent) this.#beats = 0;
     const goBack = silent && this.#route === 'redis';
-    const wanted = goBack || this.#route === 'notify' || this.#bridge?.active === true;
+    const wanted = goBack || this.#route === 'notify' || this.#relay?.active === true;
     const changes = wanted !== this.#listening;
     if (changes) await this.#listen(query, wanted);
     else await query('select 1');
@@ -181,8 +181,8 @@ export class LiveFeed implements Feed {
       this.#route = 'notify';
       this.#logger.warn('Redis is silent: messages come straight from Postgres until it works again');
     }
-    if (goBack || (changes && this.#route === 'notify')) this.#options.onEpoch();
-    if (this.#bridge?.active) this.#bridge.beat();
+    if (goBack || (changes && this.#route === 'notify')) this.#options.onResync();
+    if (this.#relay?.active) this.#relay.beat();
     if (this.#route === 'notify' && this.#beats >= beatsToTrust) void this.#goOver();
   }
 
@@ -205,18 +205,18 @@ export class LiveFeed implements Feed {
   }
 
   #notified(channel: string, text: string): void {
-    const bridge = this.#bridge?.active ? this.#bridge : undefined;
+    const relay = this.#relay?.active ? this.#relay : undefined;
     if (channel === workChannel) {
-      bridge?.publish(this.#channels.work, text);
+      relay?.publish(this.#channels.work, text);
       if (this.#route === 'notify') this.#work(text);
       return;
     }
     // Anybody who may connect to the database may notify: what names no tree is not ours.
     const root = rootPattern.exec(text)?.[1];
     if (root === undefined) return;
-    if (bridge !== undefined) {
-      bridge.publish(this.#channels.tree(root), text);
-      this.#bridgeActivity.trigger();
+    if (relay !== undefined) {
+      relay.publish(this.#channels.tree(root), text);
+      this.#relayActivity.trigger();
     }
     if (this.#route === 'notify') {
       this.#tree(root, text);
@@ -232,14 +232,14 @@ export class LiveFeed implements Feed {
     else if (channel === this.#channels.beat) this.#beat(text);
   }
 
-  #beat(bridge: string): void {
+  #beat(relay: string): void {
     this.#beatAt = Date.now();
     this.#beats++;
-    const isNew = !this.#bridges.delete(bridge);
-    this.#bridges.add(bridge);
-    const [oldest] = this.#bridges;
-    if (this.#bridges.size > rememberedBridges && oldest !== undefined) this.#bridges.delete(oldest);
-    if (isNew && this.#route === 'redis') this.#options.onEpoch();
+    const isNew = !this.#relays.delete(relay);
+    this.#relays.add(relay);
+    const [oldest] = this.#relays;
+    if (this.#relays.size > rememberedRelays && oldest !== undefined) this.#relays.delete(oldest);
+    if (isNew && this.#route === 'redis') this.#options.onResync();
   }
 
   /** Nobody here wants the other trees: their messages are not even parsed. */

@@ -8,7 +8,7 @@
  */
 import { isRolledBack } from '../db/sqlstate.ts';
 
-export class Merger<Entry, Answer> {
+export class Batcher<Entry, Answer> {
   readonly #run: (entries: Entry[]) => Promise<Answer[]>;
   readonly #width: number;
   readonly #maxWeight: number;

@@ -1,11 +1,11 @@
-/** A server that has the role of the bridge dies, or hangs: another one takes over, and nobody notices. */
+/** A server that has the role of the relay dies, or hangs: another one takes over, and nobody notices. */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { collect, createJob, subscribe, work } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { bridges, until } from '../support/feed.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { relays, until } from '../support/transport.ts';
 
-describe.skipIf(inject('redisUrl') === undefined)('a bridge', () => {
+describe.skipIf(inject('redisUrl') === undefined)('a relay', () => {
   let db: TestDatabase;
   const servers: ServerProcess[] = [];
   beforeAll(async () => {
@@ -32,7 +32,7 @@ describe.skipIf(inject('redisUrl') === undefined)('a bridge', () => {
       const [victim, other] = await Promise.all([start(passing), start(passing)]);
       const third = await start('messages come from Redis');
       expect(third.output()).not.toContain(passing);
-      const before = await bridges(db);
+      const before = await relays(db);
       const id = await createJob(third.url, { type: signal, sealed: true, items: [{}, {}] });
       const events = collect(
         subscribe(third.url, `subscription ($id: ID!) { jobProgress(jobId: $id) { status succeeded } }`, {
@@ -46,7 +46,7 @@ describe.skipIf(inject('redisUrl') === undefined)('a bridge', () => {
       const took = performance.now() - killedAt;
       expect(took).toBeLessThan(6_000);
       console.log(`${signal}: replaced after ${Math.round(took)} ms`);
-      const now = await bridges(db);
+      const now = await relays(db);
       expect(now).toHaveLength(2);
       expect(now.filter((pid) => before.includes(pid))).toHaveLength(1);
 

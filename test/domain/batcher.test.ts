@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { Merger } from '../../src/domain/merger.ts';
+import { Batcher } from '../../src/domain/batcher.ts';
 import { InvalidInputError } from '../../src/errors.ts';
 
-/** A merger whose batches end when the test says so. */
+/** A batcher whose batches end when the test says so. */
 function controlled(options: { width?: number; maxWeight?: number; onIdle?: () => void } = {}) {
   const batches: { entries: number[]; finish: () => void; fail: (error: Error) => void }[] = [];
-  const merger = new Merger<number, number>({
+  const batcher = new Batcher<number, number>({
     width: 1,
     maxWeight: 100,
     ...options,
@@ -14,21 +14,21 @@ function controlled(options: { width?: number; maxWeight?: number; onIdle?: () =
         batches.push({ entries, finish: () => resolve(entries.map((entry) => entry * 10)), fail: reject });
       }),
   });
-  return { merger, batches };
+  return { batcher, batches };
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('Merger', () => {
+describe('Batcher', () => {
   it('sends a call at once when nothing is under way', () => {
-    const { merger, batches } = controlled();
-    void merger.submit([1, 2]);
+    const { batcher, batches } = controlled();
+    void batcher.submit([1, 2]);
     expect(batches.map(({ entries }) => entries)).toEqual([[1, 2]]);
   });
 
   it('sends what arrives meanwhile as one, and gives each caller its own answers', async () => {
-    const { merger, batches } = controlled();
-    const calls = [merger.submit([1]), merger.submit([2, 3]), merger.submit([4])];
+    const { batcher, batches } = controlled();
+    const calls = [batcher.submit([1]), batcher.submit([2, 3]), batcher.submit([4])];
     batches[0]?.finish();
     await settled();
     expect(batches[1]?.entries).toEqual([2, 3, 4]);
@@ -37,8 +37,8 @@ describe('Merger', () => {
   });
 
   it('keeps to its width and to the greatest weight', async () => {
-    const { merger, batches } = controlled({ width: 2, maxWeight: 3 });
-    for (const entries of [[1], [2], [3, 4], [5], [6]]) void merger.submit(entries);
+    const { batcher, batches } = controlled({ width: 2, maxWeight: 3 });
+    for (const entries of [[1], [2], [3, 4], [5], [6]]) void batcher.submit(entries);
     expect(batches).toHaveLength(2);
     batches[0]?.finish();
     await settled();
@@ -46,9 +46,9 @@ describe('Merger', () => {
   });
 
   it('lets the fault of one caller reach no other', async () => {
-    const { merger, batches } = controlled();
-    void merger.submit([0]);
-    const calls = Promise.allSettled([merger.submit([1]), merger.submit([2])]);
+    const { batcher, batches } = controlled();
+    void batcher.submit([0]);
+    const calls = Promise.allSettled([batcher.submit([1]), batcher.submit([2])]);
     batches[0]?.finish();
     await settled();
     batches[1]?.fail(new InvalidInputError('bad batch'));
@@ -61,9 +61,9 @@ describe('Merger', () => {
   });
 
   it('does not send again what may have been carried out', async () => {
-    const { merger, batches } = controlled();
-    void merger.submit([0]);
-    const calls = Promise.allSettled([merger.submit([1]), merger.submit([2])]);
+    const { batcher, batches } = controlled();
+    void batcher.submit([0]);
+    const calls = Promise.allSettled([batcher.submit([1]), batcher.submit([2])]);
     batches[0]?.finish();
     await settled();
     batches[1]?.fail(new Error('Connection terminated'));
@@ -73,9 +73,9 @@ describe('Merger', () => {
 
   it('tells when it has nothing to do', async () => {
     let idle = 0;
-    const { merger, batches } = controlled({ onIdle: () => idle++ });
-    void merger.submit([1]);
-    void merger.submit([2]);
+    const { batcher, batches } = controlled({ onIdle: () => idle++ });
+    void batcher.submit([1]);
+    void batcher.submit([2]);
     batches[0]?.finish();
     await settled();
     expect(idle).toBe(0);

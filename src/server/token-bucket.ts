@@ -1,5 +1,5 @@
 /** A token bucket: so many messages a second, and as many at once after a rest. */
-export class Pace {
+export class TokenBucket {
   readonly #perSecond: number;
   #tokens: number;
   #at = performance.now();

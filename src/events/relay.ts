@@ -1,5 +1,5 @@
 /**
- * The bridge from NOTIFY to Redis. Two servers at a time have the role: each holds one of two advisory locks on the very
+ * The relay from NOTIFY to Redis. Two servers at a time have the role: each holds one of two advisory locks on the very
  * connection that listens, so losing the connection is losing the role. Both publish everything, and receivers drop what
  * they have: so there is no gap while one of them is replaced.
  */
@@ -11,14 +11,14 @@ import type { Channels } from './redis-channels.ts';
 import { RedisLink } from './redis-link.ts';
 
 /** `jobt`, as the class of the two locks. */
-export const bridgeLockClass = 0x6a6f6274;
-/** A bridge whose Redis has not answered for so long leaves the role to a server that has one. */
+export const relayLockClass = 0x6a6f6274;
+/** A relay whose Redis has not answered for so long leaves the role to a server that has one. */
 const giveUpAfterMs = 1_500;
 
-const takeSlot = `select case when pg_try_advisory_lock(${bridgeLockClass}, 0) then 0
-                              when pg_try_advisory_lock(${bridgeLockClass}, 1) then 1 end as slot`;
+const takeSlot = `select case when pg_try_advisory_lock(${relayLockClass}, 0) then 0
+                              when pg_try_advisory_lock(${relayLockClass}, 1) then 1 end as slot`;
 
-export class Bridge {
+export class Relay {
   readonly #logger: Logger;
   readonly #channels: Channels;
   readonly #link: RedisLink;
@@ -58,7 +58,7 @@ export class Bridge {
       this.#slot = row?.slot ?? null;
       if (this.#slot !== null) this.#logger.info({ slot: this.#slot }, 'passing notifications on to Redis');
     } else if (this.#link.redis === undefined && Date.now() - this.#link.answeredAt > giveUpAfterMs) {
-      await query('select pg_advisory_unlock($1, $2)', [bridgeLockClass, this.#slot]);
+      await query('select pg_advisory_unlock($1, $2)', [relayLockClass, this.#slot]);
       this.lost();
       this.#logger.warn('Redis takes nothing from here: another server is to pass notifications on');
     }

@@ -1,7 +1,7 @@
 /** Which types a claim asks for, and how many of each. */
 import type { Slots } from './holds.ts';
 
-export interface Want {
+export interface ClaimRequest {
   readonly slots: Slots;
   readonly limit: number;
 }
@@ -15,15 +15,15 @@ export function roomOf(slots: Slots): number {
  * The room of each type, up to `most` over all of them. Another type comes first at each turn, so that none is left out
  * for long.
  */
-export function chooseWants(slots: readonly Slots[], most: number, turn: number): Want[] {
-  const wants: Want[] = [];
+export function chooseRequests(slots: readonly Slots[], most: number, turn: number): ClaimRequest[] {
+  const requests: ClaimRequest[] = [];
   let left = most;
   for (let i = 0; i < slots.length && left > 0; i++) {
     const one = slots[(turn + i) % slots.length] as Slots;
     const limit = Math.min(roomOf(one), left);
     if (limit <= 0) continue;
-    wants.push({ slots: one, limit });
+    requests.push({ slots: one, limit });
     left -= limit;
   }
-  return wants;
+  return requests;
 }
