@@ -27,7 +27,7 @@ create or replace function jobtree.claim_items(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads json, kind text
+  has_rest boolean, numbers integer[], payloads text, kind text
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -167,7 +167,7 @@ begin
       from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids) h;
   elsif v_kind = 'LOCKED' then
     return query select null::uuid, null::integer, null::uuid, null::uuid, null::text, null::bigint, null::integer, null::text,
-      null::integer, null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::json, v_kind;
+      null::integer, null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, v_kind;
   end if;
 end
 $$;

@@ -14,7 +14,7 @@ create or replace function jobtree.exchange(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads json, kind text, root_ids uuid[], ready jsonb, answers json
+  has_rest boolean, numbers integer[], payloads text, kind text, root_ids uuid[], ready jsonb, answers json
 )
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan

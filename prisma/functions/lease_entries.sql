@@ -5,7 +5,7 @@
 --            the first is 0, and no gap between parts of one entry; how many; and for which request. What is left of an entry goes back into the queue, in its place.
 -- p_workers, p_claim_ids   of the requests: the worker, and the claim that may be repeated, if any
 -- returns    a row for each lease: which of the requests it is for, from 1; whether something stands behind it in its entry, numbers null for all of its items, and the
---            payloads in their order
+--            payloads in their order: JSON texts with the record separator U+001E between them, which none of them can contain
 -- locks      none new; deletes the entries, inserts leases, and a delta for a job that had not started. Entries of a job that
 --            was cancelled are not leased but counted as cancelled
 create or replace function jobtree.lease_entries(
@@ -14,7 +14,7 @@ create or replace function jobtree.lease_entries(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads json
+  has_rest boolean, numbers integer[], payloads text
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -47,7 +47,7 @@ begin
     from unnest(p_tids, p_froms, p_counts, p_requests) with ordinality u(tid, "from", count, request, n)
     join wanted w on w.tid = u.tid and w.cancelled_at is null
     cross join lateral (
-      select json_agg(i.payload) as payloads, sum(i.payload_bytes) as bytes
+      select string_agg(i.payload::text, E'\x1e') as payloads, sum(i.payload_bytes) as bytes
       from (
         select i.payload, i.payload_bytes from jobtree.job_item i
         where i.job_id = w.job_id and i.position >= w.position + u."from" and i.position < w.position + u."from" + u.count

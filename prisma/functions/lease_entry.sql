@@ -12,7 +12,7 @@ create or replace function jobtree.lease_entry(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads json
+  has_rest boolean, numbers integer[], payloads text
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -65,7 +65,7 @@ begin
     lease_id, v_entry.job_id, p_claim_id, first_position, v_now, v_now, deadline_at, v_entry.attempt, p_count, v_entry.priority,
     (~B'0'::bit(128)) << (128 - p_count), p_worker
   );
-  select json_agg(i.payload) into payloads
+  select string_agg(i.payload::text, E'\x1e') into payloads
   from (
     select i.payload from jobtree.job_item i
     where i.job_id = v_entry.job_id and i.position >= first_position and i.position < first_position + p_count

@@ -8,7 +8,7 @@ create or replace function jobtree.repeat_claim(p_claim_id uuid, p_worker text)
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads json
+  has_rest boolean, numbers integer[], payloads text
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -52,7 +52,7 @@ begin
     k.claimed_at::timestamptz, k.deadline_at::timestamptz, k.priority, null::bigint, false, i.numbers, i.payloads
   from kept k
   cross join lateral (
-    select array_agg(i.number order by i.number) as numbers, json_agg(i.payload order by i.number) as payloads
+    select array_agg(i.number order by i.number) as numbers, string_agg(i.payload::text, E'\x1e' order by i.number) as payloads
     from (
       select (i.position - k.position)::integer + 1 as number, i.payload from jobtree.job_item i
       where i.job_id = k.job_id and i.position >= k.position and i.position < k.position + k.count

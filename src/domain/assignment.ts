@@ -1,5 +1,6 @@
 import type { Engine } from './engine.ts';
 import { assignmentIdOf, itemIdOf } from './item-state.ts';
+import { JsonText, splitTexts } from './json-text.ts';
 
 /** An assignment as a claim gives it to a worker: all it needs to know. */
 export interface Assignment {
@@ -7,7 +8,7 @@ export interface Assignment {
   readonly itemId: string;
   readonly jobId: string;
   readonly type: string;
-  readonly payload: unknown;
+  readonly payload: JsonText;
   /** 1 for the first try; a release does not count. */
   readonly attempt: number;
   readonly worker: string;
@@ -36,7 +37,8 @@ export interface LeaseRow {
   readonly has_rest: boolean;
   /** Of the items that are there, from 1; null for all. */
   readonly numbers: readonly number[] | null;
-  readonly payloads: readonly unknown[];
+  /** JSON texts with a separator between them. */
+  readonly payloads: string;
 }
 
 /** The assignments of a lease. */
@@ -44,14 +46,14 @@ export function toAssignments(row: LeaseRow): Assignment[] {
   const jobId = row.job_id;
   // Which is what moves the deadline; a repeated claim has moved it.
   const heartbeatAt = new Date(row.deadline_at.getTime() - 3 * row.heartbeat_interval_ms);
-  return row.payloads.map((payload, i) => {
+  return splitTexts(row.payloads).map((text, i) => {
     const number = row.numbers?.[i] ?? i + 1;
     return {
       id: assignmentIdOf(row.lease_id, number),
       itemId: itemIdOf({ jobId, position: row.first_position + number - 1 }),
       jobId,
       type: row.type,
-      payload,
+      payload: new JsonText(text),
       attempt: row.attempt,
       worker: row.worker,
       claimedAt: row.claimed_at,

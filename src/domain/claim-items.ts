@@ -110,11 +110,12 @@ export function beginClaim(engine: Engine, requests: readonly ClaimRequest[]) {
     const leases = rows.filter((row) => row.lease_id !== null);
     for (const rootId of new Set(leases.map((row) => row.root_id))) engine.effects.touched(rootId);
     const answers = requests.map((): Assignment[] => []);
-    for (const row of leases) answers[row.request - 1]?.push(...toAssignments(row));
+    const given = leases.map((row) => ({ ...row, assignments: toAssignments(row) }));
+    for (const { request, assignments } of given) answers[request - 1]?.push(...assignments);
     // It went alone, so all of it is for one worker, whatever that wants now.
     if (kind === 'REPEATED') return answers;
 
-    learn(engine, leases, since);
+    learn(engine, given, since);
     const unmet = tellClaimed(engine, requests, answers, startedAt, kind === 'CUT' || kind === 'LOCKED');
     if (kind === 'CUT') engine.effects.ready(unmet);
     if (kind === 'LOCKED') for (const type of unmet.keys()) engine.lowWater.locked(type);
@@ -124,15 +125,19 @@ export function beginClaim(engine: Engine, requests: readonly ClaimRequest[]) {
   return { values, take };
 }
 
+interface GivenLease extends LeaseRow {
+  readonly assignments: readonly Assignment[];
+}
+
 /** The next claim begins behind what this one took, or at what it left of an entry. */
-function learn(engine: Engine, leases: readonly LeaseRow[], since: number): void {
-  const last = new Map<string, LeaseRow>();
+function learn(engine: Engine, leases: readonly GivenLease[], since: number): void {
+  const last = new Map<string, GivenLease>();
   for (const row of leases) {
     const key = `${row.priority}/${row.type}`;
     if (row.place >= (last.get(key)?.place ?? 0)) last.set(key, row);
   }
-  for (const { type, priority, place: first, payloads, has_rest } of last.values()) {
-    const place = first + payloads.length;
+  for (const { type, priority, place: first, assignments, has_rest } of last.values()) {
+    const place = first + assignments.length;
     engine.lowWater.learn({ type, priority, place }, since);
     if (has_rest) engine.lowWater.left({ type, priority, place });
   }

@@ -2,6 +2,7 @@
 import type { Database } from '../db/database.ts';
 import type { Assignment } from './assignment.ts';
 import { assignmentIdOf, itemIdOf, splitAssignmentId } from './item-state.ts';
+import { JsonText } from './json-text.ts';
 
 interface AssignmentRow {
   readonly lease_id: string;
@@ -9,7 +10,7 @@ interface AssignmentRow {
   readonly job_id: string;
   readonly position: number;
   readonly type: string;
-  readonly payload: unknown;
+  readonly payload: string;
   readonly attempt: number;
   readonly worker: string;
   readonly claimed_at: Date;
@@ -23,7 +24,7 @@ export async function readAssignments(database: Database, ids: readonly string[]
   const { rows } = await database.pool.query<AssignmentRow>({
     name: 'read_assignments',
     // A heartbeat that named only some items of the lease gave each a deadline of its own.
-    text: `select l.id as lease_id, u.n, i.job_id, i.position, j.type, i.payload, l.attempt, l.worker, l.claimed_at,
+    text: `select l.id as lease_id, u.n, i.job_id, i.position, j.type, i.payload::text as payload, l.attempt, l.worker, l.claimed_at,
              coalesce(l.deadlines[u.n] - d.patience, l.heartbeat_at) as heartbeat_at,
              coalesce(l.deadlines[u.n], l.deadline_at, l.heartbeat_at + d.patience) as deadline_at,
              j.heartbeat_interval_ms
@@ -39,7 +40,7 @@ export async function readAssignments(database: Database, ids: readonly string[]
     itemId: itemIdOf({ jobId: row.job_id, position: row.position }),
     jobId: row.job_id,
     type: row.type,
-    payload: row.payload,
+    payload: new JsonText(row.payload),
     attempt: row.attempt,
     worker: row.worker,
     claimedAt: row.claimed_at,

@@ -8,6 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { type ExecutionResult, getOperationAST } from 'graphql';
 import { processRegularResult } from 'graphql-yoga';
+import { stringify } from '../domain/json-text.ts';
 import type { Yoga } from './graphql.ts';
 import type { Operations } from './operations.ts';
 
@@ -130,7 +131,7 @@ async function toText(
   result: ExecutionResult,
   type: string,
 ): Promise<{ status: number; text: string }> {
-  if (result.errors === undefined) return { status: 200, text: JSON.stringify(result) };
+  if (result.errors === undefined) return { status: 200, text: stringify(result) };
   const response = processRegularResult(result, yoga.fetchAPI, type);
   return { status: response.status, text: await response.text() };
 }

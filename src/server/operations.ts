@@ -3,16 +3,18 @@
  * counted, so that a shutdown can wait for it, and logged, and its faults are masked.
  */
 import { randomUUID } from 'node:crypto';
-import { type ExecutionArgs, execute, GraphQLError } from 'graphql';
+import { type ExecutionArgs, GraphQLError } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import { asRefusal } from '../db/sqlstate.ts';
 import { JobtreeError } from '../errors.ts';
+import { createExecute } from './compiled-execution.ts';
 import { readDocument } from './documents.ts';
 
 export class Operations {
   readonly #logger: Logger;
   readonly #maxTokens: number;
+  readonly #execute = createExecute();
   #active = 0;
   #onIdle: (() => void) | undefined;
 
@@ -32,8 +34,7 @@ export class Operations {
   readonly plugin: Plugin = {
     onParse: ({ setParseFn }) => setParseFn((source) => readDocument(source, this.#maxTokens)),
     onExecute: ({ args, setExecuteFn }) => {
-      // The reference implementation: its executor costs half of what the one of Yoga does, for each field.
-      setExecuteFn(execute);
+      setExecuteFn(this.#execute);
       this.#active++;
       const end = this.#started(args);
       return {
@@ -59,7 +60,14 @@ export class Operations {
   readonly maskError = (error: unknown): GraphQLError => {
     const cause = asRefusal(error instanceof GraphQLError ? error.originalError : error);
     const place =
-      error instanceof GraphQLError ? { nodes: error.nodes ?? null, path: error.path ?? null } : {};
+      error instanceof GraphQLError
+        ? {
+            nodes: error.nodes ?? null,
+            source: error.source ?? null,
+            positions: error.positions ?? null,
+            path: error.path ?? null,
+          }
+        : {};
     if (cause instanceof JobtreeError) {
       const extensions = { code: cause.code, field: cause.field };
       return new GraphQLError(cause.message, { ...place, extensions });

@@ -10,10 +10,12 @@
  * The server reads no faster from a socket than it may, and ends those that are dead (no answer to a ping) or do not read.
  */
 import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { type ExecutionArgs, GraphQLError } from 'graphql';
 import { CloseCode, type Context, handleProtocols, makeServer } from 'graphql-ws';
 import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { stringify } from '../domain/json-text.ts';
 import type { Addresses } from './addresses.ts';
 import type { Yoga } from './graphql.ts';
 import { SocketReader, SocketWindow } from './socket-reader.ts';
@@ -27,8 +29,10 @@ const closeTimeoutMs = 1_000;
 const restart = 1012;
 
 type Envelop = ReturnType<Yoga['getEnveloped']>;
-type Args = ExecutionArgs & { rootValue: Pick<Envelop, 'execute' | 'subscribe'> };
-type Extra = Record<PropertyKey, unknown> & { window: SocketWindow };
+type Args = ExecutionArgs & {
+  rootValue: Pick<Envelop, 'execute' | 'subscribe'> & { answer: (result: unknown) => void };
+};
+type Extra = Record<PropertyKey, unknown> & { window: SocketWindow; send: (text: string) => Promise<void> };
 
 export function serveWebSocket(options: {
   server: Server;
@@ -64,7 +68,12 @@ export function serveWebSocket(options: {
   };
   const protocol = makeServer<Record<string, unknown>, Extra>({
     connectionInitWaitTimeout: initTimeoutMs,
-    execute: (args) => answer(() => (args as Args).rootValue.execute(args)),
+    // The answer goes to the socket from here; for graphql-ws there is only the end of the operation.
+    execute: async (args) => {
+      const { rootValue } = args as Args;
+      rootValue.answer(await answer(() => rootValue.execute(args)));
+      return nothing();
+    },
     subscribe: (args) => answer(() => (args as Args).rootValue.subscribe(args)),
     onSubscribe: async (context, id, params) => {
       const refusal = refuse(context);
@@ -84,7 +93,15 @@ export function serveWebSocket(options: {
           operationName: params.operationName,
           variableValues: params.variables,
           contextValue: await contextFactory(),
-          rootValue: { execute, subscribe },
+          rootValue: {
+            execute,
+            subscribe,
+            answer: (result: unknown) => {
+              const text = `{"id":${JSON.stringify(id)},"type":"next","payload":${stringify(result)}}`;
+              // To a client that has gone this writes nothing.
+              context.extra.send(text).catch(() => {});
+            },
+          },
         };
       } catch (error) {
         return [maskError(error)];
@@ -126,10 +143,14 @@ export function serveWebSocket(options: {
 
     const bucket = new TokenBucket(limits.maxMessagesPerSecond);
     const window = new SocketWindow(socket);
+    const sendText = (text: string) => {
+      inOneWrite(request.socket);
+      return send(socket, text);
+    };
     const opened = protocol.opened(
       {
         protocol: socket.protocol,
-        send: (text) => send(socket, text),
+        send: sendText,
         close: (code, reason) => socket.close(code, reason),
         onMessage: (handle) =>
           socket.on('message', (data) => {
@@ -144,7 +165,7 @@ export function serveWebSocket(options: {
             });
           }),
       },
-      { window },
+      { window, send: sendText },
     );
     socket.once('close', (code, reason) => {
       opened(code, String(reason)).catch((error: unknown) => {
@@ -179,6 +200,15 @@ function rest(socket: WebSocket, bucket: TokenBucket): void {
     socket.pause();
     setTimeout(rest, ms, socket, bucket).unref();
   }
+}
+
+async function* nothing(): AsyncGenerator<never> {}
+
+/** What is written in the same turn of the event loop, such as an answer and its completion, goes out in one system call. */
+function inOneWrite(connection: Socket): void {
+  if (connection.writableCorked > 0) return;
+  connection.cork();
+  process.nextTick(() => connection.uncork());
 }
 
 function send(socket: WebSocket, text: string): Promise<void> {

@@ -51,8 +51,8 @@ function watchClaims() {
     // An exchange is reports, and then a claim.
     const requests = name === 'claim_items' ? values[1] : name === 'exchange' ? values[6] : [];
     if ((requests as string[]).length > 0) {
-      const leases = rows as { lease_id: string | null; payloads: unknown[] | null; kind: string }[];
-      const items = leases.reduce((sum, { payloads }) => sum + (payloads?.length ?? 0), 0);
+      const leases = rows as { lease_id: string | null; payloads: string | null; kind: string }[];
+      const items = leases.reduce((sum, { payloads }) => sum + (payloads?.split('\u001e').length ?? 0), 0);
       claims.push({ endedBefore, items, locked: leases.some(({ kind }) => kind === 'LOCKED') });
     }
     return rows as never;

@@ -13,7 +13,7 @@ import { newClaimId, newType, useEngine } from '../support/engine.ts';
 
 const t = useEngine();
 
-const payloads = (assignments: readonly Assignment[]) => assignments.map(({ payload }) => payload);
+const payloads = (assignments: readonly Assignment[]) => assignments.map(({ payload }) => payload.value);
 const ids = (assignments: readonly Assignment[]) => assignments.map(({ id }) => id);
 
 describe('the size of a claim', () => {
@@ -31,7 +31,7 @@ describe('the size of a claim', () => {
     return type;
   }
   const numbers = (assignments: readonly Assignment[]) =>
-    assignments.map(({ payload }) => Number.parseInt(payload as string, 10));
+    assignments.map(({ payload }) => Number.parseInt(payload.value as string, 10));
   const count = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
 
   it('is 32 MB of payloads; the rest is claimed next, and workers hear of it', async () => {
@@ -101,7 +101,7 @@ describe('a claim that is repeated', () => {
       { type: b, limit: 4 },
     ];
     const first = await claimItems(t.engine, 'w', requests, id);
-    expect(first.map(({ type, payload }) => [type, payload])).toEqual(
+    expect(first.map(({ type, payload }) => [type, payload.value])).toEqual(
       [b, b, a, a, a, b, b, b, b].map((type, i) => [type, [0, 1, 0, 1, 2, 2, 3, 4, 5][i]]),
     );
     const again = await claimItems(t.engine, 'w', [{ type: a, limit: 1 }], id);

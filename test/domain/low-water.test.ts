@@ -201,7 +201,7 @@ describe('LowWater', () => {
 describe('claims behind a cursor', () => {
   const t = useEngine();
   const payloads = async (name: string, limit = 10, engine = t.engine) =>
-    (await claimItems(engine, 'w', [{ type: name, limit }])).map(({ payload }) => payload);
+    (await claimItems(engine, 'w', [{ type: name, limit }])).map(({ payload }) => payload.value);
   const letters = [{ payload: 'a' }, { payload: 'b' }, { payload: 'c' }];
 
   it('see a new priority at once on the server that added it', async () => {

@@ -22,10 +22,10 @@ async function work(type: string, result: (payload: never) => unknown): Promise<
   if (held.length === 0) return [];
   const answers = await reportOutcomes(
     t.engine,
-    held.map(({ id, payload }) => ({ assignmentId: id, result: result(payload as never) })),
+    held.map(({ id, payload }) => ({ assignmentId: id, result: result(payload.value as never) })),
   );
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(['ACCEPTED']));
-  return held.map(({ payload }) => payload);
+  return held.map(({ payload }) => payload.value);
 }
 
 describe('feeding', () => {
@@ -428,7 +428,7 @@ describe('order of claims', () => {
     );
     await t.sweep();
     const held = await claimItems(t.engine, 'w', [{ type, limit: 10 }]);
-    expect(held.map(({ payload }) => payload)).toEqual(['high', 'first', 'second', 'due later', 'low']);
+    expect(held.map(({ payload }) => payload.value)).toEqual(['high', 'first', 'second', 'due later', 'low']);
   });
 
   it('gives each worker of a merged claim its own share', async () => {
@@ -438,11 +438,11 @@ describe('order of claims', () => {
       { worker: 'a', type, limit: 2, claimId: undefined },
       { worker: 'b', type, limit: 9, claimId: undefined },
     ]);
-    expect(a?.map(({ worker, payload }) => [worker, payload])).toEqual([
+    expect(a?.map(({ worker, payload }) => [worker, payload.value])).toEqual([
       ['a', 0],
       ['a', 1],
     ]);
-    expect(b?.map(({ worker, payload }) => [worker, payload])).toEqual([
+    expect(b?.map(({ worker, payload }) => [worker, payload.value])).toEqual([
       ['b', 2],
       ['b', 3],
       ['b', 4],

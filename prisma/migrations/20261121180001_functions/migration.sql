@@ -461,7 +461,7 @@ create or replace function jobtree.claim_item(p_job_id uuid, p_position bigint, 
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads json
+  has_rest boolean, numbers integer[], payloads text
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -528,7 +528,7 @@ create or replace function jobtree.claim_items(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads json, kind text
+  has_rest boolean, numbers integer[], payloads text, kind text
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -668,7 +668,7 @@ begin
       from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids) h;
   elsif v_kind = 'LOCKED' then
     return query select null::uuid, null::integer, null::uuid, null::uuid, null::text, null::bigint, null::integer, null::text,
-      null::integer, null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::json, v_kind;
+      null::integer, null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, v_kind;
   end if;
 end
 $$;
@@ -913,7 +913,7 @@ create or replace function jobtree.exchange(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads json, kind text, root_ids uuid[], ready jsonb, answers json
+  has_rest boolean, numbers integer[], payloads text, kind text, root_ids uuid[], ready jsonb, answers json
 )
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
@@ -1810,7 +1810,7 @@ $$;
 --            the first is 0, and no gap between parts of one entry; how many; and for which request. What is left of an entry goes back into the queue, in its place.
 -- p_workers, p_claim_ids   of the requests: the worker, and the claim that may be repeated, if any
 -- returns    a row for each lease: which of the requests it is for, from 1; whether something stands behind it in its entry, numbers null for all of its items, and the
---            payloads in their order
+--            payloads in their order: JSON texts with the record separator U+001E between them, which none of them can contain
 -- locks      none new; deletes the entries, inserts leases, and a delta for a job that had not started. Entries of a job that
 --            was cancelled are not leased but counted as cancelled
 create or replace function jobtree.lease_entries(
@@ -1819,7 +1819,7 @@ create or replace function jobtree.lease_entries(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads json
+  has_rest boolean, numbers integer[], payloads text
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -1852,7 +1852,7 @@ begin
     from unnest(p_tids, p_froms, p_counts, p_requests) with ordinality u(tid, "from", count, request, n)
     join wanted w on w.tid = u.tid and w.cancelled_at is null
     cross join lateral (
-      select json_agg(i.payload) as payloads, sum(i.payload_bytes) as bytes
+      select string_agg(i.payload::text, E'\x1e') as payloads, sum(i.payload_bytes) as bytes
       from (
         select i.payload, i.payload_bytes from jobtree.job_item i
         where i.job_id = w.job_id and i.position >= w.position + u."from" and i.position < w.position + u."from" + u.count
@@ -1901,7 +1901,7 @@ create or replace function jobtree.lease_entry(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads json
+  has_rest boolean, numbers integer[], payloads text
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -1954,7 +1954,7 @@ begin
     lease_id, v_entry.job_id, p_claim_id, first_position, v_now, v_now, deadline_at, v_entry.attempt, p_count, v_entry.priority,
     (~B'0'::bit(128)) << (128 - p_count), p_worker
   );
-  select json_agg(i.payload) into payloads
+  select string_agg(i.payload::text, E'\x1e') into payloads
   from (
     select i.payload from jobtree.job_item i
     where i.job_id = v_entry.job_id and i.position >= first_position and i.position < first_position + p_count
@@ -2283,7 +2283,7 @@ create or replace function jobtree.repeat_claim(p_claim_id uuid, p_worker text)
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads json
+  has_rest boolean, numbers integer[], payloads text
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -2327,7 +2327,7 @@ begin
     k.claimed_at::timestamptz, k.deadline_at::timestamptz, k.priority, null::bigint, false, i.numbers, i.payloads
   from kept k
   cross join lateral (
-    select array_agg(i.number order by i.number) as numbers, json_agg(i.payload order by i.number) as payloads
+    select array_agg(i.number order by i.number) as numbers, string_agg(i.payload::text, E'\x1e' order by i.number) as payloads
     from (
       select (i.position - k.position)::integer + 1 as number, i.payload from jobtree.job_item i
       where i.job_id = k.job_id and i.position >= k.position and i.position < k.position + k.count

@@ -7,6 +7,7 @@ import { claimItems } from '../../../src/domain/claim-items.ts';
 import { deleteJob } from '../../../src/domain/delete-job.ts';
 import { foldProgress } from '../../../src/domain/fold-progress.ts';
 import { assignmentIdOf, itemIdOf } from '../../../src/domain/item-state.ts';
+import { splitTexts } from '../../../src/domain/json-text.ts';
 import { ItemNotClaimableError, JobSealedError, JobtreeError, NotFoundError } from '../../../src/errors.ts';
 import { type Batch, jobOf, pick, toItems, treeOf } from './inputs.ts';
 import { isOpen, type Model, type ModelItem, shownState, subtree } from './model.ts';
@@ -89,7 +90,7 @@ export async function repeat(model: Model, system: System, at: number, from: num
   const again = await claimItems(engine, claim.worker, claim.requests, claim.id);
   const open = claim.assignments.filter((assignment) => isOpen(assignment) && !assignment.item.job.cancelled);
   expect(again.map(({ id }) => id).sort()).toEqual(open.map(({ id }) => id).sort());
-  for (const { id, payload } of again) expect(payload).toEqual(model.assignments.get(id)?.item.payload);
+  for (const { id, payload } of again) expect(payload.value).toEqual(model.assignments.get(id)?.item.payload);
   for (const assignment of open) assignment.overdue = false;
   await refused(claimItems(engine, 'another', claim.requests, claim.id), JobtreeError);
 }
@@ -101,14 +102,14 @@ export async function claimBySql(model: Model, system: System, type: string, cou
     lease_id: string;
     job_id: string;
     first_position: string;
-    payloads: unknown[];
+    payloads: string;
     priority: number;
   }>('select * from jobtree.claim_items($1, $2, $3)', [['sql'], [type], [count]]);
   const held = rows.flatMap((row) =>
-    row.payloads.map((payload, i) => {
+    splitTexts(row.payloads).map((text, i) => {
       const item = model.jobs.get(row.job_id)?.items.get(Number(row.first_position) + i) as ModelItem;
       expect([item.state, item.job.cancelled, item.priority]).toEqual(['READY', false, row.priority]);
-      expect(payload).toEqual(item.payload);
+      expect(JSON.parse(text)).toEqual(item.payload);
       const id = assignmentIdOf(row.lease_id, i + 1);
       return model.hold(item, { id, leaseId: row.lease_id, worker: 'sql' });
     }),

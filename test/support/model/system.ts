@@ -95,7 +95,7 @@ export class System {
     expect(item.job.cancelled).toBe(false);
     expect({ ...assignment }).toMatchObject({
       type: item.job.type,
-      payload: item.payload,
+      payload: { value: item.payload },
       attempt: item.attempt,
       worker,
     });

@@ -1,0 +1,96 @@
+/** What comes again and again is compiled, and is answered as it was the first time. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createClient } from '../../src/client/index.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { request } from '../support/api.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startServer } from '../support/server.ts';
+
+let db: TestDatabase;
+let app: App;
+let jobId: string;
+
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url);
+  const client = createClient({ url: app.url });
+  const items = [{ payload: { a: [1, null] } }, { payload: null }, { payload: 'x' }];
+  jobId = (await client.createJob({ type: 'known', items, sealed: true })).id;
+  await client.close();
+});
+afterAll(async () => {
+  await app.close();
+  await db.drop();
+});
+
+const more = 25;
+
+it.each<[string, string, (jobId: string) => Record<string, unknown>]>([
+  [
+    'fragments, aliases, pages, and JSON of every kind',
+    `query ($id: ID!) { one: job(id: $id) { ...F items(first: 2) { edges { cursor node { ... on Node { id } payload } } pageInfo { endCursor } } } }
+     fragment F on Job { type root { id type } progress { status percent itemCount revision } createdAt }`,
+    (id) => ({ id }),
+  ],
+  [
+    'fields that are left out by a variable',
+    'query ($id: ID!, $with: Boolean!) { job(id: $id) { id @skip(if: $with) type @include(if: $with) } }',
+    (id) => ({ id, with: true }),
+  ],
+  [
+    'something that is not there',
+    'query { job(id: "Job:01a1ff75-d8cb-7164-97e0-b363652e3901") { id } }',
+    () => ({}),
+  ],
+  ['an id that is none', 'query ($id: ID!) { job(id: $id) { id } }', () => ({ id: 'nothing' })],
+  ['a variable that is missing', 'query ($id: ID!) { job(id: $id) { id } }', () => ({})],
+  [
+    'a variable of a wrong type',
+    'mutation ($input: ClaimItemsInput!) { claimItems(input: $input) { __typename } }',
+    () => ({ input: { worker: 'w', requests: [{ type: 'x', limit: 'many' }] } }),
+  ],
+  [
+    'a field that an input has not',
+    'mutation ($input: ClaimItemsInput!) { claimItems(input: $input) { __typename } }',
+    () => ({ input: { worker: 'w', requests: [], more: 1 } }),
+  ],
+  [
+    'a refusal that is a type',
+    'mutation ($input: ClaimItemsInput!) { claimItems(input: $input) { ... on Error { code message field } } }',
+    () => ({ input: { worker: '', requests: [{ type: 'x', limit: 1 }] } }),
+  ],
+  [
+    'an answer for each entry, with null, and without a result',
+    `mutation ($reports: [ReportInput!]!) {
+       reportOutcomes(input: { reports: $reports }) {
+         ... on ReportOutcomesPayload { entries { index status error { code message field } } }
+       }
+     }`,
+    () => ({
+      reports: [
+        { assignmentId: 'Assignment:01a1ff75-d8cb-7164-97e0-b363652e3901', result: null },
+        { assignmentId: 'Assignment:01a1ff75-d8cb-7164-97e0-b363652e3901' },
+        {
+          assignmentId: 'Assignment:01a1ff75-d8cb-7164-97e0-b363652e3901',
+          failure: { code: '', message: '' },
+        },
+      ],
+    }),
+  ],
+  [
+    'an input that contains itself',
+    'mutation ($input: JobInput!) { createJob(input: $input) { ... on Error { code message field } } }',
+    () => ({ input: { type: 'x', children: [{ type: '' }] } }),
+  ],
+  [
+    'a query that is too costly',
+    '{ jobs(first: 1000) { nodes { items(first: 1000) { nodes { id failures { code } } } } } }',
+    () => ({}),
+  ],
+])('%s', async (_, query, variables) => {
+  const ask = () => request(app.url, query, variables(jobId));
+  const first = await ask();
+  let last = first;
+  for (let i = 0; i < more; i++) last = await ask();
+  expect(last).toEqual(first);
+});
