@@ -3,7 +3,7 @@
 --
 -- p_job      the job's row, which the caller holds locked, or has just inserted
 -- p_payloads at least one
--- returns    the positions of the items, in order
+-- returns    the first position of each 1,024 items, which stand one behind the other
 -- locks      none
 create or replace function jobtree.insert_payloads(p_job jobtree.job, p_payloads json[])
 returns bigint[]
@@ -16,33 +16,29 @@ declare
   v_job_id constant uuid := p_job.id;
   v_run_at constant timestamptz(3) := p_job.run_at;
   v_count constant integer := cardinality(p_payloads);
-  v_block bigint;
+  v_first bigint;
   v_size integer;
-  v_positions bigint[];
-  v_all bigint[];
+  v_some json[];
+  v_firsts bigint[] := '{}';
 begin
   select jobtree.entry_size(max(octet_length(u.payload::text))) into v_size from unnest(p_payloads) u(payload);
 
   for v_from in 0 .. v_count - 1 by 1024 loop
-    v_block := nextval('jobtree.block_seq');
-    with inserted as (
-      insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, run_at, payload)
-      select v_job_id, v_block * 1024 + u.n - 1, v_now, octet_length(u.payload::text), v_run_at, u.payload
-      from unnest(case when v_count <= 1024 then p_payloads else p_payloads[v_from + 1 : v_from + 1024] end) with ordinality u(payload, n)
-      returning i.position, i.payload_bytes
-    ), queued as (
-      insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
-      select v_job_id, min(i.position), min(i.position), sum(i.payload_bytes),
-        case when v_run_at > v_now then v_run_at end, 1, count(*), p_job.priority, p_job.type
-      from inserted i
-      group by i.position % 1024 / v_size
-    ), counted as (
-      insert into jobtree.progress_delta (root_id, job_id, items)
-      select p_job.root_id, v_job_id, count(*) from inserted i
-    )
-    select array_agg(i.position) into v_positions from inserted i;
-    v_all := v_all || v_positions;
+    v_first := nextval('jobtree.block_seq') * 1024;
+    v_firsts := v_firsts || v_first;
+    v_some := case when v_count <= 1024 then p_payloads else p_payloads[v_from + 1 : v_from + 1024] end;
+    insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload)
+    select v_job_id, v_first + u.n - 1, v_now, octet_length(u.payload::text), v_run_at, u.payload
+    from unnest(v_some) with ordinality u(payload, n);
+    insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
+    select v_job_id, v_first + g.n, v_first + g.n, g.bytes, case when v_run_at > v_now then v_run_at end, 1, g.count, p_job.priority, p_job.type
+    from (
+      select min(u.n) - 1 as n, sum(octet_length(u.payload::text)) as bytes, count(*) as count
+      from unnest(v_some) with ordinality u(payload, n)
+      group by (u.n - 1) / v_size
+    ) g;
   end loop;
-  return v_all;
+  insert into jobtree.progress_delta (root_id, job_id, items) values (p_job.root_id, v_job_id, v_count);
+  return v_firsts;
 end
 $$;

@@ -25,6 +25,13 @@ begin
     end if;
     v_locked := pg_advisory_xact_lock(hashtextextended(v_id::text, 0)) is null;
   end loop;
+  if cardinality(p_claim_ids) = 1 then
+    return exists (
+      select from jobtree.lease l
+      where l.id between (left(v_id::text, 19) || '0000-000000000000')::uuid and (left(v_id::text, 19) || 'ffff-ffffffffffff')::uuid
+        and l.claim_id = v_id
+    );
+  end if;
   if not exists (
     select from unnest(p_claim_ids) c(id)
     join jobtree.lease l on l.claim_id = c.id

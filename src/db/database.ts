@@ -22,14 +22,16 @@ export interface DatabaseOptions {
 
 /**
  * How values come from Postgres where pg's own way is not ours: int8 as number (counts and positions stay far below 2^53),
- * and arrays of ids and flags, whose text needs no parser that knows of quotes and nesting.
+ * and arrays of ids, counts and flags, whose text needs no parser that knows of quotes and nesting.
  */
 const uuidArray = 2951;
+const int8Array = 1016;
 const boolArray = 1000;
 const elements = (text: string) => (text === '{}' ? [] : text.slice(1, -1).split(','));
 const parsers: Readonly<Record<number, (text: string) => unknown>> = {
   [pg.types.builtins.INT8]: Number,
   [uuidArray]: elements,
+  [int8Array]: (text) => elements(text).map(Number),
   [boolArray]: (text) => elements(text).map((element) => element === 't'),
 };
 const types: pg.CustomTypesConfig = {

@@ -6,7 +6,8 @@ import { InvalidInputError } from '../errors.ts';
 import { checkBatch } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { itemIdOf } from './item-state.ts';
-import { type NewItem, toItemText } from './items.ts';
+import { type NewItem, type PreparedItem, prepareItem, toItemText } from './items.ts';
+import { joinTexts } from './json-text.ts';
 
 export type AddEntry =
   | { readonly status: 'ADDED' | 'DUPLICATE'; readonly itemId: string }
@@ -19,11 +20,11 @@ export async function addItems(
   options: { seal: boolean },
 ): Promise<AddEntry[]> {
   checkBatch(items.length, 'items');
-  const prepared: string[] = [];
+  const prepared: PreparedItem[] = [];
   const invalid = new Map<number, InvalidInputError>();
   for (const [i, item] of items.entries()) {
     try {
-      prepared.push(toItemText(item, `items[${i}]`, engine.limits));
+      prepared.push(prepareItem(item, `items[${i}]`, engine.limits));
     } catch (error) {
       if (!(error instanceof InvalidInputError)) throw error;
       invalid.set(i, error);
@@ -50,19 +51,55 @@ interface AddRow {
   added: boolean[] | null;
 }
 
+interface PayloadsRow {
+  root_id: string;
+  type: string;
+  first_positions: number[];
+}
+
+/** Positions are given in blocks of so many. */
+const blockSize = 1_024;
+
 /** The call itself, for one job's entries, which may come from several callers. */
 export async function insertItems(
   engine: Engine,
   jobId: string,
-  texts: readonly string[],
+  items: readonly PreparedItem[],
   seal: boolean,
 ): Promise<AddEntry[]> {
-  const [row] = await engine.database.call<AddRow>('add_items', jobId, `[${texts.join(',')}]`, seal);
+  const isPlain = !seal && items.length > 0 && items.every(({ settings }) => settings === '');
+  return isPlain ? insertPayloads(engine, jobId, items) : insertWithSettings(engine, jobId, items, seal);
+}
+
+async function insertPayloads(
+  engine: Engine,
+  jobId: string,
+  items: readonly PreparedItem[],
+): Promise<AddEntry[]> {
+  const payloads = joinTexts(items.map(({ payload }) => payload));
+  const [row] = await engine.database.call<PayloadsRow>('add_payloads', jobId, payloads);
+  if (row === undefined) throw new Error('add_payloads returned no row');
+  engine.effects.touched(row.root_id);
+  engine.effects.ready(new Map([[row.type, items.length]]));
+  return items.map((_, i) => {
+    const first = row.first_positions[Math.floor(i / blockSize)] as number;
+    return { status: 'ADDED', itemId: itemIdOf({ jobId, position: first + (i % blockSize) }) };
+  });
+}
+
+async function insertWithSettings(
+  engine: Engine,
+  jobId: string,
+  items: readonly PreparedItem[],
+  seal: boolean,
+): Promise<AddEntry[]> {
+  const texts = items.map(toItemText).join(',');
+  const [row] = await engine.database.call<AddRow>('add_items', jobId, `[${texts}]`, seal);
   if (row === undefined) throw new Error('add_items returned no row');
   engine.effects.touched(row.root_id);
-  const added = row.added?.filter(Boolean).length ?? texts.length;
+  const added = row.added?.filter(Boolean).length ?? items.length;
   if (added > 0) engine.effects.ready(new Map([[row.type, added]]));
-  return texts.map((_, i) => ({
+  return items.map((_, i) => ({
     status: row.added === null || row.added[i] ? 'ADDED' : 'DUPLICATE',
     itemId: itemIdOf({ jobId, position: row.positions[i] as number }),
   }));

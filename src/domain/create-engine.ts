@@ -5,6 +5,7 @@ import { claimForRequests } from './claim-items.ts';
 import type { Engine } from './engine.ts';
 import { exchangeParts } from './exchange.ts';
 import { keepLeases } from './heartbeat.ts';
+import type { PreparedItem } from './items.ts';
 import { maxBatch } from './limits.ts';
 import { LowWater } from './low-water.ts';
 import { type PreparedReport, reportPrepared } from './report-outcomes.ts';
@@ -14,10 +15,11 @@ const width = 2;
 
 /** An entry of 20 kB counts as one, larger ones by their size: a full batch then has about 20 MB. */
 const weighText = (text: string) => Math.max(1, text.length / 20_000);
+const weighItem = ({ payload, settings }: PreparedItem) => weighText(payload) + settings.length / 20_000;
 const weighReport = ({ result, other }: PreparedReport) => weighText(result ?? other ?? '');
 
 export function createEngine(parts: Omit<Engine, 'lowWater' | 'merged' | 'claimsUnderWay'>): Engine {
-  const adders = new Map<string, Batcher<string, AddEntry>>();
+  const adders = new Map<string, Batcher<PreparedItem, AddEntry>>();
   const engine: Engine = {
     ...parts,
     lowWater: new LowWater(),
@@ -58,7 +60,7 @@ export function createEngine(parts: Omit<Engine, 'lowWater' | 'merged' | 'claims
             run: (items) => insertItems(engine, jobId, items, false),
             width,
             maxWeight: maxBatch,
-            weigh: weighText,
+            weigh: weighItem,
             onIdle: () => adders.delete(jobId),
           });
           adders.set(jobId, batcher);

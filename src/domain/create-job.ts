@@ -2,7 +2,7 @@
 import { InvalidInputError } from '../errors.ts';
 import { checkInstant, checkInteger, checkText, toJsonText } from './checks.ts';
 import type { Engine } from './engine.ts';
-import { type NewItem, toItemText } from './items.ts';
+import { type NewItem, prepareItem, toItemText } from './items.ts';
 import {
   heartbeatIntervalMsRange,
   type Limits,
@@ -105,7 +105,7 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
     feed: given(job.feed, (feed) => checkFeed(feed, `${path}feed`)),
   });
   if (items.length > 0) walk.ready.set(job.type, (walk.ready.get(job.type) ?? 0) + items.length);
-  const itemTexts = items.map((item, i) => toItemText(item, `${path}items[${i}]`, walk.limits));
+  const itemTexts = items.map((item, i) => toItemText(prepareItem(item, `${path}items[${i}]`, walk.limits)));
   const below = { ...walk, depth: walk.depth + 1 };
   const childTexts = (job.children ?? []).map((child, i) =>
     toJobText(child, `${path}children[${i}].`, below),

@@ -10,6 +10,7 @@ import type { Batcher } from './batcher.ts';
 import type { ClaimRequest } from './claim-items.ts';
 import type { ExchangePart, ExchangePartAnswer } from './exchange.ts';
 import type { HoldStatus } from './heartbeat.ts';
+import type { PreparedItem } from './items.ts';
 import type { Limits } from './limits.ts';
 import type { LowWater } from './low-water.ts';
 import type { MergedAnswer, PreparedReport } from './report-outcomes.ts';
@@ -55,5 +56,5 @@ interface Merged {
   /** Reports that met a lock: each call alone, and it waits. */
   readonly busyReports: Batcher<PreparedReport, MergedAnswer>;
   readonly heartbeats: Batcher<string, HoldStatus>;
-  adds(jobId: string): Batcher<string, AddEntry>;
+  adds(jobId: string): Batcher<PreparedItem, AddEntry>;
 }

@@ -14,16 +14,29 @@ export interface NewItem {
   readonly runAt?: Date | null | undefined;
 }
 
-/** The item as the JSON text that insert_items takes. The payload is turned into text once, and not again. */
-export function toItemText(
+/** A new item that passed its checks. */
+export interface PreparedItem {
+  /** JSON text. */
+  readonly payload: string;
+  /** The members of its other settings, as JSON text; empty if it has none. */
+  readonly settings: string;
+}
+
+/** The item as the JSON text that insert_items takes. */
+export function toItemText({ payload, settings }: PreparedItem): string {
+  return settings === '' ? `{"payload":${payload}}` : `{"payload":${payload},${settings}}`;
+}
+
+/** The payload is turned into text once, and not again. */
+export function prepareItem(
   item: NewItem,
   field: string,
   limits: Limits,
   extra?: Record<string, unknown>,
-): string {
+): PreparedItem {
   const payload = toJsonText(item.payload, `${field}.payload`, limits.maxJsonBytes);
   if (extra === undefined && item.dedupeKey == null && item.priority == null && item.runAt == null) {
-    return `{"payload":${payload}}`;
+    return { payload, settings: '' };
   }
   const rest = JSON.stringify({
     ...extra,
@@ -35,7 +48,7 @@ export function toItemText(
       item.priority == null ? undefined : checkInteger(item.priority, `${field}.priority`, ...priorityRange),
     runAt: item.runAt == null ? undefined : checkInstant(item.runAt, `${field}.runAt`),
   });
-  return rest === '{}' ? `{"payload":${payload}}` : `{"payload":${payload},${rest.slice(1)}`;
+  return { payload, settings: rest.slice(1, -1) };
 }
 
 /** An item without what may be large. */

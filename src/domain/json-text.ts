@@ -45,7 +45,14 @@ export function stringify(value: unknown): string {
   return whole;
 }
 
+/** Stands between JSON texts that go to a stored function or come from one; none can contain it. */
+const separator = '\u001e';
+
+export function joinTexts(texts: readonly string[]): string {
+  return texts.join(separator);
+}
+
 /** The texts that a stored function put together. */
 export function splitTexts(joined: string): string[] {
-  return joined.split('\u001e');
+  return joined.split(separator);
 }

@@ -6,7 +6,7 @@ import { BusyError, errorCodes, InvalidInputError } from '../errors.ts';
 import { checkBatch, checkId, checkText, toJsonText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { splitAssignmentId } from './item-state.ts';
-import { type NewItem, toItemText } from './items.ts';
+import { type NewItem, prepareItem, toItemText } from './items.ts';
 import { type Limits, maxBatch, maxFailureTextLength, maxNameLength } from './limits.ts';
 
 export interface Report {
@@ -134,7 +134,8 @@ function prepare(report: Report, field: string, limits: Limits): PreparedReport 
   }
   const items = newItems.map((item, i) => {
     const at = `${field}.newItems[${i}]`;
-    return toItemText(item, at, limits, { type: checkText(item.type, `${at}.type`, maxNameLength) });
+    const type = checkText(item.type, `${at}.type`, maxNameLength);
+    return toItemText(prepareItem(item, at, limits, { type }));
   });
   const other = `{"assignmentId":"${id}","result":${result},"newItems":[${items.join(',')}]}`;
   return { assignmentId: id, result: undefined, other };

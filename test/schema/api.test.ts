@@ -249,7 +249,7 @@ describe('the SQL behind a query', () => {
     const items = Array.from({ length: 100 }, (_, i) => ({ payload: i }));
     const add = `mutation ($id: ID!, $items: [ItemInput!]!) { addItems(input: { jobId: $id, items: $items }) { ... on AddItemsPayload { added } } }`;
     expect(await statementsOf(() => data(app.url, add, { id, items }))).toEqual([
-      expect.stringContaining('jobtree.add_items'),
+      expect.stringContaining('jobtree.add_payloads'),
     ]);
     const exchange = await statementsOf(() => work(app.url, 'hot', 100));
     expect(exchange).toEqual([

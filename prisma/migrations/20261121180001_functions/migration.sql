@@ -34,7 +34,17 @@ begin
     ) j
     where l.id = p_lease_ids[1]
     for update of l skip locked;
-    if found then
+    if not found then
+      null;
+    elsif cardinality(p_numbers) = 1 then
+      if (case when p_numbers[1] > 0 then get_bit(v_lease.open, p_numbers[1] - 1) = 1 end) then
+        v_bits := jobtree.bit_at(p_numbers[1]);
+        v_accepted := '{1}';
+        v_positions := array[v_lease.position + p_numbers[1] - 1];
+        insert into jobtree.outcome (job_id, position, lease_id, finished_at, result)
+        values (v_lease.job_id, v_positions[1], v_lease.id, v_now, p_results -> 0);
+      end if;
+    else
       with given as (
         select u.n, u.number, u.result
         from rows from (unnest(p_numbers), json_array_elements(p_results)) with ordinality u(number, result, n)
@@ -103,10 +113,9 @@ $$;
 --
 -- p_items    as insert_items has it; may be empty
 -- returns    the tree's root, the job's type, and what insert_items returns
--- locks      the job's row: shared, so that adders run side by side while seal_job and cancel_job wait for them;
---            exclusively where it will be sealed, because two that held it shared would then wait for each other
--- errors     JT001 no such job, JT002 items that are none (check_items; 22003, 22007, 22008, 22P02 or 23514 for a value out of
---            bounds), JT003 the job is sealed (or cancelled), JT004 p_seal on a job that its parent seals
+-- locks      the job's row (lock_open_job)
+-- errors     those of lock_open_job; JT002 items that are none (check_items; 22003, 22007, 22008, 22P02 or 23514 for a value out of
+--            bounds), JT004 p_seal on a job that its parent seals
 create or replace function jobtree.add_items(p_job_id uuid, p_items json, p_seal boolean default false)
 returns table (root_id uuid, type text, positions bigint[], added boolean[])
 language plpgsql volatile
@@ -115,23 +124,17 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_payloads json[];
+  v_firsts bigint[];
   v_job jobtree.job;
 begin
   v_payloads := jobtree.check_items(p_items, 'items');
-  if p_seal then
-    select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
-  else
-    select * into v_job from jobtree.job j where j.id = p_job_id for share;
-  end if;
-  if v_job.id is null then
-    raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
-  end if;
-  if v_job.sealed_at is not null then
-    raise exception 'Job % is sealed: it takes no more items.', p_job_id using errcode = 'JT003', column = 'jobId';
-  end if;
-
+  v_job := jobtree.lock_open_job(p_job_id, p_seal);
   if v_payloads is not null then
-    return query select v_job.root_id, v_job.type, jobtree.insert_payloads(v_job, v_payloads), null::boolean[];
+    v_firsts := jobtree.insert_payloads(v_job, v_payloads);
+    return query
+      select v_job.root_id, v_job.type, array_agg(f.first + n order by f.first, n), null::boolean[]
+      from unnest(v_firsts) with ordinality f(first, block)
+      cross join lateral generate_series(0, least(1024, cardinality(v_payloads) - 1024 * (f.block - 1)) - 1) n;
   elsif json_array_length(p_items) > 0 then
     return query select v_job.root_id, v_job.type, i.* from jobtree.insert_items(v_job, p_items) i;
   else
@@ -141,6 +144,29 @@ begin
   if p_seal then
     perform jobtree.seal_job(p_job_id);
   end if;
+end
+$$;
+
+-- What add_items does, for servers and for items that are a payload and nothing else, as nearly all are.
+--
+-- p_payloads JSON texts with the record separator U+001E between them, which none of them can contain; at least one
+-- returns    the tree's root, the job's type, and the first position of each 1,024 items, which stand one behind the other
+-- locks      the job's row (lock_open_job)
+-- errors     those of lock_open_job; 22P02 or 22P05 for a text that is no JSON, or that Postgres can't hold
+create or replace function jobtree.add_payloads(p_job_id uuid, p_payloads text)
+returns table (root_id uuid, type text, first_positions bigint[])
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_job jobtree.job;
+  v_payloads constant json[] := string_to_array(p_payloads, E'\x1e')::json[];
+begin
+  if strpos(p_payloads, '\u') > 0 then
+    perform jobtree.check_text(array_to_json(v_payloads));
+  end if;
+  v_job := jobtree.lock_open_job(p_job_id, false);
+  return query select v_job.root_id, v_job.type, jobtree.insert_payloads(v_job, v_payloads);
 end
 $$;
 
@@ -1600,7 +1626,7 @@ $$;
 --
 -- p_job      the job's row, which the caller holds locked, or has just inserted
 -- p_payloads at least one
--- returns    the positions of the items, in order
+-- returns    the first position of each 1,024 items, which stand one behind the other
 -- locks      none
 create or replace function jobtree.insert_payloads(p_job jobtree.job, p_payloads json[])
 returns bigint[]
@@ -1613,34 +1639,30 @@ declare
   v_job_id constant uuid := p_job.id;
   v_run_at constant timestamptz(3) := p_job.run_at;
   v_count constant integer := cardinality(p_payloads);
-  v_block bigint;
+  v_first bigint;
   v_size integer;
-  v_positions bigint[];
-  v_all bigint[];
+  v_some json[];
+  v_firsts bigint[] := '{}';
 begin
   select jobtree.entry_size(max(octet_length(u.payload::text))) into v_size from unnest(p_payloads) u(payload);
 
   for v_from in 0 .. v_count - 1 by 1024 loop
-    v_block := nextval('jobtree.block_seq');
-    with inserted as (
-      insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, run_at, payload)
-      select v_job_id, v_block * 1024 + u.n - 1, v_now, octet_length(u.payload::text), v_run_at, u.payload
-      from unnest(case when v_count <= 1024 then p_payloads else p_payloads[v_from + 1 : v_from + 1024] end) with ordinality u(payload, n)
-      returning i.position, i.payload_bytes
-    ), queued as (
-      insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
-      select v_job_id, min(i.position), min(i.position), sum(i.payload_bytes),
-        case when v_run_at > v_now then v_run_at end, 1, count(*), p_job.priority, p_job.type
-      from inserted i
-      group by i.position % 1024 / v_size
-    ), counted as (
-      insert into jobtree.progress_delta (root_id, job_id, items)
-      select p_job.root_id, v_job_id, count(*) from inserted i
-    )
-    select array_agg(i.position) into v_positions from inserted i;
-    v_all := v_all || v_positions;
+    v_first := nextval('jobtree.block_seq') * 1024;
+    v_firsts := v_firsts || v_first;
+    v_some := case when v_count <= 1024 then p_payloads else p_payloads[v_from + 1 : v_from + 1024] end;
+    insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload)
+    select v_job_id, v_first + u.n - 1, v_now, octet_length(u.payload::text), v_run_at, u.payload
+    from unnest(v_some) with ordinality u(payload, n);
+    insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
+    select v_job_id, v_first + g.n, v_first + g.n, g.bytes, case when v_run_at > v_now then v_run_at end, 1, g.count, p_job.priority, p_job.type
+    from (
+      select min(u.n) - 1 as n, sum(octet_length(u.payload::text)) as bytes, count(*) as count
+      from unnest(v_some) with ordinality u(payload, n)
+      group by (u.n - 1) / v_size
+    ) g;
   end loop;
-  return v_all;
+  insert into jobtree.progress_delta (root_id, job_id, items) values (p_job.root_id, v_job_id, v_count);
+  return v_firsts;
 end
 $$;
 
@@ -1711,6 +1733,13 @@ begin
     end if;
     v_locked := pg_advisory_xact_lock(hashtextextended(v_id::text, 0)) is null;
   end loop;
+  if cardinality(p_claim_ids) = 1 then
+    return exists (
+      select from jobtree.lease l
+      where l.id between (left(v_id::text, 19) || '0000-000000000000')::uuid and (left(v_id::text, 19) || 'ffff-ffffffffffff')::uuid
+        and l.claim_id = v_id
+    );
+  end if;
   if not exists (
     select from unnest(p_claim_ids) c(id)
     join jobtree.lease l on l.claim_id = c.id
@@ -2017,6 +2046,36 @@ begin
       where c.feed is not null and c.parent_id = l.job_id and (v_children is null or c.id <> all (v_children))
     )
   );
+end
+$$;
+
+-- Locks the job that new items are for, and refuses one that takes none.
+--
+-- p_seal     whether it will be sealed in the same transaction
+-- locks      the job's row: shared, so that adders run side by side while seal_job and cancel_job wait for them;
+--            exclusively where it will be sealed, because two that held it shared would then wait for each other
+-- errors     JT001 no such job, JT003 the job is sealed (or cancelled)
+create or replace function jobtree.lock_open_job(p_job_id uuid, p_seal boolean)
+returns jobtree.job
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_job jobtree.job;
+begin
+  if p_seal then
+    select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
+  else
+    select * into v_job from jobtree.job j where j.id = p_job_id for share;
+  end if;
+  if v_job.id is null then
+    raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
+  end if;
+  if v_job.sealed_at is not null then
+    raise exception 'Job % is sealed: it takes no more items.', p_job_id using errcode = 'JT003', column = 'jobId';
+  end if;
+  return v_job;
 end
 $$;
 

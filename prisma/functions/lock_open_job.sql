@@ -1,0 +1,29 @@
+-- Locks the job that new items are for, and refuses one that takes none.
+--
+-- p_seal     whether it will be sealed in the same transaction
+-- locks      the job's row: shared, so that adders run side by side while seal_job and cancel_job wait for them;
+--            exclusively where it will be sealed, because two that held it shared would then wait for each other
+-- errors     JT001 no such job, JT003 the job is sealed (or cancelled)
+create or replace function jobtree.lock_open_job(p_job_id uuid, p_seal boolean)
+returns jobtree.job
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_job jobtree.job;
+begin
+  if p_seal then
+    select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
+  else
+    select * into v_job from jobtree.job j where j.id = p_job_id for share;
+  end if;
+  if v_job.id is null then
+    raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
+  end if;
+  if v_job.sealed_at is not null then
+    raise exception 'Job % is sealed: it takes no more items.', p_job_id using errcode = 'JT003', column = 'jobId';
+  end if;
+  return v_job;
+end
+$$;
