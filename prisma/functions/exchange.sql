@@ -7,7 +7,8 @@
 -- locks      those of report_results, skipping what somebody else has, then those of claim_items
 -- errors     those of claim_items, and then no report counts
 create or replace function jobtree.exchange(
-  p_lease_ids uuid[], p_numbers integer[], p_results json, p_others json,
+  p_lease_ids uuid[], p_numbers integer[], p_results json,
+  p_failed_lease_ids uuid[], p_failed_numbers integer[], p_failures json, p_others json,
   p_workers text[], p_types text[], p_limits integer[], p_claim_ids uuid[],
   p_range_types text[], p_range_highs integer[], p_range_lows integer[], p_range_places bigint[]
 )
@@ -23,7 +24,9 @@ as $$
 declare
   v_reported record;
 begin
-  select * into v_reported from jobtree.report_results(p_lease_ids, p_numbers, p_results, p_others, false);
+  select * into v_reported from jobtree.report_results(
+    p_lease_ids, p_numbers, p_results, p_failed_lease_ids, p_failed_numbers, p_failures, p_others, false
+  );
   kind := 'REPORTED';
   root_ids := v_reported.root_ids;
   ready := v_reported.ready;

@@ -46,33 +46,45 @@ begin
     insert into jobtree.failure (job_id, position, attempt, lease_id, at, retry_at, lost, code, message, worker)
     select e.job_id, e.position, e.attempt, e.lease_id, v_now, case when not e.is_final then e.due_at end, p_lost, e.code, e.message, e.worker
     from ended e
-  ), dropped as (
-    delete from jobtree.failure f where f.ctid = any (array(
-      select o.tid from ended e
-      cross join lateral (
-        select f.ctid as tid from jobtree.failure f
-        where f.job_id = e.job_id and f.position = e.position and f.attempt = e.attempt - 20
-        offset 0
-      ) o
-      where e.attempt > 40
-    ))
-  ), failed as (
-    insert into jobtree.outcome (job_id, position, lease_id, finished_at, failed)
-    select e.job_id, e.position, e.lease_id, v_now, true from ended e where e.is_final
-  ), counted as (
-    insert into jobtree.progress_delta (root_id, job_id, failed)
-    select e.root_id, e.job_id, count(*) from ended e where e.is_final group by e.root_id, e.job_id
   )
   select array_agg(e.lease_id order by e.n) as lease_ids, array_agg(e.number order by e.n) as numbers,
     array_agg(e.root_id order by e.n) as root_ids, array_agg(e.type order by e.n) as types,
     array_agg(case when not e.is_final then e.due_at end order by e.n) as due,
     array_agg(e.job_id) filter (where not e.is_final) as job_ids, array_agg(e.position) filter (where not e.is_final) as positions,
     array_agg(e.attempt + 1) filter (where not e.is_final) as attempts, array_agg(e.priority) filter (where not e.is_final) as priorities,
-    array_agg(case when e.due_at > v_now then e.due_at end) filter (where not e.is_final) as waits
+    array_agg(case when e.due_at > v_now then e.due_at end) filter (where not e.is_final) as waits,
+    array_agg(e.lease_id) filter (where e.is_final) as final_lease_ids, array_agg(e.number) filter (where e.is_final) as final_numbers,
+    max(e.attempt) as last_attempt
   into v_ended
   from ended e;
 
-  perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);
+  if v_ended.final_lease_ids is not null then
+    with failed as (
+      insert into jobtree.outcome (job_id, position, lease_id, finished_at, failed)
+      select l.job_id, l.position + u.number - 1, l.id, v_now, true
+      from unnest(v_ended.final_lease_ids, v_ended.final_numbers) u(lease_id, number)
+      cross join lateral (select l.* from jobtree.lease l where l.id = u.lease_id offset 0) l
+      returning job_id
+    )
+    insert into jobtree.progress_delta (root_id, job_id, failed)
+    select j.root_id, f.job_id, f.count
+    from (select f.job_id, count(*) as count from failed f group by f.job_id) f
+    cross join lateral (select j.root_id from jobtree.job j where j.id = f.job_id offset 0) j;
+  end if;
+  if v_ended.last_attempt > 40 then
+    delete from jobtree.failure f where f.ctid = any (array(
+      select o.tid from unnest(p_lease_ids, p_numbers) u(lease_id, number)
+      cross join lateral (select l.* from jobtree.lease l where l.id = u.lease_id and l.attempt > 40 offset 0) l
+      cross join lateral (
+        select f.ctid as tid from jobtree.failure f
+        where f.job_id = l.job_id and f.position = l.position + u.number - 1 and f.attempt = l.attempt - 20
+        offset 0
+      ) o
+    ));
+  end if;
+  if v_ended.positions is not null then
+    perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);
+  end if;
   return query select u.* from unnest(v_ended.lease_ids, v_ended.numbers, v_ended.root_ids, v_ended.types, v_ended.due) u;
 end
 $$;

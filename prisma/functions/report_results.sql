@@ -1,44 +1,62 @@
--- Takes outcomes of attempts for servers, which sort them: plain results go first and fast, and only what is left is looked at
--- one by one.
+-- Takes outcomes of attempts for servers, which sort them: plain results and failures go first and fast, and only what is left is
+-- looked at one by one.
 --
 -- p_lease_ids, p_numbers, p_results
---            assignments that succeeded, each named once, and a JSON array of their results
+--            assignments that succeeded, and a JSON array of their results
+-- p_failed_lease_ids, p_failed_numbers, p_failures
+--            assignments that failed, and a JSON array of their failures: {code, message, permanent}. No assignment is named twice in
+--            these two lists
 -- p_others   a JSON array of all other reports, as report_outcomes has it
 -- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
--- returns    as report_outcomes has it; an index counts the results first, then the others
+-- returns    as report_outcomes has it; an index counts the results first, then the failures, then the others
 -- locks      as report_each has it
 create or replace function jobtree.report_results(
-  p_lease_ids uuid[], p_numbers integer[], p_results json, p_others json default null, p_wait boolean default true
+  p_lease_ids uuid[], p_numbers integer[], p_results json,
+  p_failed_lease_ids uuid[] default '{}', p_failed_numbers integer[] default '{}', p_failures json default '[]',
+  p_others json default null, p_wait boolean default true
 )
 returns table (root_ids uuid[], ready jsonb, answers json)
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 as $$
 declare
+  v_count constant integer := cardinality(p_numbers);
   v_roots uuid[];
   v_ready jsonb;
+  v_answers jsonb;
+  -- Of the results and failures, which counted, from 1 on; null for all results.
   v_accepted integer[];
-  v_fed_roots uuid[];
-  v_fed integer[] := '{}';
+  v_done record;
   v_ns integer[];
   v_lease_ids uuid[];
   v_numbers integer[];
   v_reports json[];
-  v_each record;
 begin
   -- What takes what is free, and then waits, could be waited for: who waits takes all in order.
   if p_wait then
     v_accepted := '{}';
-  elsif cardinality(p_numbers) > 0 then
+  elsif v_count > 0 then
     select a.root_ids, a.accepted into v_roots, v_accepted from jobtree.accept_results(p_lease_ids, p_numbers, p_results, false) a;
     if v_accepted is not null then
-      select f.root_ids, f.ready, f.accepted into v_fed_roots, v_ready, v_fed
-      from jobtree.feed_results(p_lease_ids, p_numbers, p_results) f;
-      v_roots := v_roots || v_fed_roots;
+      select f.root_ids, f.ready, f.accepted into v_done from jobtree.feed_results(p_lease_ids, p_numbers, p_results) f;
+      v_roots := v_roots || v_done.root_ids;
+      v_ready := v_done.ready;
+      v_accepted := v_accepted || v_done.accepted;
     end if;
   end if;
-  if p_others is null and (v_accepted is null or cardinality(v_accepted) + cardinality(v_fed) = cardinality(p_numbers)) then
-    return query select v_roots, v_ready, null::json;
+  if not p_wait and cardinality(p_failed_numbers) > 0 then
+    select * into v_done from jobtree.accept_failures(p_failed_lease_ids, p_failed_numbers, p_failures);
+    v_roots := v_roots || v_done.root_ids;
+    v_ready := jobtree.add_up(v_ready, v_done.ready);
+    select jsonb_agg(jsonb_build_object('index', v_count + u.n - 1, 'status', 'ACCEPTED', 'retryAt', u.retry_at)) into v_answers
+    from unnest(v_done.accepted, v_done.retries) u(n, retry_at)
+    where u.retry_at is not null;
+    v_accepted := coalesce(v_accepted, array(select generate_series(1, v_count))) || array(select v_count + n from unnest(v_done.accepted) n);
+  end if;
+  if p_others is null
+    and (v_accepted is null and cardinality(p_failed_numbers) = 0 or cardinality(v_accepted) = v_count + cardinality(p_failed_numbers))
+  then
+    return query select v_roots, v_ready, v_answers::json;
     return;
   end if;
 
@@ -47,14 +65,20 @@ begin
   from (
     select u.n::integer - 1 as n, u.lease_id, u.number, json_build_object('result', u.result) as report
     from rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_results)) with ordinality u(lease_id, number, result, n)
-    where v_accepted is not null and u.n <> all (v_accepted || v_fed)
+    where v_accepted is not null and u.n <> all (v_accepted)
     union all
-    select cardinality(p_numbers) + e.n::integer - 1, jobtree.lease_id(a.id), jobtree.assignment_number(a.id), e.value
+    select v_count + u.n::integer - 1, u.lease_id, u.number, json_build_object('failure', u.failure)
+    from rows from (unnest(p_failed_lease_ids), unnest(p_failed_numbers), json_array_elements(p_failures))
+      with ordinality u(lease_id, number, failure, n)
+    where v_count + u.n <> all (v_accepted)
+    union all
+    select v_count + cardinality(p_failed_numbers) + e.n::integer - 1, jobtree.lease_id(a.id), jobtree.assignment_number(a.id), e.value
     from json_array_elements(p_others) with ordinality e(value, n)
     cross join lateral (select (e.value ->> 'assignmentId')::uuid as id) a
   ) u;
-  select * into v_each from jobtree.report_each(v_ns, v_lease_ids, v_numbers, v_reports, p_wait);
+  select * into v_done from jobtree.report_each(v_ns, v_lease_ids, v_numbers, v_reports, p_wait);
   return query select
-    (select array_agg(distinct r) from unnest(v_roots || v_each.root_ids) r), jobtree.add_up(v_ready, v_each.ready), v_each.answers;
+    (select array_agg(distinct r) from unnest(v_roots || v_done.root_ids) r), jobtree.add_up(v_ready, v_done.ready),
+    (coalesce(v_answers, '[]') || coalesce(v_done.answers::jsonb, '[]'))::json;
 end
 $$;

@@ -16,7 +16,8 @@ const width = 2;
 /** An entry of 20 kB counts as one, larger ones by their size: a full batch then has about 20 MB. */
 const weighText = (text: string) => Math.max(1, text.length / 20_000);
 const weighItem = ({ payload, settings }: PreparedItem) => weighText(payload) + settings.length / 20_000;
-const weighReport = ({ result, other }: PreparedReport) => weighText(result ?? other ?? '');
+const weighReport = ({ text, newItems }: PreparedReport) =>
+  newItems.reduce((sum, item) => sum + weighText(item), weighText(text));
 
 export function createEngine(parts: Omit<Engine, 'lowWater' | 'merged' | 'claimsUnderWay'>): Engine {
   const adders = new Map<string, Batcher<PreparedItem, AddEntry>>();

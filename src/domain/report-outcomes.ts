@@ -36,9 +36,11 @@ export interface ReportAnswer {
 /** A report that passed its checks, ready for the database. */
 export interface PreparedReport {
   readonly assignmentId: string;
-  /** The result as JSON text, if that is all there is; else the whole report. */
-  readonly result: string | undefined;
-  readonly other: string | undefined;
+  /** What came out or went wrong, as JSON text. */
+  readonly kind: 'result' | 'failure';
+  readonly text: string;
+  /** The texts of new items. */
+  readonly newItems: readonly string[];
 }
 
 export async function reportOutcomes(engine: Engine, reports: readonly Report[]): Promise<ReportAnswer[]> {
@@ -121,14 +123,13 @@ function prepare(report: Report, field: string, limits: Limits): PreparedReport 
     if (newItems.length > 0) {
       throw new InvalidInputError(`${field}.newItems: only a success makes new items.`, `${field}.newItems`);
     }
-    const failure = checkFailure(report.failure, `${field}.failure`);
-    return { assignmentId: id, result: undefined, other: JSON.stringify({ assignmentId: id, failure }) };
+    const text = JSON.stringify(checkFailure(report.failure, `${field}.failure`));
+    return { assignmentId: id, kind: 'failure', text, newItems: [] };
   }
   if (report.result === undefined) {
     throw new InvalidInputError(`${field} has neither a result (null is one) nor a failure.`, field);
   }
-  const result = toJsonText(report.result, `${field}.result`, limits.maxJsonBytes);
-  if (newItems.length === 0) return { assignmentId: id, result, other: undefined };
+  const text = toJsonText(report.result, `${field}.result`, limits.maxJsonBytes);
   if (newItems.length > maxBatch) {
     throw new InvalidInputError(`${field}.newItems has more than ${maxBatch} entries.`, `${field}.newItems`);
   }
@@ -137,8 +138,7 @@ function prepare(report: Report, field: string, limits: Limits): PreparedReport 
     const type = checkText(item.type, `${at}.type`, maxNameLength);
     return toItemText(prepareItem(item, at, limits, { type }));
   });
-  const other = `{"assignmentId":"${id}","result":${result},"newItems":[${items.join(',')}]}`;
-  return { assignmentId: id, result: undefined, other };
+  return { assignmentId: id, kind: 'result', text, newItems: items };
 }
 
 function checkFailure(failure: Failure, field: string): Failure {
@@ -184,25 +184,22 @@ export async function reportPrepared(
   return report.take(row);
 }
 
-/** What report_results takes for these reports, plain results in arrays and everything else as JSON; and what is to be done after. */
+/** What report_results takes for these reports, plain ones in arrays and everything else as JSON; and what is to be done after. */
 export function beginReport(engine: Engine, reports: readonly PreparedReport[]) {
-  const results = new Map<string, number>();
+  const plain = { result: new Plain(), failure: new Plain() };
   const others: number[] = [];
   const named = new Set<string>();
-  for (const [i, { assignmentId, result }] of reports.entries()) {
+  for (const [i, report] of reports.entries()) {
     // A second report of an assignment is judged after the first, whatever either says.
-    if (result === undefined || named.has(assignmentId)) others.push(i);
-    else results.set(assignmentId, i);
-    named.add(assignmentId);
+    if (report.newItems.length > 0 || named.has(report.assignmentId)) others.push(i);
+    else plain[report.kind].add(report, i);
+    named.add(report.assignmentId);
   }
-  const order = [...results.values(), ...others];
-  const ids = [...results.keys()].map(splitAssignmentId);
+  const order = [...plain.result.places, ...plain.failure.places, ...others];
   const values = [
-    // As array literals: pg would look for what to escape in each of them.
-    `{${ids.map(({ leaseId }) => leaseId).join(',')}}`,
-    `{${ids.map(({ number }) => number).join(',')}}`,
-    `[${[...results.values()].map((i) => reports[i]?.result).join(',')}]`,
-    others.length === 0 ? null : `[${others.map((i) => textOf(reports[i] as PreparedReport)).join(',')}]`,
+    ...plain.result.values(),
+    ...plain.failure.values(),
+    others.length === 0 ? null : `[${others.map((i) => wholeText(reports[i] as PreparedReport)).join(',')}]`,
   ];
 
   function take(row: ReportRow): MergedAnswer[] {
@@ -222,6 +219,29 @@ export function beginReport(engine: Engine, reports: readonly PreparedReport[]) 
   return { values, take };
 }
 
-function textOf({ assignmentId, result, other }: PreparedReport): string {
-  return other ?? `{"assignmentId":"${assignmentId}","result":${result}}`;
+/** Reports that say nothing but a result, or a failure. */
+class Plain {
+  /** Which of all reports they are. */
+  readonly places: number[] = [];
+  readonly #leaseIds: string[] = [];
+  readonly #numbers: number[] = [];
+  readonly #texts: string[] = [];
+
+  add({ assignmentId, text }: PreparedReport, place: number): void {
+    const { leaseId, number } = splitAssignmentId(assignmentId);
+    this.places.push(place);
+    this.#leaseIds.push(leaseId);
+    this.#numbers.push(number);
+    this.#texts.push(text);
+  }
+
+  /** The arrays as literals: pg would look for what to escape in each of them. */
+  values(): string[] {
+    return [`{${this.#leaseIds.join(',')}}`, `{${this.#numbers.join(',')}}`, `[${this.#texts.join(',')}]`];
+  }
+}
+
+function wholeText({ assignmentId, kind, text, newItems }: PreparedReport): string {
+  const more = newItems.length === 0 ? '' : `,"newItems":[${newItems.join(',')}]`;
+  return `{"assignmentId":"${assignmentId}","${kind}":${text}${more}}`;
 }

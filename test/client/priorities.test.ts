@@ -49,7 +49,7 @@ function watchClaims() {
     const endedBefore = claims.length;
     const rows = await call.apply(this, [name, ...values]);
     // An exchange is reports, and then a claim.
-    const requests = name === 'claim_items' ? values[1] : name === 'exchange' ? values[6] : [];
+    const requests = name === 'claim_items' ? values[1] : name === 'exchange' ? values[9] : [];
     if ((requests as string[]).length > 0) {
       const leases = rows as { lease_id: string | null; payloads: string | null; kind: string }[];
       const items = leases.reduce((sum, { payloads }) => sum + (payloads?.split('\u001e').length ?? 0), 0);

@@ -558,7 +558,7 @@ describe('report against report', () => {
     const leaseId = assignmentIdOf(first?.id ?? '', 0);
     await other.query('select from jobtree.lease where id = $1 for update', [leaseId]);
     const report = (others: string | null) =>
-      t.db.query('select answers from jobtree.report_results($1, $2, $3, $4, false)', [
+      t.db.query('select answers from jobtree.report_results($1, $2, $3, p_others => $4, p_wait => false)', [
         [leaseId],
         [1],
         '[1]',

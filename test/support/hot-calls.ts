@@ -135,12 +135,12 @@ export const calls: Readonly<Record<string, Call>> = {
     ],
   },
   'a report of results under one lease': {
-    text: 'select * from jobtree.report_results($1, $2, $3, null, false)',
+    text: 'select * from jobtree.report_results($1, $2, $3, p_wait => false)',
     values: (subject) => [leaseIds(subject, 1), [1], '[1]'],
     reads: ['job by job_pkey', 'lease by lease_pkey', ...feeding],
   },
   'a report of results under several leases': {
-    text: 'select * from jobtree.report_results($1, $2, $3, null, false)',
+    text: 'select * from jobtree.report_results($1, $2, $3, p_wait => false)',
     values: (subject) => [leaseIds(subject, 3), numbers('2').of(leaseIds(subject, 3)), '[1,2,3]'],
     reads: ['job by job_pkey', 'lease by lease_pkey', ...feeding],
   },
@@ -149,8 +149,17 @@ export const calls: Readonly<Record<string, Call>> = {
     values: (subject) => [leaseIds(subject, 1), [100], '[1]'],
     reads: ['job by job_pkey', 'job by job_parent_id_idx', 'job_item by job_item_pkey', ...judging],
   },
+  'a report of failures, each named once': {
+    text: "select * from jobtree.report_results('{}', '{}', '[]', $1, $2, $3, p_wait => false)",
+    values: (subject) => [
+      leaseIds(subject, 2),
+      [3, 3],
+      '[{"code": "E", "message": "no"}, {"code": "E", "message": "no"}]',
+    ],
+    reads: requeuing,
+  },
   'a report of failures': {
-    text: 'select * from jobtree.report_results($1, $2, $3, $4)',
+    text: 'select * from jobtree.report_results($1, $2, $3, p_others => $4)',
     values: (subject) => [
       [],
       [],
@@ -162,10 +171,10 @@ export const calls: Readonly<Record<string, Call>> = {
         })),
       ),
     ],
-    reads: [...requeuing, 'failure by Tid Scan', 'job by job_parent_id_idx', ...judging],
+    reads: [...requeuing, 'job by job_parent_id_idx', ...judging],
   },
   'an exchange': {
-    text: 'select * from jobtree.exchange($1, $2, $3, null, $4, $5, $6, $7, $8, $9, $10, $11)',
+    text: `select * from jobtree.exchange($1, $2, $3, '{}', '{}', '[]', null, $4, $5, $6, $7, $8, $9, $10, $11)`,
     values: (subject) => [leaseIds(subject, 1), [1], '[1]', ['w'], ['subject'], [2], [], [], [], [], []],
     reads: [...claiming, 'lease by lease_pkey', ...feeding],
   },
@@ -191,7 +200,7 @@ export const calls: Readonly<Record<string, Call>> = {
   'a sweep': {
     text: 'select * from jobtree.sweep_leases()',
     values: () => [],
-    reads: [...requeuing, 'failure by Tid Scan', 'failure by failure_pkey', 'lease by lease_live'],
+    reads: [...requeuing, 'lease by lease_live'],
   },
   'making due entries ready': {
     text: 'select * from jobtree.promote_due()',
@@ -220,6 +229,11 @@ export const calls: Readonly<Record<string, Call>> = {
     text: 'select * from jobtree.unfolded_trees($1, null, 10)',
     values: () => [5],
     reads: ['job by job_pkey', 'progress_delta by progress_delta_pkey'],
+  },
+  'adding payloads': {
+    text: 'select * from jobtree.add_payloads($1, $2)',
+    values: ({ root }) => [root, '1\u001e2'],
+    reads: ['job by job_pkey'],
   },
   'adding plain items': {
     text: 'select * from jobtree.add_items($1, $2)',

@@ -1,5 +1,49 @@
 set local check_function_bodies = off;
 
+-- Takes failures, of those reports whose lease and item are open: what accept_results is for results.
+--
+-- p_lease_ids, p_numbers, p_failures
+--            the assignments, each named once, and a JSON array of what went wrong: {code, message, permanent}
+-- returns    the trees that changed, the types that have ready items again and how many, which reports counted, from 1 on, and
+--            when the item of each of these is due again: null if it is not
+-- locks      leases in the order of their ids, skipping those that somebody else has. Their reports do not count
+create or replace function jobtree.accept_failures(p_lease_ids uuid[], p_numbers integer[], p_failures json)
+returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[])
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_open record;
+begin
+  with locked as materialized (
+    select l.id, l.open from jobtree.lease l
+    cross join lateral (select from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0) j
+    where l.id = any (p_lease_ids)
+    order by l.id
+    for update of l skip locked
+  )
+  select array_agg(u.n::integer) as ns, array_agg(u.lease_id) as lease_ids, array_agg(u.number) as numbers, array_agg(u.failure) as failures
+  into v_open
+  from rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_failures)) with ordinality u(lease_id, number, failure, n)
+  join locked k on k.id = u.lease_id
+  where case when u.number > 0 then get_bit(k.open, u.number - 1) = 1 end;
+  if v_open.ns is null then
+    return query select null::uuid[], null::jsonb, '{}'::integer[], null::timestamptz[];
+    return;
+  end if;
+  return query
+    select array_agg(distinct f.root_id), jobtree.count_names(array_agg(f.type) filter (where f.retry_at <= clock_timestamp())),
+      v_open.ns, array_agg(f.retry_at order by f.n)
+    from jobtree.fail_attempts(v_open.lease_ids, v_open.numbers, v_open.failures, false)
+      with ordinality f(lease_id, number, root_id, type, retry_at, n);
+end
+$$;
+
 -- Takes results, of those reports whose lease and item are open: the hot half of reporting. Most calls report under one lease, and
 -- then a few small statements cost less than one large one.
 --
@@ -932,7 +976,8 @@ $$;
 -- locks      those of report_results, skipping what somebody else has, then those of claim_items
 -- errors     those of claim_items, and then no report counts
 create or replace function jobtree.exchange(
-  p_lease_ids uuid[], p_numbers integer[], p_results json, p_others json,
+  p_lease_ids uuid[], p_numbers integer[], p_results json,
+  p_failed_lease_ids uuid[], p_failed_numbers integer[], p_failures json, p_others json,
   p_workers text[], p_types text[], p_limits integer[], p_claim_ids uuid[],
   p_range_types text[], p_range_highs integer[], p_range_lows integer[], p_range_places bigint[]
 )
@@ -948,7 +993,9 @@ as $$
 declare
   v_reported record;
 begin
-  select * into v_reported from jobtree.report_results(p_lease_ids, p_numbers, p_results, p_others, false);
+  select * into v_reported from jobtree.report_results(
+    p_lease_ids, p_numbers, p_results, p_failed_lease_ids, p_failed_numbers, p_failures, p_others, false
+  );
   kind := 'REPORTED';
   root_ids := v_reported.root_ids;
   ready := v_reported.ready;
@@ -1010,33 +1057,45 @@ begin
     insert into jobtree.failure (job_id, position, attempt, lease_id, at, retry_at, lost, code, message, worker)
     select e.job_id, e.position, e.attempt, e.lease_id, v_now, case when not e.is_final then e.due_at end, p_lost, e.code, e.message, e.worker
     from ended e
-  ), dropped as (
-    delete from jobtree.failure f where f.ctid = any (array(
-      select o.tid from ended e
-      cross join lateral (
-        select f.ctid as tid from jobtree.failure f
-        where f.job_id = e.job_id and f.position = e.position and f.attempt = e.attempt - 20
-        offset 0
-      ) o
-      where e.attempt > 40
-    ))
-  ), failed as (
-    insert into jobtree.outcome (job_id, position, lease_id, finished_at, failed)
-    select e.job_id, e.position, e.lease_id, v_now, true from ended e where e.is_final
-  ), counted as (
-    insert into jobtree.progress_delta (root_id, job_id, failed)
-    select e.root_id, e.job_id, count(*) from ended e where e.is_final group by e.root_id, e.job_id
   )
   select array_agg(e.lease_id order by e.n) as lease_ids, array_agg(e.number order by e.n) as numbers,
     array_agg(e.root_id order by e.n) as root_ids, array_agg(e.type order by e.n) as types,
     array_agg(case when not e.is_final then e.due_at end order by e.n) as due,
     array_agg(e.job_id) filter (where not e.is_final) as job_ids, array_agg(e.position) filter (where not e.is_final) as positions,
     array_agg(e.attempt + 1) filter (where not e.is_final) as attempts, array_agg(e.priority) filter (where not e.is_final) as priorities,
-    array_agg(case when e.due_at > v_now then e.due_at end) filter (where not e.is_final) as waits
+    array_agg(case when e.due_at > v_now then e.due_at end) filter (where not e.is_final) as waits,
+    array_agg(e.lease_id) filter (where e.is_final) as final_lease_ids, array_agg(e.number) filter (where e.is_final) as final_numbers,
+    max(e.attempt) as last_attempt
   into v_ended
   from ended e;
 
-  perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);
+  if v_ended.final_lease_ids is not null then
+    with failed as (
+      insert into jobtree.outcome (job_id, position, lease_id, finished_at, failed)
+      select l.job_id, l.position + u.number - 1, l.id, v_now, true
+      from unnest(v_ended.final_lease_ids, v_ended.final_numbers) u(lease_id, number)
+      cross join lateral (select l.* from jobtree.lease l where l.id = u.lease_id offset 0) l
+      returning job_id
+    )
+    insert into jobtree.progress_delta (root_id, job_id, failed)
+    select j.root_id, f.job_id, f.count
+    from (select f.job_id, count(*) as count from failed f group by f.job_id) f
+    cross join lateral (select j.root_id from jobtree.job j where j.id = f.job_id offset 0) j;
+  end if;
+  if v_ended.last_attempt > 40 then
+    delete from jobtree.failure f where f.ctid = any (array(
+      select o.tid from unnest(p_lease_ids, p_numbers) u(lease_id, number)
+      cross join lateral (select l.* from jobtree.lease l where l.id = u.lease_id and l.attempt > 40 offset 0) l
+      cross join lateral (
+        select f.ctid as tid from jobtree.failure f
+        where f.job_id = l.job_id and f.position = l.position + u.number - 1 and f.attempt = l.attempt - 20
+        offset 0
+      ) o
+    ));
+  end if;
+  if v_ended.positions is not null then
+    perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);
+  end if;
   return query select u.* from unnest(v_ended.lease_ids, v_ended.numbers, v_ended.root_ids, v_ended.types, v_ended.due) u;
 end
 $$;
@@ -2615,47 +2674,65 @@ as $$
   end) is not true
 $$;
 
--- Takes outcomes of attempts for servers, which sort them: plain results go first and fast, and only what is left is looked at
--- one by one.
+-- Takes outcomes of attempts for servers, which sort them: plain results and failures go first and fast, and only what is left is
+-- looked at one by one.
 --
 -- p_lease_ids, p_numbers, p_results
---            assignments that succeeded, each named once, and a JSON array of their results
+--            assignments that succeeded, and a JSON array of their results
+-- p_failed_lease_ids, p_failed_numbers, p_failures
+--            assignments that failed, and a JSON array of their failures: {code, message, permanent}. No assignment is named twice in
+--            these two lists
 -- p_others   a JSON array of all other reports, as report_outcomes has it
 -- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
--- returns    as report_outcomes has it; an index counts the results first, then the others
+-- returns    as report_outcomes has it; an index counts the results first, then the failures, then the others
 -- locks      as report_each has it
 create or replace function jobtree.report_results(
-  p_lease_ids uuid[], p_numbers integer[], p_results json, p_others json default null, p_wait boolean default true
+  p_lease_ids uuid[], p_numbers integer[], p_results json,
+  p_failed_lease_ids uuid[] default '{}', p_failed_numbers integer[] default '{}', p_failures json default '[]',
+  p_others json default null, p_wait boolean default true
 )
 returns table (root_ids uuid[], ready jsonb, answers json)
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 as $$
 declare
+  v_count constant integer := cardinality(p_numbers);
   v_roots uuid[];
   v_ready jsonb;
+  v_answers jsonb;
+  -- Of the results and failures, which counted, from 1 on; null for all results.
   v_accepted integer[];
-  v_fed_roots uuid[];
-  v_fed integer[] := '{}';
+  v_done record;
   v_ns integer[];
   v_lease_ids uuid[];
   v_numbers integer[];
   v_reports json[];
-  v_each record;
 begin
   -- What takes what is free, and then waits, could be waited for: who waits takes all in order.
   if p_wait then
     v_accepted := '{}';
-  elsif cardinality(p_numbers) > 0 then
+  elsif v_count > 0 then
     select a.root_ids, a.accepted into v_roots, v_accepted from jobtree.accept_results(p_lease_ids, p_numbers, p_results, false) a;
     if v_accepted is not null then
-      select f.root_ids, f.ready, f.accepted into v_fed_roots, v_ready, v_fed
-      from jobtree.feed_results(p_lease_ids, p_numbers, p_results) f;
-      v_roots := v_roots || v_fed_roots;
+      select f.root_ids, f.ready, f.accepted into v_done from jobtree.feed_results(p_lease_ids, p_numbers, p_results) f;
+      v_roots := v_roots || v_done.root_ids;
+      v_ready := v_done.ready;
+      v_accepted := v_accepted || v_done.accepted;
     end if;
   end if;
-  if p_others is null and (v_accepted is null or cardinality(v_accepted) + cardinality(v_fed) = cardinality(p_numbers)) then
-    return query select v_roots, v_ready, null::json;
+  if not p_wait and cardinality(p_failed_numbers) > 0 then
+    select * into v_done from jobtree.accept_failures(p_failed_lease_ids, p_failed_numbers, p_failures);
+    v_roots := v_roots || v_done.root_ids;
+    v_ready := jobtree.add_up(v_ready, v_done.ready);
+    select jsonb_agg(jsonb_build_object('index', v_count + u.n - 1, 'status', 'ACCEPTED', 'retryAt', u.retry_at)) into v_answers
+    from unnest(v_done.accepted, v_done.retries) u(n, retry_at)
+    where u.retry_at is not null;
+    v_accepted := coalesce(v_accepted, array(select generate_series(1, v_count))) || array(select v_count + n from unnest(v_done.accepted) n);
+  end if;
+  if p_others is null
+    and (v_accepted is null and cardinality(p_failed_numbers) = 0 or cardinality(v_accepted) = v_count + cardinality(p_failed_numbers))
+  then
+    return query select v_roots, v_ready, v_answers::json;
     return;
   end if;
 
@@ -2664,15 +2741,21 @@ begin
   from (
     select u.n::integer - 1 as n, u.lease_id, u.number, json_build_object('result', u.result) as report
     from rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_results)) with ordinality u(lease_id, number, result, n)
-    where v_accepted is not null and u.n <> all (v_accepted || v_fed)
+    where v_accepted is not null and u.n <> all (v_accepted)
     union all
-    select cardinality(p_numbers) + e.n::integer - 1, jobtree.lease_id(a.id), jobtree.assignment_number(a.id), e.value
+    select v_count + u.n::integer - 1, u.lease_id, u.number, json_build_object('failure', u.failure)
+    from rows from (unnest(p_failed_lease_ids), unnest(p_failed_numbers), json_array_elements(p_failures))
+      with ordinality u(lease_id, number, failure, n)
+    where v_count + u.n <> all (v_accepted)
+    union all
+    select v_count + cardinality(p_failed_numbers) + e.n::integer - 1, jobtree.lease_id(a.id), jobtree.assignment_number(a.id), e.value
     from json_array_elements(p_others) with ordinality e(value, n)
     cross join lateral (select (e.value ->> 'assignmentId')::uuid as id) a
   ) u;
-  select * into v_each from jobtree.report_each(v_ns, v_lease_ids, v_numbers, v_reports, p_wait);
+  select * into v_done from jobtree.report_each(v_ns, v_lease_ids, v_numbers, v_reports, p_wait);
   return query select
-    (select array_agg(distinct r) from unnest(v_roots || v_each.root_ids) r), jobtree.add_up(v_ready, v_each.ready), v_each.answers;
+    (select array_agg(distinct r) from unnest(v_roots || v_done.root_ids) r), jobtree.add_up(v_ready, v_done.ready),
+    (coalesce(v_answers, '[]') || coalesce(v_done.answers::jsonb, '[]'))::json;
 end
 $$;
 
