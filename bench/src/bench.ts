@@ -80,8 +80,6 @@ function difference(after: number | undefined, before: number | undefined): numb
   return after === undefined || before === undefined ? undefined : after - before;
 }
 
-const warmUpShare = 0.2;
-
 /** Small batches get fewer items, so that they take no longer than large ones. */
 export function itemsFor(items: number, batch: number): number {
   const share = batch === 1 ? 0.03 : batch < 100 ? 0.2 : 1;
@@ -90,16 +88,15 @@ export function itemsFor(items: number, batch: number): number {
 
 /**
  * Several runs of each contender, in turns and each time another one first: the machine may have other things to do. Before
- * them each has a short one that does not count, since servers that have just started are not what anybody waits for.
+ * them each has one that does not count, since programs that have just started are not what anybody waits for.
  */
 export async function alternate<Name extends string>(
   { rounds }: Pick<Options, 'rounds'>,
-  { items, batch }: { readonly items: number; readonly batch: number },
+  items: number,
   contenders: Readonly<Record<Name, (items: number) => Promise<Run>>>,
 ): Promise<Record<Name, Run[]>> {
   const names = Object.keys(contenders) as Name[];
-  const warmUp = Math.ceil((items * warmUpShare) / batch) * batch;
-  for (const name of names) await contenders[name](warmUp);
+  for (const name of names) await contenders[name](items);
   const runs = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, Run[]>;
   for (let round = 0; round < rounds; round++) {
     for (const name of round % 2 === 0 ? names : names.toReversed()) {

@@ -7,8 +7,8 @@ import type { WorkerTask } from '../task.ts';
 
 const task = readTask<WorkerTask>();
 const { url, items, handlerMs, failEvery } = task;
-// It has two exchanges under way, of half its concurrency each.
-const { concurrency = 2 * task.batch } = task;
+// It claims as many items ahead, and has two exchanges under way, of half of all that each.
+const { concurrency = task.batch } = task;
 let start = 0;
 let done = 0;
 let cpu = process.cpuUsage();

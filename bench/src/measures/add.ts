@@ -61,25 +61,21 @@ async function runCourse(bench: Bench, batch: number) {
   const items = itemsFor(options.items, batch);
   const width = batch < 100 ? 8 : 4;
   const { ours, theirs } = await withJobtree(bench, (jobtree) =>
-    alternate(
-      options,
-      { items, batch },
-      {
-        ours: async (items) => {
-          const { server, database } = jobtree;
-          const job = await createJob(server.url);
-          const task: ProducerTask = { url: server.url, target: job.id, items, batch, width };
-          const run = await runChild(bench, 'jobtree-producer', task, jobtree);
-          await checkAdded(database.pool, job.id, items);
-          return run;
-        },
-        theirs: async (items) => {
-          await clearJobs(graphile.pool);
-          const task: ProducerTask = { url: graphile.url, target: 'bench', items, batch, width };
-          return runChild(bench, 'graphile-producer', task, { database: graphile });
-        },
+    alternate(options, items, {
+      ours: async (items) => {
+        const { server, database } = jobtree;
+        const job = await createJob(server.url);
+        const task: ProducerTask = { url: server.url, target: job.id, items, batch, width };
+        const run = await runChild(bench, 'jobtree-producer', task, jobtree);
+        await checkAdded(database.pool, job.id, items);
+        return run;
       },
-    ),
+      theirs: async (items) => {
+        await clearJobs(graphile.pool);
+        const task: ProducerTask = { url: graphile.url, target: 'bench', items, batch, width };
+        return runChild(bench, 'graphile-producer', task, { database: graphile });
+      },
+    }),
   );
   const [our, their] = [medianRun(ours), medianRun(theirs)];
   return {

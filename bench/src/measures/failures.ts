@@ -13,14 +13,10 @@ export async function measureFailures(bench: Bench): Promise<Report> {
   const { options } = bench;
   const items = itemsFor(options.items, batch);
   const runs = await withJobtree(bench, (jobtree) =>
-    alternate(
-      options,
-      { items, batch },
-      {
-        none: (items) => runWork(bench, jobtree, { items, batch, policies }),
-        some: (items) => runWork(bench, jobtree, { items, batch, policies, failEvery }),
-      },
-    ),
+    alternate(options, items, {
+      none: (items) => runWork(bench, jobtree, { items, batch, policies }),
+      some: (items) => runWork(bench, jobtree, { items, batch, policies, failEvery }),
+    }),
   );
   const [none, some] = [medianRun(runs.none), medianRun(runs.some)];
   const times = some.perSecond / none.perSecond;

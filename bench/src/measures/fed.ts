@@ -24,14 +24,10 @@ export async function measureFed(bench: Bench): Promise<Report> {
   const step = batch * stages;
   const items = Math.ceil(itemsFor(options.items, batch) / step) * step;
   const runs = await withJobtree(bench, (jobtree) =>
-    alternate(
-      options,
-      { items, batch: step },
-      {
-        flat: (items) => runWork(bench, jobtree, { items, batch }),
-        fed: (items) => runStages(bench, jobtree, items / stages),
-      },
-    ),
+    alternate(options, items, {
+      flat: (items) => runWork(bench, jobtree, { items, batch }),
+      fed: (items) => runStages(bench, jobtree, items / stages),
+    }),
   );
   const [flat, fed] = [medianRun(runs.flat), medianRun(runs.fed)];
   const times = (fed.cpuPerItem.postgres ?? Number.NaN) / (flat.cpuPerItem.postgres ?? Number.NaN);

@@ -32,14 +32,10 @@ export async function measureHistory(bench: Bench): Promise<Report> {
         await fillHistory(full.database.pool, jobs);
         const courses = { empty: await runCourse(bench, empty), full: await runCourse(bench, full) };
         const items = itemsFor(options.items, batch);
-        const runs = await alternate(
-          options,
-          { items, batch },
-          {
-            empty: (items) => runWork(bench, empty, { items, batch }),
-            full: (items) => runWork(bench, full, { items, batch }),
-          },
-        );
+        const runs = await alternate(options, items, {
+          empty: (items) => runWork(bench, empty, { items, batch }),
+          full: (items) => runWork(bench, full, { items, batch }),
+        });
         return { ...courses, runs };
       },
       { name: 'bench_history' },

@@ -16,11 +16,11 @@ const runsPerRound = 3;
 export async function measurePriorities(bench: Bench): Promise<Report> {
   const runs = await withJobtree(bench, (jobtree) => {
     const over = (priorities: number) => (items: number) => work(bench, jobtree, items, priorities);
-    return alternate(
-      { rounds: bench.options.rounds * runsPerRound },
-      { items, batch: concurrency },
-      { 1: over(1), 2: over(2), 32: over(32) },
-    );
+    return alternate({ rounds: bench.options.rounds * runsPerRound }, items, {
+      1: over(1),
+      2: over(2),
+      32: over(32),
+    });
   });
   const figures = Object.entries(runs).map(([priorities, runs]) => {
     const median = medianRun(runs);

@@ -10,13 +10,18 @@ import type { WorkerTask } from '../task.ts';
 import { atLeast, atMost, type Verdict } from '../verdicts.ts';
 import { runWork } from '../worked.ts';
 
-/** What jobtree has to reach, as a multiple of graphile-worker, and the most that Postgres may take, in microseconds per item. */
-const targets = new Map<number, { readonly ratio: number; readonly postgres?: number }>([
-  [1, { ratio: 0.7 }],
-  [10, { ratio: 1 }],
-  [100, { ratio: 1.2, postgres: 16 }],
-  [500, { ratio: 1.5, postgres: 10 }],
+/** What jobtree has to reach, as a multiple of graphile-worker, and the most that its parts may take, in microseconds of CPU per item. */
+interface Target {
+  readonly ratio: number;
+  readonly cpu: Partial<Run['cpuPerItem']>;
+}
+const targets = new Map<number, Target>([
+  [1, { ratio: 0.8, cpu: { server: 350 } }],
+  [10, { ratio: 1.1, cpu: {} }],
+  [100, { ratio: 1.4, cpu: { postgres: 16 } }],
+  [500, { ratio: 1.8, cpu: { client: 5, server: 7, postgres: 10 } }],
 ]);
+const parts = { client: 'the worker', server: 'the server', postgres: 'Postgres' } as const;
 
 /** Single items are worked on one at a time, and ten at a time. */
 const singles = [1, 10];
@@ -79,23 +84,19 @@ async function runCourse(bench: Bench, { batch, concurrency }: Course) {
   const { options, graphile } = bench;
   const items = itemsFor(options.items, Math.max(batch, concurrency ?? 0));
   const runs = await withJobtree(bench, (jobtree) =>
-    alternate(
-      options,
-      { items, batch },
-      {
-        webSocket: (items) => runWork(bench, jobtree, { items, batch, concurrency }),
-        theirs: async (items) => {
-          await clearJobs(graphile.pool);
-          await inBatches(items, (some) => fillJobs(graphile.pool, 'bench', some));
-          const task: WorkerTask = { url: graphile.url, target: 'bench', items, batch, concurrency };
-          const run = await runChild(bench, 'graphile-worker', task, { database: graphile });
-          const left = await countJobs(graphile.pool);
-          if (left > 0) throw new Error(`graphile-worker left ${left} jobs.`);
-          return run;
-        },
-        http: (items) => runWork(bench, jobtree, { items, batch, concurrency, child: 'jobtree-http-worker' }),
+    alternate(options, items, {
+      webSocket: (items) => runWork(bench, jobtree, { items, batch, concurrency }),
+      theirs: async (items) => {
+        await clearJobs(graphile.pool);
+        await inBatches(items, (some) => fillJobs(graphile.pool, 'bench', some));
+        const task: WorkerTask = { url: graphile.url, target: 'bench', items, batch, concurrency };
+        const run = await runChild(bench, 'graphile-worker', task, { database: graphile });
+        const left = await countJobs(graphile.pool);
+        if (left > 0) throw new Error(`graphile-worker left ${left} jobs.`);
+        return run;
       },
-    ),
+      http: (items) => runWork(bench, jobtree, { items, batch, concurrency, child: 'jobtree-http-worker' }),
+    }),
   );
   const withMedian = (runs: readonly Run[]) => ({ median: medianRun(runs), runs });
   const jobtree = withMedian(runs.webSocket);
@@ -117,15 +118,10 @@ function judge(batch: number, name: string, times: number, { cpuPerItem }: Run):
   if (target === undefined) return [];
   const of = `claim and report, batches of ${name}`;
   const verdicts = [atLeast({ name: `${of}, against graphile-worker`, limit: target.ratio, found: times })];
-  if (target.postgres !== undefined) {
+  for (const [part, limit] of Object.entries(target.cpu) as [keyof typeof parts, number][]) {
+    const found = cpuPerItem[part] ?? Number.NaN;
     verdicts.push(
-      atMost({
-        name: `${of}, CPU of Postgres per item`,
-        limit: target.postgres,
-        found: cpuPerItem.postgres ?? Number.NaN,
-        unit: ' µs',
-        digits: 1,
-      }),
+      atMost({ name: `${of}, CPU of ${parts[part]} per item`, limit, found, unit: ' µs', digits: 1 }),
     );
   }
   return verdicts;
