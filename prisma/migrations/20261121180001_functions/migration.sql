@@ -2000,9 +2000,20 @@ as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_entry record;
+  v_is_shortened boolean;
   v_job record;
 begin
-  delete from jobtree.queue_entry q where q.ctid = p_tid returning * into v_entry;
+  -- The first part of a small entry is cut off in place; put_back is for what else is left.
+  update jobtree.queue_entry q
+  set position = q.position + p_count, place = q.place + p_count, count = q.count - p_count
+  where q.ctid = p_tid and p_from = 0 and q.count > p_count and q.bytes <= 100000
+  returning q.job_id, q.position - p_count as position, q.place - p_count as place, q.bytes, q.attempt, (q.count + p_count)::smallint as count,
+    q.priority, q.type
+  into v_entry;
+  v_is_shortened := found;
+  if not v_is_shortened then
+    delete from jobtree.queue_entry q where q.ctid = p_tid returning * into v_entry;
+  end if;
   select j.root_id, j.heartbeat_interval_ms, j.cancelled_at, p.started_at into v_job
   from jobtree.job j
   join jobtree.job_progress p on p.job_id = j.id
@@ -2011,12 +2022,15 @@ begin
   limit 1;
   if v_job.cancelled_at is not null then
     insert into jobtree.progress_delta (root_id, job_id, cancelled) values (v_job.root_id, v_entry.job_id, v_entry.count);
+    if v_is_shortened then
+      delete from jobtree.queue_entry q where q.job_id = v_entry.job_id and q.position = v_entry.position + p_count;
+    end if;
     return;
   end if;
   if v_job.started_at is null then
     insert into jobtree.progress_delta (root_id, job_id, started) values (v_job.root_id, v_entry.job_id, true);
   end if;
-  if p_count < v_entry.count then
+  if p_count < v_entry.count and not v_is_shortened then
     perform jobtree.put_back(v_entry.job_id, v_entry.position, v_entry.place, v_entry.bytes, v_entry.attempt, v_entry.count,
       v_entry.priority, v_entry.type, p_from, p_count);
   end if;
@@ -2042,6 +2056,11 @@ begin
     lease_id, v_entry.job_id, p_claim_id, first_position, v_now, v_now, deadline_at, v_entry.attempt, p_count, v_entry.priority,
     (~B'0'::bit(128)) << (128 - p_count), p_worker
   );
+  if p_count = 1 then
+    select i.payload::text into payloads from jobtree.job_item i where i.job_id = v_entry.job_id and i.position = first_position;
+    return next;
+    return;
+  end if;
   select string_agg(i.payload::text, E'\x1e') into payloads
   from (
     select i.payload from jobtree.job_item i
