@@ -3,12 +3,14 @@
  * counted, so that a shutdown can wait for it, and logged, and its faults are masked.
  */
 import { randomUUID } from 'node:crypto';
-import { type ExecutionArgs, GraphQLError } from 'graphql';
+import { type ExecutionArgs, GraphQLError, getOperationAST } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import { asRefusal } from '../db/sqlstate.ts';
 import { JobtreeError } from '../errors.ts';
 import { createExecute } from './compiled-execution.ts';
+import { boundAnswer } from '../schema/answer-text.ts';
+import type { Services } from '../schema/builder.ts';
 import { readDocument } from './documents.ts';
 
 export class Operations {
@@ -38,8 +40,13 @@ export class Operations {
       this.#active++;
       const end = this.#started(args);
       return {
-        onExecuteDone: ({ result }) => {
-          end(isAsyncIterable(result) ? undefined : result.errors);
+        onExecuteDone: ({ result, setResult }) => {
+          if (!isAsyncIterable(result)) {
+            const isMutation = getOperationAST(args.document, args.operationName)?.operation === 'mutation';
+            const answer = boundAnswer(result, args.contextValue as unknown as Services, isMutation);
+            end(answer.errors);
+            if (answer !== result) setResult(answer);
+          }
           this.#active--;
           if (this.#active === 0) this.#onIdle?.();
         },
