@@ -10,6 +10,8 @@ import { limitExceeded } from './limit-exceeded.ts';
 
 /** An answer with more text than this is written once to see whether it can be: characters that are escaped take six times their room. */
 const surelyWritable = 50_000_000;
+/** As many as an operation can have aliases; the same is wrong with what comes after. */
+const maxErrors = 100;
 
 /** The answer, or in its place the refusal of it, if its text is too long. */
 export function boundAnswer(
@@ -21,7 +23,11 @@ export function boundAnswer(
   const { bytes, isOverflown } = measured(context);
   const most = context.maxAnswerBytes + bytes;
   const length = textLength(answer.data, most);
-  if (!isOverflown && length <= most && (length <= surelyWritable || canBeWritten(answer))) return answer;
+  if (!isOverflown && length <= most && (length <= surelyWritable || canBeWritten(answer))) {
+    const { errors } = answer;
+    if (errors === undefined || errors.length <= maxErrors) return answer;
+    return { ...answer, errors: errors.slice(0, maxErrors) };
+  }
   const done = isMutation ? ' What the mutation did stands, only its answer is left out.' : '';
   const { message, extensions } = limitExceeded(
     'bytes',

@@ -3,7 +3,7 @@
  * counted, so that a shutdown can wait for it, and logged, and its faults are masked.
  */
 import { randomUUID } from 'node:crypto';
-import { type ExecutionArgs, GraphQLError, getOperationAST } from 'graphql';
+import { type ExecutionArgs, GraphQLError, getOperationAST, validate } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import { asRefusal } from '../db/sqlstate.ts';
@@ -12,6 +12,11 @@ import { createExecute } from './compiled-execution.ts';
 import { boundAnswer } from '../schema/answer-text.ts';
 import type { Services } from '../schema/builder.ts';
 import { readDocument } from './documents.ts';
+import { refuseVariables } from './variables.ts';
+
+/** Of an invalid document. */
+const maxErrors = 10;
+const maxMessageLength = 500;
 
 export class Operations {
   readonly #logger: Logger;
@@ -35,8 +40,13 @@ export class Operations {
 
   readonly plugin: Plugin = {
     onParse: ({ setParseFn }) => setParseFn((source) => readDocument(source, this.#maxTokens)),
+    onValidate: ({ setValidationFn }) =>
+      setValidationFn((schema, document, rules) => validate(schema, document, rules, { maxErrors }).map(cut)),
     onExecute: ({ args, setExecuteFn }) => {
-      setExecuteFn(this.#execute);
+      setExecuteFn((operation: ExecutionArgs) => {
+        const errors = refuseVariables(operation);
+        return errors === undefined ? this.#execute(operation) : { errors };
+      });
       this.#active++;
       const end = this.#started(args);
       return {
@@ -52,7 +62,9 @@ export class Operations {
         },
       };
     },
-    onSubscribe: ({ args }) => {
+    onSubscribe: ({ args, setResultAndStopExecution }) => {
+      const errors = refuseVariables(args);
+      if (errors !== undefined) return setResultAndStopExecution({ errors });
       const end = this.#started(args);
       return {
         onSubscribeResult: ({ result }) => {
@@ -80,7 +92,8 @@ export class Operations {
       return new GraphQLError(cause.message, { ...place, extensions });
     }
     // What GraphQL itself has to say of a request: a syntax error, an unknown field, a variable of the wrong type.
-    if (error instanceof GraphQLError && (cause === undefined || cause instanceof GraphQLError)) return error;
+    if (error instanceof GraphQLError && (cause === undefined || cause instanceof GraphQLError))
+      return cut(error);
     const errorId = randomUUID();
     this.#logger.error({ err: cause ?? error, errorId }, 'request failed');
     return new GraphQLError('Something went wrong in the server.', {
@@ -101,6 +114,19 @@ export class Operations {
       else this.#logger.debug({ requestId, operation, ms, codes: errors.map(codeOf) }, 'request failed');
     };
   }
+}
+
+/** GraphQL quotes what it was sent, however long that is. */
+function cut(error: GraphQLError): GraphQLError {
+  const { message, nodes, source, positions, path, extensions } = error;
+  if (message.length <= maxMessageLength) return error;
+  return new GraphQLError(`${message.slice(0, maxMessageLength)}…`, {
+    nodes: nodes ?? null,
+    source: source ?? null,
+    positions: positions ?? null,
+    path: path ?? null,
+    extensions,
+  });
 }
 
 /** For the log, where messages may not stand: those of variables quote their values. */

@@ -18,6 +18,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { stringify } from '../domain/json-text.ts';
 import type { Addresses } from './addresses.ts';
 import type { Yoga } from './graphql.ts';
+import { checkParts } from './request-body.ts';
 import { SocketReader, SocketWindow } from './socket-reader.ts';
 import type { Stalls } from './stalls.ts';
 import { TokenBucket } from './token-bucket.ts';
@@ -157,6 +158,12 @@ export function serveWebSocket(options: {
             alive.add(socket);
             bucket.take();
             if (bucket.restMs() > 0 && !socket.isPaused) rest(socket, bucket);
+            try {
+              checkParts(data as Buffer);
+            } catch (error) {
+              // Whose answer that is can't be told without parsing it.
+              return socket.close(CloseCode.BadRequest, String((error as Error).message).slice(0, 120));
+            }
             handle(String(data)).catch((error: unknown) => {
               // An answer that was not sent since the socket is gone is no news.
               if (socket.readyState !== socket.OPEN) return;
