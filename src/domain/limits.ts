@@ -7,6 +7,11 @@ export interface Limits {
 export const maxBatch = 1_000;
 /** How many lists and objects deep the JSON of a payload, a result or a feed may be: `[]` is 1 deep. */
 export const maxJsonDepth = 256;
+/**
+ * What is stored may be deeper: it is older than that limit. So deep it can be shown, without danger to the stack of who writes
+ * the answer.
+ */
+export const maxShownDepth = 1_000;
 export const maxNameLength = 200;
 export const maxDedupeKeyLength = 500;
 export const maxTreeDepth = 32;

@@ -6,16 +6,18 @@ import { checkClaim, countClaimed } from '../answer-size.ts';
 import { Assignment } from '../assignment.ts';
 import { builder } from '../builder.ts';
 
-const Payload = builder.objectRef<{ assignments: AssignmentState[] }>('ClaimItemsPayload').implement({
-  description: 'What the worker got.',
-  fields: (t) => ({
-    assignments: t.field({
-      type: [Assignment],
-      description: 'The holds, none if there is no work. Of each type those of the highest priority first.',
-      resolve: ({ assignments }) => assignments,
+const Payload = builder
+  .objectRef<{ assignments: readonly AssignmentState[] }>('ClaimItemsPayload')
+  .implement({
+    description: 'What the worker got.',
+    fields: (t) => ({
+      assignments: t.field({
+        type: [Assignment],
+        description: 'The holds, none if there is no work. Of each type those of the highest priority first.',
+        resolve: ({ assignments }) => assignments,
+      }),
     }),
-  }),
-});
+  });
 
 const ClaimRequest = builder.inputType('ClaimRequestInput', {
   description: 'How many items of a type a worker has room for.',

@@ -10,7 +10,7 @@ import { type Entry, Report, ReportOutcomesPayload, toEntries, toReport } from '
 
 interface State {
   readonly entries: Entry[];
-  readonly assignments: AssignmentState[];
+  readonly assignments: readonly AssignmentState[];
   readonly claimError: InvalidInputError | undefined;
 }
 
