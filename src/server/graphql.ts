@@ -9,6 +9,7 @@ import { graphiqlOptions, renderGraphiQL } from './graphiql.ts';
 import type { Operations } from './operations.ts';
 import { badRequest, parseJsonBody, parseJsonText } from './request-body.ts';
 import { SharedSubscriptions } from './shared-subscriptions.ts';
+import type { SubscriptionCosts } from './subscription-costs.ts';
 
 export type Yoga = ReturnType<typeof createGraphQL>;
 
@@ -17,9 +18,10 @@ export function createGraphQL(options: {
   config: Config;
   services: Services;
   operations: Operations;
+  costs: SubscriptionCosts;
   streams: EventStreams;
 }) {
-  const { config, services, operations, streams } = options;
+  const { config, services, operations, costs, streams } = options;
   return createYoga<object, Services>({
     schema,
     context: () => services,
@@ -34,6 +36,7 @@ export function createGraphQL(options: {
     plugins: [
       readBodies,
       operations.plugin,
+      costs.plugin,
       streams.plugin,
       new SharedSubscriptions({ services, maskError: operations.maskError }).plugin,
     ],

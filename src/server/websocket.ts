@@ -21,6 +21,7 @@ import type { Yoga } from './graphql.ts';
 import { checkParts } from './request-body.ts';
 import { SocketReader, SocketWindow } from './socket-reader.ts';
 import type { Stalls } from './stalls.ts';
+import type { Account, SubscriptionCosts } from './subscription-costs.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 const initTimeoutMs = 3_000;
@@ -33,20 +34,25 @@ type Envelop = ReturnType<Yoga['getEnveloped']>;
 type Args = ExecutionArgs & {
   rootValue: Pick<Envelop, 'execute' | 'subscribe'> & { answer: (result: unknown) => void };
 };
-type Extra = Record<PropertyKey, unknown> & { window: SocketWindow; send: (text: string) => Promise<void> };
+type Extra = Record<PropertyKey, unknown> & {
+  window: SocketWindow;
+  account: Account;
+  send: (text: string) => Promise<void>;
+};
 
 export function serveWebSocket(options: {
   server: Server;
   yoga: Yoga;
   limits: { maxMessageBytes: number; maxOperations: number; maxMessagesPerSecond: number };
   addresses: Addresses;
+  costs: SubscriptionCosts;
   stalls: Stalls;
   isAllowed: (request: IncomingMessage) => boolean;
   isClosing: () => boolean;
   maskError: (error: unknown) => GraphQLError;
   logger: Logger;
 }): { close: () => Promise<void> } {
-  const { server, yoga, limits, addresses, stalls, isAllowed, isClosing, maskError, logger } = options;
+  const { server, yoga, limits, addresses, costs, stalls, isAllowed, isClosing, maskError, logger } = options;
   const sockets = new WebSocketServer({
     server,
     path: yoga.graphqlEndpoint,
@@ -84,6 +90,7 @@ export function serveWebSocket(options: {
           connectionParams: context.connectionParams,
           params,
           reader: new SocketReader(context.extra.window, id),
+          account: context.extra.account,
         });
         const document = parse(params.query);
         const errors = validate(schema, document);
@@ -144,6 +151,7 @@ export function serveWebSocket(options: {
 
     const bucket = new TokenBucket(limits.maxMessagesPerSecond);
     const window = new SocketWindow(socket);
+    const account = costs.open(request);
     const sendText = (text: string) => {
       inOneWrite(request.socket);
       return send(socket, text);
@@ -172,9 +180,10 @@ export function serveWebSocket(options: {
             });
           }),
       },
-      { window, send: sendText },
+      { window, account, send: sendText },
     );
     socket.once('close', (code, reason) => {
+      account.close();
       opened(code, String(reason)).catch((error: unknown) => {
         logger.error({ err: error }, 'a WebSocket could not be cleaned up');
       });
