@@ -1,5 +1,6 @@
 /** Checks of single values. Each throws an InvalidInputError that names the field, or returns what was asked for. */
 import { InvalidInputError } from '../errors.ts';
+import { isTextDeeperThan, JsonText } from './json-text.ts';
 import { maxBatch, maxJsonDepth, runAtEnd } from './limits.ts';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -101,6 +102,7 @@ export function toJsonText(value: unknown, field: string, maxBytes: number): str
 /** Whether lists and objects of a JSON value are nested more than so deep; a list of numbers is 1 deep. */
 export function isDeeperThan(value: unknown, most: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
+  if (value instanceof JsonText) return isTextDeeperThan(value.text, most);
   if (most === 0) return true;
   if (Array.isArray(value)) {
     for (const element of value) if (isDeeperThan(element, most - 1)) return true;

@@ -14,6 +14,7 @@ import {
 } from 'graphql';
 import { type ItemKey, itemIdOf } from '../domain/item-state.ts';
 import { type ItemParts, readItemSizes } from '../domain/items.ts';
+import { JsonText } from '../domain/json-text.ts';
 import { maxClaimBytes } from '../domain/limits.ts';
 import type { Services } from './builder.ts';
 import { limitExceeded } from './limit-exceeded.ts';
@@ -126,6 +127,8 @@ export function textLength(value: unknown, most: number): number {
   function visit(part: unknown): void {
     if (typeof part === 'string') {
       length += part.length;
+    } else if (part instanceof JsonText) {
+      length += part.text.length;
     } else if (Array.isArray(part)) {
       for (const element of part) {
         if (length > most) return;

@@ -4,6 +4,7 @@
  * writing the answer can't take seconds, or more than a text can hold.
  */
 import { type ExecutionResult, GraphQLError } from 'graphql';
+import { stringify } from '../domain/json-text.ts';
 import { measured, textLength } from './answer-size.ts';
 import type { Services } from './builder.ts';
 import { limitExceeded } from './limit-exceeded.ts';
@@ -39,7 +40,7 @@ export function boundAnswer(
 
 function canBeWritten(answer: ExecutionResult): boolean {
   try {
-    JSON.stringify(answer);
+    stringify(answer);
     return true;
   } catch {
     return false;

@@ -8,9 +8,9 @@ import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import { asRefusal } from '../db/sqlstate.ts';
 import { JobtreeError } from '../errors.ts';
-import { createExecute } from './compiled-execution.ts';
 import { boundAnswer } from '../schema/answer-text.ts';
 import type { Services } from '../schema/builder.ts';
+import { createExecute } from './compiled-execution.ts';
 import { readDocument } from './documents.ts';
 import { refuseVariables } from './variables.ts';
 
