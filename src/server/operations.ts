@@ -7,6 +7,7 @@ import { type ExecutionArgs, GraphQLError, getOperationAST, validate } from 'gra
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import { asRefusal } from '../db/sqlstate.ts';
+import { asTryAgain } from '../db/unavailable.ts';
 import { JobtreeError } from '../errors.ts';
 import { boundAnswer } from '../schema/answer-text.ts';
 import type { Services } from '../schema/builder.ts';
@@ -94,6 +95,19 @@ export class Operations {
     // What GraphQL itself has to say of a request: a syntax error, an unknown field, a variable of the wrong type.
     if (error instanceof GraphQLError && (cause === undefined || cause instanceof GraphQLError))
       return cut(error);
+    const tryAgain = asTryAgain(cause ?? error);
+    if (tryAgain !== undefined) {
+      this.#logger.warn({ err: cause ?? error }, 'the database could not answer a request');
+      const { code } = tryAgain;
+      // Below a field of the root what that did stands already.
+      const isBelow = error instanceof GraphQLError && (error.path?.length ?? 0) > 1;
+      const maybeDone = tryAgain.maybeDone || isBelow;
+      const said = code === 'BUSY' ? 'The database is busy' : 'The database can not be reached';
+      return new GraphQLError(
+        `${said}: try again.${maybeDone ? ' The operation may have been carried out.' : ''}`,
+        { ...place, extensions: { code, ...(maybeDone && { maybeDone }) } },
+      );
+    }
     const errorId = randomUUID();
     this.#logger.error({ err: cause ?? error, errorId }, 'request failed');
     return new GraphQLError('Something went wrong in the server.', {
