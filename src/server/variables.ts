@@ -15,6 +15,7 @@ import {
   isInputType,
   isListType,
   isNonNullType,
+  isRequiredInputField,
   typeFromAST,
 } from 'graphql';
 import { limitExceeded } from '../schema/limit-exceeded.ts';
@@ -44,7 +45,7 @@ export function refuseVariables({
     const value =
       variableValues != null && Object.hasOwn(variableValues, name) ? variableValues[name] : undefined;
     // Whether it may be missing is quickly told, and for GraphQL to say.
-    if (value == null) continue;
+    if (value == null || fitOf(type)(value, 1)) continue;
     const walk = new Walk(name, (at, wrong, message) => {
       const place = at === name ? '' : ` at "${cut(at)}"`;
       const text = `Variable "$${name}" got invalid value ${quote(wrong)}${place}; ${cut(message, 300)}`;
@@ -63,6 +64,63 @@ export function refuseVariables({
 }
 
 const enough = Symbol('enough problems');
+
+type Fit = (value: unknown, depth: number) => boolean;
+
+/**
+ * Whether a value is surely fine, made once for each type: nearly all are, and then nobody asks where in them something is wrong. A
+ * walk says that.
+ */
+const fits = new WeakMap<GraphQLInputType, Fit>();
+
+function fitOf(type: GraphQLInputType): Fit {
+  let fit = fits.get(type);
+  if (fit === undefined) {
+    fit = makeFit(type);
+    fits.set(type, fit);
+  }
+  return fit;
+}
+
+function makeFit(type: GraphQLInputType): Fit {
+  if (isNonNullType(type)) {
+    const inner = fitOf(type.ofType);
+    return (value, depth) => value != null && inner(value, depth);
+  }
+  if (isListType(type)) {
+    const inner = fitOf(type.ofType);
+    return (value, depth) => {
+      if (value == null) return true;
+      if (!Array.isArray(value) || value.length > maxListLength || depth >= maxDepth) return false;
+      for (const element of value) if (!inner(element, depth + 1)) return false;
+      return true;
+    };
+  }
+  if (isInputObjectType(type)) {
+    const fields = new Map(Object.entries(type.getFields()));
+    const required = [...fields.values()].filter(isRequiredInputField).map(({ name }) => name);
+    return (value, depth) => {
+      if (value == null) return true;
+      if (typeof value !== 'object' || Array.isArray(value) || depth >= maxDepth) return false;
+      const members = value as Record<string, unknown>;
+      for (const key in members) {
+        const field = fields.get(key);
+        if (field === undefined || !fitOf(field.type)(members[key], depth + 1)) return false;
+      }
+      return required.every((name) => Object.hasOwn(members, name));
+    };
+  }
+  return (value) => {
+    if (value == null || (typeof value === 'string' && isText(type.name))) return true;
+    try {
+      return type.parseValue(value) !== undefined;
+    } catch {
+      return false;
+    }
+  };
+}
+
+const isText = (name: string) => name === 'String' || name === 'ID';
 
 class Walk {
   readonly #path: (string | number)[];
