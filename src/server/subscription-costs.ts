@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { complexityFromQuery } from '@pothos/plugin-complexity';
 import { type ExecutionArgs, GraphQLError, getOperationAST, Kind } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
+import type { Services } from '../schema/builder.ts';
 import type { Addresses } from './addresses.ts';
 
 /** One connection may have so much of what its address may. */
@@ -61,7 +62,10 @@ export class SubscriptionCosts {
 
   readonly plugin: Plugin = {
     onSubscribe: ({ args, setResultAndStopExecution }) => {
-      const release = this.#accountOf(args).take(costOf(args));
+      const cost = costOf(args);
+      // What is too much for any operation is refused by the schema, which names the limit.
+      const isRefused = cost > (args.contextValue as unknown as Services).maxQueryCost;
+      const release = this.#accountOf(args).take(isRefused ? 1 : cost);
       if (release === undefined) {
         const extensions = { code: 'TOO_MANY_OPERATIONS', http: { status: 429 } };
         const message = `The subscriptions of this client would cost too much together; ${this.#most.toLocaleString('en')} are allowed for an address, and a quarter of that for one connection.`;

@@ -193,8 +193,8 @@ describe.each(ways)('over %s', (_, send) => {
     expect(answer.length).toBeLessThan(20_000);
     expect(answer).toMatch(expected);
     expect(answer).not.toContain('INTERNAL');
-    // These took up to half a minute.
-    expect(performance.now() - startedAt).toBeLessThan(8_000);
+    // These took up to 46 s, of which all was one turn of the event loop.
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
   });
 });
 
