@@ -139,6 +139,15 @@ const settings = {
     .max(1_000_000)
     .default(10_000)
     .describe('The most WebSockets and event streams, together, that a client address may have open.'),
+  JOBTREE_MAX_SUBSCRIPTION_COST: z.coerce
+    .number()
+    .int()
+    .min(1_000)
+    .max(1_000_000_000)
+    .default(2_000_000)
+    .describe(
+      'The most that the open subscriptions of a client address may cost together, counted as for JOBTREE_MAX_QUERY_COST; one connection may have a quarter of it.',
+    ),
   JOBTREE_TRUSTED_PROXIES: z.coerce
     .number()
     .int()
@@ -214,6 +223,7 @@ export interface Config {
   readonly maxOperationsPerSocket: number;
   readonly maxMessagesPerSecond: number;
   readonly maxConnectionsPerAddress: number;
+  readonly maxSubscriptionCost: number;
   readonly trustedProxies: number;
   readonly foldIntervalMs: number;
   readonly sweepIntervalMs: number;
@@ -270,6 +280,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     maxOperationsPerSocket: value.JOBTREE_MAX_OPERATIONS_PER_SOCKET,
     maxMessagesPerSecond: value.JOBTREE_MAX_MESSAGES_PER_SECOND,
     maxConnectionsPerAddress: value.JOBTREE_MAX_CONNECTIONS_PER_ADDRESS,
+    maxSubscriptionCost: value.JOBTREE_MAX_SUBSCRIPTION_COST,
     trustedProxies: value.JOBTREE_TRUSTED_PROXIES,
     foldIntervalMs: value.JOBTREE_FOLD_INTERVAL_MS,
     sweepIntervalMs: value.JOBTREE_SWEEP_INTERVAL_MS,

@@ -27,10 +27,15 @@ export abstract class JobtreeError extends Error {
   readonly field: string | undefined;
 
   constructor(message: string, field?: string) {
-    super(message);
+    super(cut(message, 1_000));
     this.name = new.target.name;
-    this.field = field;
+    this.field = field && cut(field, 500);
   }
+}
+
+/** Both quote what was sent, which may be large. */
+function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
 export class NotFoundError extends JobtreeError {

@@ -80,16 +80,18 @@ export class HoldEndedError extends Error {
 export function fromGraphqlErrors(errors: readonly unknown[]): JobtreeError {
   const [first] = errors as readonly {
     message?: unknown;
-    extensions?: { code?: unknown; field?: unknown };
+    extensions?: { code?: unknown; field?: unknown; maybeDone?: unknown };
   }[];
   const message = typeof first?.message === 'string' ? first.message : 'The server failed.';
-  const { code, field } = first?.extensions ?? {};
+  const { code, field, maybeDone } = first?.extensions ?? {};
+  // Only what may be repeated is: this has no cause that says otherwise.
+  if (maybeDone === true) return new JobtreeError('UNREACHABLE', message);
   if (typeof code === 'string' && expected.has(code)) {
     return new JobtreeError(code as ClientErrorCode, message, {
       field: typeof field === 'string' ? field : undefined,
     });
   }
-  // A server that shuts down has not touched the request.
+  // A server that shuts down, or has no database, has not touched the request.
   if (code === 'UNAVAILABLE') return new JobtreeError('UNREACHABLE', message, { cause: { code } });
   return new JobtreeError('BAD_RESPONSE', message, { cause: errors });
 }

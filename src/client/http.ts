@@ -70,7 +70,8 @@ export class Http {
         `${url} answered ${response.status} without a GraphQL response.`,
       );
     }
-    if (answer.errors && answer.errors.length > 0) throw fromGraphqlErrors(answer.errors);
+    const errors = answer.errors?.filter((error) => !isOfOneValue(error)) ?? [];
+    if (errors.length > 0) throw fromGraphqlErrors(errors);
     return answer.data as R;
   }
 }
@@ -82,6 +83,11 @@ function parse(text: string): { data?: unknown; errors?: unknown[] } | undefined
   } catch {
     return undefined;
   }
+}
+
+/** A payload or result that is too deep to be shown is null, and keeps nothing else from being shown. */
+function isOfOneValue(error: unknown): boolean {
+  return (error as { extensions?: { code?: unknown } }).extensions?.code === 'TOO_DEEP';
 }
 
 function neverSent(error: JobtreeError): boolean {

@@ -119,7 +119,11 @@ export class Database {
       pool.on('remove', (client) => this.#connections.delete(client));
     }
     // It prepares nothing by name.
-    this.prisma = new PrismaClient({ adapter: new PrismaPg(this.#reads) });
+    this.prisma = new PrismaClient({
+      adapter: new PrismaPg(this.#reads),
+      // It may be large, and is read by itself.
+      omit: { job: { feed: true } },
+    });
   }
 
   /**

@@ -3,6 +3,7 @@ import { InvalidInputError } from '../errors.ts';
 import { type Assignment, type LeaseRow, logClaims, toAssignments } from './assignment.ts';
 import { checkBatch, checkClaimId, checkInteger, checkText } from './checks.ts';
 import type { Engine } from './engine.ts';
+import { keepReadable } from './keep-readable.ts';
 import { maxBatch, maxNameLength } from './limits.ts';
 
 export interface ClaimRequest {
@@ -19,10 +20,10 @@ export async function claimItems(
   worker: string,
   requests: readonly { readonly type: string; readonly limit: number }[],
   claimId?: string | null,
-): Promise<Assignment[]> {
+): Promise<readonly Assignment[]> {
   const entries = checkRequests(worker, requests, claimId);
   const claimed = await inTurn(engine.claimsUnderWay, entries, () => engine.merged.claims.submit(entries));
-  const assignments = claimed.flat();
+  const assignments = await keepReadable(engine, claimed.flat());
   logClaims(engine, assignments);
   return assignments;
 }

@@ -14,6 +14,7 @@ import {
   inTurn,
 } from './claim-items.ts';
 import type { Engine } from './engine.ts';
+import { keepReadable } from './keep-readable.ts';
 import {
   beginReport,
   type MergedAnswer,
@@ -44,7 +45,7 @@ export interface ExchangePartAnswer {
 
 export interface Exchange {
   readonly answers: ReportAnswer[];
-  readonly assignments: Assignment[];
+  readonly assignments: readonly Assignment[];
   /** Why the claim was refused; the reports count all the same. */
   readonly claimError: InvalidInputError | undefined;
 }
@@ -61,8 +62,9 @@ export async function exchange(engine: Engine, reports: readonly Report[], claim
     if (!(done.claimed instanceof InvalidInputError)) throw done.claimed;
     return { answers, assignments: [], claimError: done.claimed };
   }
-  logClaims(engine, done.claimed);
-  return { answers, assignments: done.claimed, claimError: undefined };
+  const assignments = await keepReadable(engine, done.claimed);
+  logClaims(engine, assignments);
+  return { answers, assignments, claimError: undefined };
 }
 
 /** The call itself, for the parts of one or several workers. */

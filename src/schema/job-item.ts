@@ -9,7 +9,7 @@ import {
   readResults,
 } from '../domain/items.ts';
 import { NotFoundError } from '../errors.ts';
-import { checkAnswerSize } from './answer-size.ts';
+import { checkAnswerSize, takesPart } from './answer-size.ts';
 import { Assignment } from './assignment.ts';
 import { builder, type Services } from './builder.ts';
 import { encodeGlobalId } from './global-id.ts';
@@ -40,9 +40,21 @@ const ItemFailure = builder.objectRef<ItemFailureRow>('ItemFailure').implement({
 });
 
 // Each on its own, and only if it is asked for: they may be large.
-const payloads = createLoader((keys: readonly ItemKey[], { engine }) => readPayloads(engine.database, keys));
-const results = createLoader((keys: readonly ItemKey[], { engine }) => readResults(engine.database, keys));
-const failures = createLoader((keys: readonly ItemKey[], { engine }) => readFailures(engine.database, keys));
+const payloads = createLoader(async (keys: readonly ItemKey[], context) =>
+  (await takesPart(keys, 'payload', context))
+    ? readPayloads(context.engine.database, keys)
+    : keys.map(() => null),
+);
+const results = createLoader(async (keys: readonly ItemKey[], context) =>
+  (await takesPart(keys, 'result', context))
+    ? readResults(context.engine.database, keys)
+    : keys.map(() => null),
+);
+const failures = createLoader(async (keys: readonly ItemKey[], context) =>
+  (await takesPart(keys, 'failures', context))
+    ? readFailures(context.engine.database, keys)
+    : keys.map(() => []),
+);
 
 export const JobItem = builder.loadableNodeRef('JobItem', {
   id: {

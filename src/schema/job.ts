@@ -8,6 +8,7 @@ import { readDeletions, type TreeDeletion } from '../domain/read-deletions.ts';
 import { NotFoundError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { builder, type Services } from './builder.ts';
+import { loadFeed } from './feed.ts';
 import { ItemStatus, JobItem, loadItems } from './job-item.ts';
 import { createLoader } from './loader.ts';
 import { type ListOrder, nodeQuery, pageSize, readPage } from './pages.ts';
@@ -102,11 +103,12 @@ export const Job = builder.prismaNode('Job', {
     finalStage: t.exposeBoolean('finalStage', {
       description: 'Whether its results are among the results of the tree.',
     }),
-    feed: t.expose('feed', {
+    feed: t.field({
       type: 'JSON',
       nullable: true,
       description:
         'How successes of the parent become items here, as it was given; null if the parent does not feed it.',
+      resolve: ({ id }, _, context) => loadFeed(id, context),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the tree was created.' }),
     sealedAt: t.expose('sealedAt', {

@@ -207,6 +207,8 @@ builder.subscriptionType({
     }),
     workAvailable: t.field({
       type: WorkAvailable,
+      // Each is kept for the subscriber, and as many hints may come.
+      complexity: ({ types }) => ({ field: 10 * types.length }),
       description:
         'Hints for idle workers: one at the start, then when work of these types may have appeared. For a few items only a few subscribers get one, in turn, so claim at every hint, or as soon as there is room. Claiming stays a mutation, a hint may be lost or come for nothing, so poll slowly behind it.',
       args: {

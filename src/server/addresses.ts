@@ -13,12 +13,12 @@ export class Addresses {
   }
 
   isFull(request: IncomingMessage): boolean {
-    return (this.#counts.get(this.#addressOf(request)) ?? 0) >= this.#most;
+    return (this.#counts.get(this.addressOf(request)) ?? 0) >= this.#most;
   }
 
   /** Counts a connection until it is closed. */
   enter(request: IncomingMessage, connection: Pick<EventEmitter, 'once'>): void {
-    const address = this.#addressOf(request);
+    const address = this.addressOf(request);
     this.#counts.set(address, (this.#counts.get(address) ?? 0) + 1);
     connection.once('close', () => {
       const left = (this.#counts.get(address) ?? 1) - 1;
@@ -28,7 +28,7 @@ export class Addresses {
   }
 
   /** Each proxy adds whom it heard to the end of X-Forwarded-For; what stands before that, anybody may have written. */
-  #addressOf({ headers, socket }: IncomingMessage): string {
+  addressOf({ headers, socket }: IncomingMessage): string {
     const own = socket.remoteAddress ?? '';
     if (this.#trustedProxies === 0) return own;
     const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',');

@@ -25,6 +25,7 @@ import { createJsonPost } from './json-post.ts';
 import { Operations } from './operations.ts';
 import { createOriginCheck } from './origin.ts';
 import { Stalls } from './stalls.ts';
+import { SubscriptionCosts } from './subscription-costs.ts';
 import { Sweeper } from './sweeper.ts';
 import { serveWebSocket } from './websocket.ts';
 
@@ -104,6 +105,7 @@ export async function createApp(options: {
     most: config.maxConnectionsPerAddress,
     trustedProxies: config.trustedProxies,
   });
+  const costs = new SubscriptionCosts({ most: config.maxSubscriptionCost, addresses });
   const stalls = new Stalls({ afterMs: stalledAfterMs });
   const streams = new EventStreams({ addresses, stalls });
   const yoga = createGraphQL({
@@ -117,6 +119,7 @@ export async function createApp(options: {
       maxAnswerBytes: config.maxAnswerBytes,
     },
     operations,
+    costs,
     streams,
   });
   const jsonPost = createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes });
@@ -139,6 +142,7 @@ export async function createApp(options: {
       maxMessagesPerSecond: config.maxMessagesPerSecond,
     },
     addresses,
+    costs,
     stalls,
     isAllowed,
     isClosing,

@@ -16,6 +16,7 @@ import {
 } from 'graphql';
 import { isAsyncIterable, mapAsyncIterator, type Plugin } from 'graphql-yoga';
 import { Live } from '../events/live.ts';
+import { boundAnswer } from '../schema/answer-text.ts';
 import type { Services } from '../schema/builder.ts';
 import { FairShare } from './fair-share.ts';
 import { type Shape, shapeOf } from './subscription-shape.ts';
@@ -119,7 +120,8 @@ async function subscribeAlone(args: Args): Promise<AsyncIterableIterator<Executi
 
 /** In a context of its own: what was loaded for an earlier event is out of date. */
 async function executeEvent(args: ExecutionArgs, event: unknown): Promise<ExecutionResult> {
-  return execute({ ...args, rootValue: event, contextValue: { ...(args.contextValue as object) } });
+  const contextValue = { ...(args.contextValue as Services) };
+  return boundAnswer(await execute({ ...args, rootValue: event, contextValue }), contextValue, false);
 }
 
 /** The readers of one operation. */

@@ -18,8 +18,10 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { stringify } from '../domain/json-text.ts';
 import type { Addresses } from './addresses.ts';
 import type { Yoga } from './graphql.ts';
+import { checkParts } from './request-body.ts';
 import { SocketReader, SocketWindow } from './socket-reader.ts';
 import type { Stalls } from './stalls.ts';
+import type { Account, SubscriptionCosts } from './subscription-costs.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 const initTimeoutMs = 3_000;
@@ -32,20 +34,25 @@ type Envelop = ReturnType<Yoga['getEnveloped']>;
 type Args = ExecutionArgs & {
   rootValue: Pick<Envelop, 'execute' | 'subscribe'> & { answer: (result: unknown) => void };
 };
-type Extra = Record<PropertyKey, unknown> & { window: SocketWindow; send: (text: string) => Promise<void> };
+type Extra = Record<PropertyKey, unknown> & {
+  window: SocketWindow;
+  account: Account;
+  send: (text: string) => Promise<void>;
+};
 
 export function serveWebSocket(options: {
   server: Server;
   yoga: Yoga;
   limits: { maxMessageBytes: number; maxOperations: number; maxMessagesPerSecond: number };
   addresses: Addresses;
+  costs: SubscriptionCosts;
   stalls: Stalls;
   isAllowed: (request: IncomingMessage) => boolean;
   isClosing: () => boolean;
   maskError: (error: unknown) => GraphQLError;
   logger: Logger;
 }): { close: () => Promise<void> } {
-  const { server, yoga, limits, addresses, stalls, isAllowed, isClosing, maskError, logger } = options;
+  const { server, yoga, limits, addresses, costs, stalls, isAllowed, isClosing, maskError, logger } = options;
   const sockets = new WebSocketServer({
     server,
     path: yoga.graphqlEndpoint,
@@ -83,6 +90,7 @@ export function serveWebSocket(options: {
           connectionParams: context.connectionParams,
           params,
           reader: new SocketReader(context.extra.window, id),
+          account: context.extra.account,
         });
         const document = parse(params.query);
         const errors = validate(schema, document);
@@ -143,6 +151,7 @@ export function serveWebSocket(options: {
 
     const bucket = new TokenBucket(limits.maxMessagesPerSecond);
     const window = new SocketWindow(socket);
+    const account = costs.open(request);
     const sendText = (text: string) => {
       inOneWrite(request.socket);
       return send(socket, text);
@@ -157,6 +166,12 @@ export function serveWebSocket(options: {
             alive.add(socket);
             bucket.take();
             if (bucket.restMs() > 0 && !socket.isPaused) rest(socket, bucket);
+            try {
+              checkParts(data as Buffer);
+            } catch (error) {
+              // Whose answer that is can't be told without parsing it.
+              return socket.close(CloseCode.BadRequest, String((error as Error).message).slice(0, 120));
+            }
             handle(String(data)).catch((error: unknown) => {
               // An answer that was not sent since the socket is gone is no news.
               if (socket.readyState !== socket.OPEN) return;
@@ -165,9 +180,10 @@ export function serveWebSocket(options: {
             });
           }),
       },
-      { window, send: sendText },
+      { window, account, send: sendText },
     );
     socket.once('close', (code, reason) => {
+      account.close();
       opened(code, String(reason)).catch((error: unknown) => {
         logger.error({ err: error }, 'a WebSocket could not be cleaned up');
       });

@@ -383,6 +383,7 @@ as $$
 declare
   v_payloads json[];
   v_problem record;
+  v_deep text;
 begin
   if json_typeof(p_items) is distinct from 'array' then
     raise exception '% must be a list.', p_field using errcode = 'JT002', column = p_field;
@@ -396,6 +397,16 @@ begin
   from (
     select e.value as item, e.value -> 'payload' as payload from json_array_elements(p_items) e(value) offset 0
   ) g;
+  -- Most have fewer lists and objects, all together, than one may be deep.
+  if octet_length(p_items::text) - octet_length(replace(replace(p_items::text, '[', ''), '{', '')) > 256 then
+    select format('%s[%s].payload', p_field, e.n - 1) into v_deep
+    from json_array_elements(p_items) with ordinality e(value, n)
+    where json_typeof(e.value) = 'object' and jobtree.is_too_deep((e.value -> 'payload')::text)
+    limit 1;
+    if v_deep is not null then
+      raise exception '% is nested more than 256 levels deep.', v_deep using errcode = 'JT002', column = v_deep;
+    end if;
+  end if;
   if v_payloads is not null then
     return v_payloads;
   end if;
@@ -1132,7 +1143,7 @@ $$;
 
 -- What is wrong with a success whose job feeds child jobs: a forEach that leads to no list, new items for a type that
 -- is not the type of exactly one fed child, more than 1,000 new items, or more than 20 MB of them by mappings: a report
--- of a few kilobytes could name gigabytes.
+-- of a few kilobytes could name gigabytes. Nor may a payload become too deep that a mapping wraps in an object.
 --
 -- p_job_id   the job of the item
 -- p_payload  the item's payload
@@ -1172,6 +1183,14 @@ as $$
       select coalesce(json_array_length(case json_typeof(p_report -> 'newItems') when 'array' then p_report -> 'newItems' end), 0) as items
     ) n
     where m.items + n.items > 1000 or m.bytes > 20e6
+    union all
+    select 'result', format('New items of type %s would be nested more than 256 levels deep.', c.type)
+    from jobtree.job c
+    cross join lateral jsonb_each_text(case jsonb_typeof(c.feed -> 'payload') when 'object' then c.feed -> 'payload' else '{}' end) t(key, path)
+    where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.cancelled_at is null
+      -- An element is less deep than the list that it comes from.
+      and t.path !~ '^element'
+      and jobtree.is_too_deep(jobtree.feed_value(t.path, p_payload, coalesce(p_report -> 'result', 'null'), null)::text, 255)
     limit 1
   ) p
 $$;
@@ -1752,6 +1771,22 @@ begin
   end if;
   return true;
 end
+$$;
+
+-- Whether lists and objects of a JSON text are nested more than so deep: what has thousands of levels ends the stack of those who
+-- write it or look into it. Two counts tell that of nearly all texts, and cost next to nothing.
+--
+-- p_json     JSON that is known to be storable
+-- p_most     the levels that it may have; a list of numbers has 1
+create or replace function jobtree.is_too_deep(p_json text, p_most integer default 256)
+returns boolean
+language sql immutable
+as $$
+  select case
+    when octet_length(p_json) <= 2 * p_most then false
+    when octet_length(p_json) - octet_length(replace(replace(p_json, '[', ''), '{', '')) <= p_most then false
+    else jsonb_path_exists(p_json::jsonb, format('strict $.**{%s} ? (@.type() == "array" || @.type() == "object")', p_most)::jsonpath)
+  end
 $$;
 
 -- Keeps leases alive: the deadline of each moves to three heartbeat intervals from now. Where only some of its open items are
@@ -2587,6 +2622,8 @@ as $$
     select i.field, i.message
     from jobtree.input_problem(p_report, '{assignmentId,result,failure,newItems}') i
     union all
+    select 'result', 'is nested more than 256 levels deep' where jobtree.is_too_deep((p_report -> 'result')::text)
+    union all
     select 'failure', 'must stand alone: a report has a result (null is one) or a failure'
     where (p_report ->> 'failure' is not null) = (p_report ? 'result')
       or p_report ->> 'failure' is not null and p_report ->> 'newItems' is not null
@@ -2601,12 +2638,17 @@ as $$
     select format('newItems[%s]', e.n - 1) || coalesce('.' || nullif(i.field, ''), ''), i.message
     from jsonb_array_elements(case jsonb_typeof(p_report -> 'newItems') when 'array' then p_report -> 'newItems' end)
       with ordinality e(value, n)
-    cross join lateral jobtree.input_problem(e.value, '{type,payload,dedupeKey,priority,runAt}') i
+    cross join lateral (
+      select i.field, i.message from jobtree.input_problem(e.value, '{type,payload,dedupeKey,priority,runAt}') i
+      union all
+      select 'payload', 'is nested more than 256 levels deep' where jobtree.is_too_deep((e.value -> 'payload')::text)
+    ) i
     limit 1
   ) p
   -- Most are a result, or a failure, as they should be: that takes a glance.
   where (case
     when p_report ? 'result' then p_report - '{assignmentId,result}'::text[] = '{}'
+      and (pg_column_size(p_report) <= 512 or not jobtree.is_too_deep((p_report -> 'result')::text))
     else p_report - '{assignmentId,failure}'::text[] = '{}' and jsonb_typeof(p_report -> 'failure') = 'object'
       and (p_report -> 'failure') - '{code,message,permanent}'::text[] = '{}'
       and jsonb_typeof(p_report #> '{failure,code}') = 'string' and length(p_report #>> '{failure,code}') between 1 and 200

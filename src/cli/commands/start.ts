@@ -5,6 +5,7 @@ import { createApp } from '../../server/create-app.ts';
 import { createLogger } from '../../server/log.ts';
 import { openDatabase } from '../database.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { catchFaults } from '../faults.ts';
 import { catchInterruption } from '../interruption.ts';
 
 /** Beyond the time that requests in flight are given. */
@@ -13,7 +14,10 @@ const shutdownMarginMs = 5_000;
 export async function start(): Promise<number> {
   const config = readConfig(process.env);
   const logger = createLogger(config.logLevel);
-  const { signal } = catchInterruption();
+  const { signal: interruption } = catchInterruption();
+  const fault = new AbortController();
+  const faults = catchFaults(logger, () => fault.abort());
+  const signal = AbortSignal.any([interruption, fault.signal]);
   const database = await openDatabase(config);
   try {
     const app = await createApp({ config, databaseUrl: database.url, logger });
@@ -29,7 +33,7 @@ export async function start(): Promise<number> {
     await database.stop();
   }
   logger.info('stopped');
-  return exitCodes.success;
+  return faults.hasFailed ? exitCodes.failure : exitCodes.success;
 }
 
 /** For a shutdown that hangs, as with a database that does not answer. */

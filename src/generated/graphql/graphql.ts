@@ -18,7 +18,7 @@ export type Scalars = {
   Count: { input: number; output: number; }
   /** An instant in ISO 8601 with its offset: `2026-03-01T09:30:00Z`. From 1970 to the end of the year 9999, to the millisecond. */
   DateTime: { input: string; output: string; }
-  /** Any JSON value, null included. What was sent comes back, its keys in their order (but those that are whole numbers come first, as JavaScript has it); of repeated keys the last one counts, and a number with more digits than JavaScript can hold loses them. Refused are text with `\u0000` or half a surrogate pair, and numbers beyond 1.8e308. */
+  /** Any JSON value, null included. What was sent comes back, its keys in their order (but those that are whole numbers come first, as JavaScript has it); of repeated keys the last one counts, and a number with more digits than JavaScript can hold loses them. Refused are text with `\u0000` or half a surrogate pair, numbers beyond 1.8e308, and more than 256 levels of lists and objects. */
   JSON: { input: unknown; output: unknown; }
 };
 
