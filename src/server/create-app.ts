@@ -26,7 +26,7 @@ import { Operations } from './operations.ts';
 import { createOriginCheck } from './origin.ts';
 import { Stalls } from './stalls.ts';
 import { Sweeper } from './sweeper.ts';
-import { serveWebSocket } from './websocket.ts';
+import { SocketServer, type SocketServerOptions } from './websocket.ts';
 
 /** A connection on which nothing of what waits to be sent has moved for so long is ended. */
 const stalledAfterMs = 30_000;
@@ -46,8 +46,10 @@ export async function createApp(options: {
   config: Config;
   databaseUrl: string;
   logger: Logger;
+  /** For tests, which have less of it. */
+  times?: SocketServerOptions['times'];
 }): Promise<App> {
-  const { config, databaseUrl, logger } = options;
+  const { config, databaseUrl, logger, times } = options;
   const directUrl = config.directDatabaseUrl ?? databaseUrl;
   await migrate({
     connectionString: directUrl,
@@ -130,7 +132,7 @@ export async function createApp(options: {
       return refuse(response, 400, 'The Host header is no host.');
     if (!jsonPost(request, response)) void yoga(request, response);
   });
-  const webSocket = serveWebSocket({
+  const webSocket = new SocketServer({
     server,
     yoga,
     limits: {
@@ -143,6 +145,7 @@ export async function createApp(options: {
     isAllowed,
     isClosing,
     maskError: operations.maskError,
+    times,
     logger,
   });
 

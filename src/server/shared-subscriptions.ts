@@ -43,6 +43,8 @@ export interface Reader extends AsyncIterableIterator<ExecutionResult> {
 export interface SubscriptionContext extends Services {
   /** Who reads, if not by asking for the next result. */
   readonly reader?: Reader;
+  /** Aborts when the client does not want it any more. */
+  readonly signal?: AbortSignal;
 }
 
 type Args = ExecutionArgs & { contextValue: SubscriptionContext };
@@ -75,15 +77,24 @@ export class SharedSubscriptions {
     if (shape === undefined) return subscribeAlone(args);
     const group = this.#group(args, shape);
     group.users++;
+    let left = false;
+    const leave = () => {
+      if (!left) group.leave();
+      left = true;
+    };
+    const { signal } = args.contextValue;
+    signal?.addEventListener('abort', leave, { once: true });
     try {
       const refusal = await group.opened;
-      if (refusal !== undefined) {
-        group.leave();
-        return refusal;
+      if (refusal !== undefined || left) {
+        leave();
+        return refusal ?? {};
       }
     } catch (error) {
-      group.leave();
+      leave();
       throw error;
+    } finally {
+      signal?.removeEventListener('abort', leave);
     }
     const reader = args.contextValue.reader ?? new ResultReader();
     group.add(reader, shape.sinceRevision);
@@ -191,8 +202,9 @@ class Group {
       if (!(source instanceof Live))
         throw new Error('A shared subscription whose source is none that can be shared.');
       this.#live = source;
+      if (this.users === 0) void source.return();
       const first = await source.next();
-      if (first.done) {
+      if (first.done || this.users === 0) {
         this.#end();
         return undefined;
       }

@@ -1,0 +1,212 @@
+/**
+ * The protocol graphql-transport-ws on one socket:
+ * https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md
+ *
+ * graphql-ws reads and writes the messages, but its server knows an operation only by its id: one that is completed before
+ * it has begun, and whose id is given to another, goes on under that id and counts nowhere. Here each operation is a thing of
+ * its own, with a signal that aborts when its client completes it or leaves, and it counts until it has come to its end.
+ */
+import { type ExecutionResult, GraphQLError } from 'graphql';
+import { CloseCode, type Message, MessageType, parseMessage, type SubscribePayload } from 'graphql-ws';
+
+/** The registered code for "service restart": come again. */
+export const restart = 1012;
+const initTimeoutMs = 3_000;
+
+export interface Operation {
+  readonly id: string;
+  readonly payload: SubscribePayload;
+  readonly connectionParams: Record<string, unknown> | undefined;
+  /** Aborts when the client does not want it any more. */
+  readonly signal: AbortSignal;
+  /** Whether it is one that goes on until somebody ends it; known once it runs. */
+  lasting: boolean;
+}
+
+/** Results of an operation: one, or as they come; or the errors of what was not even begun. */
+export type Outcome =
+  | ExecutionResult
+  | AsyncIterableIterator<ExecutionResult>
+  | { readonly refused: readonly GraphQLError[] };
+
+export interface ProtocolOptions {
+  /** Never rejects. */
+  readonly run: (operation: Operation) => Promise<Outcome>;
+  /** Resolves when it is written, or can't be. */
+  readonly send: (text: string) => Promise<void>;
+  readonly close: (code: number, reason: string) => void;
+  readonly maskError: (error: unknown) => GraphQLError;
+  readonly maxOperations: number;
+  readonly isClosing: () => boolean;
+}
+
+export class SocketProtocol {
+  readonly #options: ProtocolOptions;
+  /** By id: what the client may still hear of. */
+  readonly #operations = new Map<string, Operation & { readonly end: AbortController }>();
+  /** What takes something of the server: also what its client has completed, until it has come to its end. */
+  readonly #running = new Set<Operation>();
+  readonly #initTimer: NodeJS.Timeout;
+  #isInitialised = false;
+  #connectionParams: Record<string, unknown> | undefined;
+  /** An operation came that another server has to carry out. */
+  #isLeaving = false;
+
+  constructor(options: ProtocolOptions) {
+    this.#options = options;
+    this.#initTimer = setTimeout(
+      () => this.#close(CloseCode.ConnectionInitialisationTimeout, 'Connection initialisation timeout'),
+      initTimeoutMs,
+    );
+  }
+
+  /** Says whether the message is sent back, as one that only asks for a sign of life is. */
+  receive(text: string): boolean {
+    let message: Message;
+    try {
+      message = parseMessage(text);
+    } catch {
+      this.#close(CloseCode.BadRequest, 'Invalid message received');
+      return false;
+    }
+    this.#handle(message);
+    return message.type === MessageType.Ping;
+  }
+
+  /** The socket is closed: nobody waits for anything any more. */
+  closed(): void {
+    clearTimeout(this.#initTimer);
+    for (const id of [...this.#operations.keys()]) this.#complete(id);
+  }
+
+  #handle(message: Message): void {
+    switch (message.type) {
+      case MessageType.ConnectionInit:
+        this.#init(message.payload);
+        break;
+      case MessageType.Ping:
+        this.#send({ type: MessageType.Pong, ...(message.payload && { payload: message.payload }) });
+        break;
+      case MessageType.Pong:
+        break;
+      case MessageType.Subscribe:
+        this.#subscribe(message.id, message.payload);
+        break;
+      case MessageType.Complete:
+        this.#complete(message.id);
+        break;
+      default:
+        this.#close(CloseCode.BadRequest, 'Only a server may send this message');
+    }
+  }
+
+  #init(payload: Record<string, unknown> | null | undefined): void {
+    if (this.#isInitialised) {
+      this.#close(CloseCode.TooManyInitialisationRequests, 'Too many initialisation requests');
+      return;
+    }
+    this.#isInitialised = true;
+    clearTimeout(this.#initTimer);
+    this.#connectionParams = payload ?? undefined;
+    this.#send({ type: MessageType.ConnectionAck });
+  }
+
+  #subscribe(id: string, payload: SubscribePayload): void {
+    const { maxOperations, isClosing } = this.#options;
+    if (!this.#isInitialised) {
+      this.#close(CloseCode.Unauthorized, 'Unauthorized');
+    } else if (this.#operations.has(id)) {
+      this.#close(CloseCode.SubscriberAlreadyExists, `Subscriber for ${id} already exists`);
+    } else if (this.#isLeaving || isClosing()) {
+      // It gets no answer but the end of the socket, which is what clients take for "come again".
+      this.#isLeaving = true;
+      this.#leaveOnceAnswered();
+    } else if (this.#running.size >= maxOperations) {
+      const message = `This connection has ${maxOperations} operations under way; no more are taken.`;
+      const error = new GraphQLError(message, { extensions: { code: 'TOO_MANY_OPERATIONS' } });
+      this.#send({ id, type: MessageType.Error, payload: [error] });
+    } else {
+      this.#begin(id, payload);
+    }
+  }
+
+  #begin(id: string, payload: SubscribePayload): void {
+    const end = new AbortController();
+    const operation = {
+      id,
+      payload,
+      connectionParams: this.#connectionParams,
+      signal: end.signal,
+      lasting: false,
+      end,
+    };
+    this.#operations.set(id, operation);
+    this.#running.add(operation);
+    void this.#run(operation);
+  }
+
+  #complete(id: string): void {
+    const operation = this.#operations.get(id);
+    if (operation === undefined) return;
+    this.#operations.delete(id);
+    operation.end.abort();
+    // It ends at once; others only when what they wait for has come.
+    if (operation.lasting) this.#running.delete(operation);
+  }
+
+  /** Never rejects. */
+  async #run(operation: Operation): Promise<void> {
+    const { id, signal } = operation;
+    try {
+      const outcome = await this.#options.run(operation);
+      if (isResults(outcome)) await this.#tellAll(operation, outcome);
+      else if (!('refused' in outcome)) await this.#tell(operation, MessageType.Next, outcome);
+      // With either the client may give the id to another one, so nothing is waited for after it.
+      if ('refused' in outcome) void this.#tell(operation, MessageType.Error, outcome.refused);
+      else if (!signal.aborted) this.#send({ id, type: MessageType.Complete });
+    } catch (error) {
+      // Such as an answer that is larger than a text can be.
+      void this.#tell(operation, MessageType.Error, [this.#options.maskError(error)]);
+    } finally {
+      this.#running.delete(operation);
+      if (this.#operations.get(id) === operation) this.#operations.delete(id);
+      if (this.#isLeaving) this.#leaveOnceAnswered();
+    }
+  }
+
+  async #tellAll(operation: Operation, results: AsyncIterableIterator<ExecutionResult>): Promise<void> {
+    const { signal } = operation;
+    operation.lasting = true;
+    if (this.#isLeaving) this.#leaveOnceAnswered();
+    const end = () => void results.return?.();
+    if (signal.aborted) {
+      end();
+      return;
+    }
+    signal.addEventListener('abort', end, { once: true });
+    for await (const result of results) await this.#tell(operation, MessageType.Next, result);
+  }
+
+  async #tell(operation: Operation, type: MessageType, payload: unknown): Promise<void> {
+    // What stands under the id belongs to another one by now.
+    if (operation.signal.aborted) return;
+    await this.#options.send(JSON.stringify({ id: operation.id, type, payload }));
+  }
+
+  #send(message: object): void {
+    void this.#options.send(JSON.stringify(message));
+  }
+
+  #leaveOnceAnswered(): void {
+    for (const { lasting } of this.#running) if (!lasting) return;
+    this.#close(restart, 'The server is shutting down.');
+  }
+
+  #close(code: number, reason: string): void {
+    this.#options.close(code, reason);
+  }
+}
+
+function isResults(outcome: object): outcome is AsyncIterableIterator<ExecutionResult> {
+  return Symbol.asyncIterator in outcome;
+}
