@@ -1,7 +1,7 @@
 /** Subscriptions over HTTP (server-sent events): counted for each address, and cut at the end of the server. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
-import type { Plugin } from 'graphql-yoga';
+import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Addresses } from './addresses.ts';
 import type { Stalls } from './stalls.ts';
 
@@ -29,7 +29,22 @@ export class EventStreams {
       this.#addresses.enter(req, res);
       this.#stalls.watch(req.socket);
       this.#open.add(res);
-      res.once('close', () => this.#open.delete(res));
+      const leaving = new AbortController();
+      Object.assign(args.contextValue as object, { signal: leaving.signal });
+      let results: AsyncIterator<unknown> | undefined;
+      res.once('close', () => {
+        this.#open.delete(res);
+        leaving.abort();
+        void results?.return?.();
+      });
+      return {
+        // Yoga ends the results of a client that leaves, but not those of one that left before they were there.
+        onSubscribeResult: ({ result }) => {
+          if (!isAsyncIterable(result)) return;
+          results = result;
+          if (res.closed) void results.return?.();
+        },
+      };
     },
   };
 
