@@ -139,6 +139,31 @@ const settings = {
     .max(1_000_000)
     .default(10_000)
     .describe('The most WebSockets and event streams, together, that a client address may have open.'),
+  JOBTREE_MAX_SUBSCRIPTIONS_PER_ADDRESS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(10_000_000)
+    .default(20_000)
+    .describe(
+      'The most subscriptions that a client address may have, on all its connections; one with long variables counts as several.',
+    ),
+  JOBTREE_MAX_BYTES_PER_ADDRESS: z.coerce
+    .number()
+    .int()
+    .min(100_000)
+    .max(10_000_000_000)
+    .default(100_000_000)
+    .describe(
+      'The most bytes of requests and answers that a client address may have under way; beyond, requests are refused (429) until less is. One request alone is never refused.',
+    ),
+  JOBTREE_MAX_BYTES_UNDER_WAY: z.coerce
+    .number()
+    .int()
+    .min(100_000)
+    .max(10_000_000_000)
+    .default(200_000_000)
+    .describe('The same for all clients together (503).'),
   JOBTREE_TRUSTED_PROXIES: z.coerce
     .number()
     .int()
@@ -214,6 +239,9 @@ export interface Config {
   readonly maxOperationsPerSocket: number;
   readonly maxMessagesPerSecond: number;
   readonly maxConnectionsPerAddress: number;
+  readonly maxSubscriptionsPerAddress: number;
+  readonly maxBytesPerAddress: number;
+  readonly maxBytesUnderWay: number;
   readonly trustedProxies: number;
   readonly foldIntervalMs: number;
   readonly sweepIntervalMs: number;
@@ -270,6 +298,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     maxOperationsPerSocket: value.JOBTREE_MAX_OPERATIONS_PER_SOCKET,
     maxMessagesPerSecond: value.JOBTREE_MAX_MESSAGES_PER_SECOND,
     maxConnectionsPerAddress: value.JOBTREE_MAX_CONNECTIONS_PER_ADDRESS,
+    maxSubscriptionsPerAddress: value.JOBTREE_MAX_SUBSCRIPTIONS_PER_ADDRESS,
+    maxBytesPerAddress: value.JOBTREE_MAX_BYTES_PER_ADDRESS,
+    maxBytesUnderWay: value.JOBTREE_MAX_BYTES_UNDER_WAY,
     trustedProxies: value.JOBTREE_TRUSTED_PROXIES,
     foldIntervalMs: value.JOBTREE_FOLD_INTERVAL_MS,
     sweepIntervalMs: value.JOBTREE_SWEEP_INTERVAL_MS,

@@ -17,19 +17,27 @@ import { FoldScheduler } from '../events/fold-scheduler.ts';
 import { Hub } from '../events/hub.ts';
 import { LiveTransport } from '../events/transport.ts';
 import { WorkHints } from '../events/work-hints.ts';
-import { Addresses } from './addresses.ts';
+import { createAddressOf } from './addresses.ts';
 import { EventStreams } from './event-streams.ts';
+import { Exchanges } from './exchanges.ts';
 import { createGraphQL } from './graphql.ts';
 import { createHealth } from './health.ts';
 import { createJsonPost } from './json-post.ts';
 import { Operations } from './operations.ts';
 import { createOriginCheck } from './origin.ts';
+import { Quota } from './quota.ts';
 import { Stalls } from './stalls.ts';
 import { Sweeper } from './sweeper.ts';
 import { SocketServer, type SocketServerOptions } from './websocket.ts';
 
 /** A connection on which nothing of what waits to be sent has moved for so long is ended. */
 const stalledAfterMs = 30_000;
+/** A request has come entirely within the first, its headers within the second. */
+const requestTimeouts = {
+  requestTimeout: 120_000,
+  headersTimeout: 20_000,
+  connectionsCheckingInterval: 5_000,
+};
 
 export interface App {
   /** Where the API is: `http://127.0.0.1:4000/graphql`. */
@@ -47,7 +55,7 @@ export async function createApp(options: {
   databaseUrl: string;
   logger: Logger;
   /** For tests, which have less of it. */
-  times?: SocketServerOptions['times'];
+  times?: SocketServerOptions['times'] & { stalledAfterMs?: number };
 }): Promise<App> {
   const { config, databaseUrl, logger, times } = options;
   const directUrl = config.directDatabaseUrl ?? databaseUrl;
@@ -102,12 +110,15 @@ export async function createApp(options: {
   let closing = false;
   const isClosing = () => closing;
   const operations = new Operations({ logger, maxTokens: config.maxQueryTokens });
-  const addresses = new Addresses({
-    most: config.maxConnectionsPerAddress,
-    trustedProxies: config.trustedProxies,
-  });
-  const stalls = new Stalls({ afterMs: stalledAfterMs });
-  const streams = new EventStreams({ addresses, stalls });
+  const addressOf = createAddressOf(config.trustedProxies);
+  const quotas = {
+    connections: new Quota({ mostPerAddress: config.maxConnectionsPerAddress }),
+    subscriptions: new Quota({ mostPerAddress: config.maxSubscriptionsPerAddress }),
+    bytes: new Quota({ mostPerAddress: config.maxBytesPerAddress, most: config.maxBytesUnderWay }),
+  };
+  const stalls = new Stalls({ afterMs: times?.stalledAfterMs ?? stalledAfterMs });
+  const exchanges = new Exchanges({ bytes: quotas.bytes, addressOf, stalls });
+  const streams = new EventStreams({ addressOf, quotas });
   const yoga = createGraphQL({
     config,
     services: {
@@ -120,16 +131,18 @@ export async function createApp(options: {
     },
     operations,
     streams,
+    exchanges,
   });
   const jsonPost = createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes });
   const health = createHealth({ database, transport, isReady: () => ready });
   const isAllowed = createOriginCheck(config.allowedOrigins, config.host);
-  const server = createServer((request, response) => {
+  const server = createServer(requestTimeouts, (request, response) => {
     if (health(request, response)) return;
     if (closing) return refuse(response, 503, 'The server is shutting down.');
     if (!isAllowed(request)) return refuse(response, 403, 'Pages of this origin may not use the API.');
     if (!URL.canParse(`http://${request.headers.host}`))
       return refuse(response, 400, 'The Host header is no host.');
+    if (!exchanges.begin(request, response)) return;
     if (!jsonPost(request, response)) void yoga(request, response);
   });
   const webSocket = new SocketServer({
@@ -140,7 +153,8 @@ export async function createApp(options: {
       maxOperations: config.maxOperationsPerSocket,
       maxMessagesPerSecond: config.maxMessagesPerSecond,
     },
-    addresses,
+    addressOf,
+    quotas,
     stalls,
     isAllowed,
     isClosing,
@@ -168,6 +182,7 @@ export async function createApp(options: {
     // First the connections: a subscription that just ended would seem to have come to its end.
     await webSocket.close();
     streams.cut();
+    exchanges.close();
     stalls.close();
     hub.close();
     hints.close();

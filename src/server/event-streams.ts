@@ -2,17 +2,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
-import type { Addresses } from './addresses.ts';
-import type { Stalls } from './stalls.ts';
+import type { AddressOf } from './addresses.ts';
+import { busyHttpError } from './busy.ts';
+import type { Quotas } from './quota.ts';
 
 export class EventStreams {
-  readonly #addresses: Addresses;
-  readonly #stalls: Stalls;
+  readonly #addressOf: AddressOf;
+  readonly #quotas: Quotas;
   readonly #open = new Set<ServerResponse>();
 
-  constructor(options: { addresses: Addresses; stalls: Stalls }) {
-    this.#addresses = options.addresses;
-    this.#stalls = options.stalls;
+  constructor(options: { addressOf: AddressOf; quotas: Quotas }) {
+    this.#addressOf = options.addressOf;
+    this.#quotas = options.quotas;
   }
 
   readonly plugin: Plugin = {
@@ -20,20 +21,29 @@ export class EventStreams {
       const { req, res } = args.contextValue as { req?: IncomingMessage; res?: ServerResponse };
       // On a WebSocket there are none.
       if (req === undefined || res === undefined) return;
-      if (this.#addresses.isFull(req)) {
+      const address = this.#addressOf(req);
+      const connections = this.#quotas.connections.share(address);
+      if (connections.take() !== undefined) {
         const extensions = { code: 'TOO_MANY_CONNECTIONS', http: { status: 429 } };
         const error = new GraphQLError('This address has too many connections.', { extensions });
         setResultAndStopExecution({ errors: [error] });
         return;
       }
-      this.#addresses.enter(req, res);
-      this.#stalls.watch(req.socket);
+      const subscriptions = this.#quotas.subscriptions.share(address);
+      const usedUp = subscriptions.take();
+      if (usedUp !== undefined) {
+        connections.release();
+        setResultAndStopExecution({ errors: [busyHttpError(usedUp)] });
+        return;
+      }
       this.#open.add(res);
       const leaving = new AbortController();
       Object.assign(args.contextValue as object, { signal: leaving.signal });
       let results: AsyncIterator<unknown> | undefined;
       res.once('close', () => {
         this.#open.delete(res);
+        connections.release();
+        subscriptions.release();
         leaving.abort();
         void results?.return?.();
       });

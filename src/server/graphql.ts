@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { GraphQLError } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import type { Config } from '../config.ts';
@@ -5,11 +6,19 @@ import type { Services } from '../schema/builder.ts';
 import { schema } from '../schema/index.ts';
 import { documentCache } from './documents.ts';
 import type { EventStreams } from './event-streams.ts';
+import type { Exchanges } from './exchanges.ts';
 import { graphiqlOptions, renderGraphiQL } from './graphiql.ts';
 import type { Operations } from './operations.ts';
 import { SharedSubscriptions } from './shared-subscriptions.ts';
 
 export type Yoga = ReturnType<typeof createGraphQL>;
+
+/** Whose operation it is: the request as Node has it is in one place or the other. */
+interface Initial {
+  readonly req?: IncomingMessage;
+  readonly request: unknown;
+  readonly announce?: Services['announce'];
+}
 
 /** GraphQL over HTTP and SSE; the WebSocket server runs its operations through the same plugins. */
 export function createGraphQL(options: {
@@ -17,11 +26,16 @@ export function createGraphQL(options: {
   services: Services;
   operations: Operations;
   streams: EventStreams;
+  exchanges: Exchanges;
 }) {
-  const { config, services, operations, streams } = options;
+  const { config, services, operations, streams, exchanges } = options;
   return createYoga<object, Services>({
     schema,
-    context: () => services,
+    // A socket brings its own.
+    context: ({ req, request, announce }: Initial) =>
+      announce === undefined
+        ? { ...services, announce: (bytes: number) => exchanges.announce(req ?? request, bytes) }
+        : services,
     graphqlEndpoint: '/graphql',
     maxRequestBodySize: config.maxRequestBytes,
     multipart: false,

@@ -1,8 +1,12 @@
 /** One WebSocket and what belongs to it, from its opening to its close. */
+import type { IncomingMessage } from 'node:http';
 import type { GraphQLError } from 'graphql';
 import type { Logger } from 'pino';
 import type { WebSocket } from 'ws';
+import type { AddressOf } from './addresses.ts';
 import type { Yoga } from './graphql.ts';
+import type { Quotas } from './quota.ts';
+import { SocketBytes } from './socket-bytes.ts';
 import { SocketFlow } from './socket-flow.ts';
 import { SocketOperations } from './socket-operations.ts';
 import { SocketPings } from './socket-pings.ts';
@@ -12,6 +16,8 @@ import { SocketWindow } from './socket-reader.ts';
 export interface ConnectionOptions {
   readonly yoga: Yoga;
   readonly limits: { readonly maxOperations: number; readonly maxMessagesPerSecond: number };
+  readonly addressOf: AddressOf;
+  readonly quotas: Quotas;
   readonly pongWithinMs: number;
   readonly isClosing: () => boolean;
   readonly maskError: (error: unknown) => GraphQLError;
@@ -22,18 +28,24 @@ export class SocketConnection {
   readonly #socket: WebSocket;
   readonly #pings: SocketPings;
   readonly #flow: SocketFlow;
+  readonly #bytes: SocketBytes;
   readonly #pongWithinMs: number;
   #isSuspected = false;
 
-  constructor(socket: WebSocket, options: ConnectionOptions) {
-    const { yoga, limits, pongWithinMs, isClosing, maskError, logger } = options;
+  constructor(socket: WebSocket, request: IncomingMessage, options: ConnectionOptions) {
+    const { yoga, limits, addressOf, quotas, pongWithinMs, isClosing, maskError, logger } = options;
     this.#socket = socket;
     this.#pongWithinMs = pongWithinMs;
     this.#pings = new SocketPings(socket);
-    this.#flow = new SocketFlow(socket, { messagesPerSecond: limits.maxMessagesPerSecond });
+    const address = addressOf(request);
+    this.#bytes = new SocketBytes(socket, request.socket, () => quotas.bytes.share(address));
+    this.#flow = new SocketFlow(socket, {
+      messagesPerSecond: limits.maxMessagesPerSecond,
+      onWaiting: () => this.#bytes.waitingChanged(),
+    });
     const window = new SocketWindow(socket, this.#pings);
     const protocol = new SocketProtocol({
-      run: new SocketOperations({ yoga, maskError, window }).run,
+      run: new SocketOperations({ yoga, maskError, window, address, quotas }).run,
       send: (text) => this.#flow.send(text),
       close: (code, reason) => socket.close(code, reason),
       maskError,
@@ -50,6 +62,7 @@ export class SocketConnection {
     socket.on('error', (error) => logger.debug({ err: error }, 'a WebSocket failed'));
     socket.once('close', () => {
       protocol.closed();
+      this.#bytes.release();
       for (const reader of window.readers) void reader.return();
     });
   }
@@ -61,7 +74,7 @@ export class SocketConnection {
     if (this.#flow.isHeld || socket.bufferedAmount > 0) this.#pings.forgive();
     const isOverdue = this.#pings.overdueMs > this.#pongWithinMs;
     // Looked at twice: after this process was busy, its answer may be here unread.
-    if (isOverdue && this.#isSuspected) socket.terminate();
+    if ((isOverdue && this.#isSuspected) || this.#bytes.isStuck) socket.terminate();
     this.#isSuspected = isOverdue;
     this.#pings.send();
   }

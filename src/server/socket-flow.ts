@@ -13,10 +13,13 @@ const bytesPerMessage = 1_000;
 export class SocketFlow {
   readonly #socket: WebSocket;
   readonly #bucket: TokenBucket;
+  readonly #onWaiting: () => void;
   #resting = false;
 
-  constructor(socket: WebSocket, options: { messagesPerSecond: number }) {
+  /** `onWaiting` is called when more or less may wait to be written than before. */
+  constructor(socket: WebSocket, options: { messagesPerSecond: number; onWaiting: () => void }) {
     this.#socket = socket;
+    this.#onWaiting = options.onWaiting;
     this.#bucket = new TokenBucket(options.messagesPerSecond);
     socket.on('ping', (data: Buffer) => {
       this.received();
@@ -55,6 +58,7 @@ export class SocketFlow {
   }
 
   #look(): void {
+    this.#onWaiting();
     const held = this.#resting || this.#socket.bufferedAmount > maxWaitingBytes;
     if (held === this.#socket.isPaused) return;
     if (held) this.#socket.pause();

@@ -1,7 +1,9 @@
 /** Runs the operations of a socket through the plugins that serve HTTP, and ends what its client has left. */
 import { type ExecutionArgs, type ExecutionResult, GraphQLError, getOperationAST } from 'graphql';
 import { Semaphore } from '../events/semaphore.ts';
+import { busyError } from './busy.ts';
 import type { Yoga } from './graphql.ts';
+import { type Quotas, type Share, subscriptionWeight } from './quota.ts';
 import type { Operation, Outcome } from './socket-protocol.ts';
 import { SocketReader, type SocketWindow } from './socket-reader.ts';
 
@@ -15,12 +17,22 @@ export class SocketOperations {
   readonly #yoga: Yoga;
   readonly #maskError: (error: unknown) => GraphQLError;
   readonly #window: SocketWindow;
+  readonly #address: string;
+  readonly #quotas: Quotas;
   #queries: Semaphore | undefined;
 
-  constructor(options: { yoga: Yoga; maskError: (error: unknown) => GraphQLError; window: SocketWindow }) {
+  constructor(options: {
+    yoga: Yoga;
+    maskError: (error: unknown) => GraphQLError;
+    window: SocketWindow;
+    address: string;
+    quotas: Quotas;
+  }) {
     this.#yoga = options.yoga;
     this.#maskError = options.maskError;
     this.#window = options.window;
+    this.#address = options.address;
+    this.#quotas = options.quotas;
   }
 
   /** Never rejects: a refusal or a fault is an outcome like others. */
@@ -40,12 +52,20 @@ export class SocketOperations {
 
   /** Rejects what is not to be executed. */
   async #prepare(operation: Operation): Promise<() => Promise<Outcome>> {
-    const { payload, connectionParams, signal } = operation;
+    const { payload, connectionParams, signal, length } = operation;
+    const bytes = this.#quotas.bytes.share(this.#address);
+    take(bytes, length);
+    const subscriptions = this.#quotas.subscriptions.share(this.#address);
+    operation.onEnd = () => {
+      bytes.release();
+      subscriptions.release();
+    };
     const { query, variables: variableValues, operationName } = payload;
     const { schema, execute, subscribe, contextFactory, parse, validate } = this.#yoga.getEnveloped({
       connectionParams,
       params: payload,
       signal,
+      announce: (more: number) => take(bytes, more),
       reader: new SocketReader(this.#window, operation),
     });
     const document = parse(query);
@@ -53,6 +73,7 @@ export class SocketOperations {
     if (errors.length > 0) throw new Refused(errors);
     const kind = getOperationAST(document, operationName)?.operation;
     if (kind === undefined) throw new GraphQLError('Could not determine what operation to execute.');
+    if (kind === 'subscription') take(subscriptions, subscriptionWeight(length));
     const args: ExecutionArgs = {
       schema,
       document,
@@ -67,6 +88,11 @@ export class SocketOperations {
       return this.#queries.run(async () => (signal.aborted ? nothing : execute(args)) as Outcome);
     };
   }
+}
+
+function take(share: Share, more: number): void {
+  const usedUp = share.take(more);
+  if (usedUp !== undefined) throw busyError(usedUp);
 }
 
 class Refused extends Error {

@@ -7,7 +7,14 @@
  * its own, with a signal that aborts when its client completes it or leaves, and it counts until it has come to its end.
  */
 import { type ExecutionResult, GraphQLError } from 'graphql';
-import { CloseCode, type Message, MessageType, parseMessage, type SubscribePayload } from 'graphql-ws';
+import {
+  CloseCode,
+  type Message,
+  MessageType,
+  parseMessage,
+  type SubscribeMessage,
+  type SubscribePayload,
+} from 'graphql-ws';
 
 /** The registered code for "service restart": come again. */
 export const restart = 1012;
@@ -19,8 +26,12 @@ export interface Operation {
   readonly connectionParams: Record<string, unknown> | undefined;
   /** Aborts when the client does not want it any more. */
   readonly signal: AbortSignal;
+  /** The length of the message that it came in. */
+  readonly length: number;
   /** Whether it is one that goes on until somebody ends it; known once it runs. */
   lasting: boolean;
+  /** Called when it takes nothing of the server any more. */
+  onEnd: () => void;
 }
 
 /** Results of an operation: one, or as they come; or the errors of what was not even begun. */
@@ -69,7 +80,7 @@ export class SocketProtocol {
       this.#close(CloseCode.BadRequest, 'Invalid message received');
       return false;
     }
-    this.#handle(message);
+    this.#handle(message, text.length);
     return message.type === MessageType.Ping;
   }
 
@@ -79,7 +90,7 @@ export class SocketProtocol {
     for (const id of [...this.#operations.keys()]) this.#complete(id);
   }
 
-  #handle(message: Message): void {
+  #handle(message: Message, length: number): void {
     switch (message.type) {
       case MessageType.ConnectionInit:
         this.#init(message.payload);
@@ -90,7 +101,7 @@ export class SocketProtocol {
       case MessageType.Pong:
         break;
       case MessageType.Subscribe:
-        this.#subscribe(message.id, message.payload);
+        this.#subscribe(message, length);
         break;
       case MessageType.Complete:
         this.#complete(message.id);
@@ -111,7 +122,7 @@ export class SocketProtocol {
     this.#send({ type: MessageType.ConnectionAck });
   }
 
-  #subscribe(id: string, payload: SubscribePayload): void {
+  #subscribe({ id, payload }: SubscribeMessage, length: number): void {
     const { maxOperations, isClosing } = this.#options;
     if (!this.#isInitialised) {
       this.#close(CloseCode.Unauthorized, 'Unauthorized');
@@ -126,18 +137,20 @@ export class SocketProtocol {
       const error = new GraphQLError(message, { extensions: { code: 'TOO_MANY_OPERATIONS' } });
       this.#send({ id, type: MessageType.Error, payload: [error] });
     } else {
-      this.#begin(id, payload);
+      this.#begin(id, payload, length);
     }
   }
 
-  #begin(id: string, payload: SubscribePayload): void {
+  #begin(id: string, payload: SubscribePayload, length: number): void {
     const end = new AbortController();
     const operation = {
       id,
       payload,
       connectionParams: this.#connectionParams,
       signal: end.signal,
+      length,
       lasting: false,
+      onEnd: () => {},
       end,
     };
     this.#operations.set(id, operation);
@@ -151,7 +164,11 @@ export class SocketProtocol {
     this.#operations.delete(id);
     operation.end.abort();
     // It ends at once; others only when what they wait for has come.
-    if (operation.lasting) this.#running.delete(operation);
+    if (operation.lasting) this.#end(operation);
+  }
+
+  #end(operation: Operation): void {
+    if (this.#running.delete(operation)) operation.onEnd();
   }
 
   /** Never rejects. */
@@ -168,7 +185,7 @@ export class SocketProtocol {
       // Such as an answer that is larger than a text can be.
       void this.#tell(operation, MessageType.Error, [this.#options.maskError(error)]);
     } finally {
-      this.#running.delete(operation);
+      this.#end(operation);
       if (this.#operations.get(id) === operation) this.#operations.delete(id);
       if (this.#isLeaving) this.#leaveOnceAnswered();
     }

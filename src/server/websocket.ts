@@ -12,7 +12,6 @@
 import type { IncomingMessage, Server } from 'node:http';
 import { CloseCode, handleProtocols } from 'graphql-ws';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { Addresses } from './addresses.ts';
 import { KeepAlive } from './keep-alive.ts';
 import { type ConnectionOptions, SocketConnection } from './socket-connection.ts';
 import { restart } from './socket-protocol.ts';
@@ -23,7 +22,6 @@ const closeTimeoutMs = 1_000;
 export interface SocketServerOptions extends Omit<ConnectionOptions, 'pongWithinMs'> {
   readonly server: Server;
   readonly limits: ConnectionOptions['limits'] & { readonly maxMessageBytes: number };
-  readonly addresses: Addresses;
   readonly stalls: Stalls;
   readonly isAllowed: (request: IncomingMessage) => boolean;
   /** Each socket is pinged so often, and ended when a ping has not been answered for so long, as it is looked at. */
@@ -74,17 +72,23 @@ export class SocketServer {
     request: IncomingMessage,
     decide: (isWelcome: boolean, status?: number, reason?: string) => void,
   ): void {
-    const { isAllowed, addresses } = this.#options;
+    const { isAllowed, addressOf, quotas } = this.#options;
     if (!isAllowed(request)) decide(false, 403, 'Pages of this origin may not use the API.');
-    else if (addresses.isFull(request)) decide(false, 429, 'This address has too many connections.');
+    else if (quotas.connections.lacks(addressOf(request), 1))
+      decide(false, 429, 'This address has too many connections.');
     else decide(true);
   }
 
   #open(socket: WebSocket, request: IncomingMessage): void {
-    const { addresses, stalls } = this.#options;
-    addresses.enter(request, socket);
+    const { addressOf, quotas, stalls } = this.#options;
+    const connections = quotas.connections.share(addressOf(request));
+    connections.set(1);
+    socket.once('close', () => connections.release());
     stalls.watch(request.socket);
-    const connection = new SocketConnection(socket, { ...this.#options, pongWithinMs: this.#pongWithinMs });
+    const connection = new SocketConnection(socket, request, {
+      ...this.#options,
+      pongWithinMs: this.#pongWithinMs,
+    });
     socket.once('close', this.#keepAlive.enter(connection));
     if (socket.protocol === '')
       socket.close(CloseCode.SubprotocolNotAcceptable, 'Subprotocol not acceptable');

@@ -1,0 +1,83 @@
+/** So much of something for each client address, and for all of them together. */
+
+/** Whose part is used up. */
+export type UsedUp = 'address' | 'server';
+
+export class Quota {
+  readonly #mostPerAddress: number;
+  readonly #most: number;
+  readonly #held = new Map<string, number>();
+  #total = 0;
+
+  constructor(options: { mostPerAddress: number; most?: number }) {
+    this.#mostPerAddress = options.mostPerAddress;
+    this.#most = options.most ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** What an address holds of it, nothing at first. */
+  share(address: string): Share {
+    return new Share(this, address);
+  }
+
+  /** Whether so much more can be had. Whoever has nothing can have anything once: what is allowed must be possible. */
+  lacks(address: string, more: number): UsedUp | undefined {
+    const held = this.#held.get(address) ?? 0;
+    if (held > 0 && held + more > this.#mostPerAddress) return 'address';
+    if (this.#total > 0 && this.#total + more > this.#most) return 'server';
+    return undefined;
+  }
+
+  change(address: string, more: number): void {
+    this.#total += more;
+    const held = (this.#held.get(address) ?? 0) + more;
+    if (held === 0) this.#held.delete(address);
+    else this.#held.set(address, held);
+  }
+}
+
+export class Share {
+  readonly #quota: Quota;
+  readonly #address: string;
+  #held = 0;
+
+  constructor(quota: Quota, address: string) {
+    this.#quota = quota;
+    this.#address = address;
+  }
+
+  /** Takes so much more; if that can't be had it takes nothing, and says why. */
+  take(more = 1): UsedUp | undefined {
+    const usedUp = this.#quota.lacks(this.#address, more);
+    if (usedUp === undefined) this.set(this.#held + more);
+    return usedUp;
+  }
+
+  /** There is so much, whether it can be had or not. */
+  set(held: number): void {
+    if (held === this.#held) return;
+    this.#quota.change(this.#address, held - this.#held);
+    this.#held = held;
+  }
+
+  get held(): number {
+    return this.#held;
+  }
+
+  release(): void {
+    this.set(0);
+  }
+}
+
+/** What a client address may have of each. */
+export interface Quotas {
+  /** WebSockets and event streams. */
+  readonly connections: Quota;
+  readonly subscriptions: Quota;
+  /** Of requests and answers under way. */
+  readonly bytes: Quota;
+}
+
+/** A subscription with long variables, such as one to a thousand types of work, counts as several. */
+export function subscriptionWeight(length: number): number {
+  return 1 + Math.floor(length / 500);
+}
