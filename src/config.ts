@@ -193,6 +193,16 @@ const settings = {
     .enum(['true', 'false'])
     .default('false')
     .describe('Whether payloads and results may stand in the log.'),
+  JOBTREE_ALLOWED_HOSTS: z
+    .string()
+    .regex(
+      /^(\*|[a-z0-9._-]+(,[a-z0-9._-]+)*)$/i,
+      'must be names (jobs.example.com), with commas between, or *',
+    )
+    .optional()
+    .describe(
+      'The names under which clients reach the server, beside `localhost`, addresses and JOBTREE_HOST: `jobs.example.com`, with commas between, or `*` for all. Requests to other names are refused.',
+    ),
   JOBTREE_ALLOWED_ORIGINS: z
     .string()
     .regex(
@@ -249,6 +259,7 @@ export interface Config {
   readonly shutdownTimeoutMs: number;
   readonly logLevel: z.infer<typeof settings.JOBTREE_LOG_LEVEL>;
   readonly logPayloads: boolean;
+  readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
   readonly graphiql: boolean;
 }
@@ -308,6 +319,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     shutdownTimeoutMs: value.JOBTREE_SHUTDOWN_TIMEOUT_MS,
     logLevel: value.JOBTREE_LOG_LEVEL,
     logPayloads: value.JOBTREE_LOG_PAYLOADS === 'true',
+    allowedHosts: value.JOBTREE_ALLOWED_HOSTS?.split(',') ?? [],
     allowedOrigins: value.JOBTREE_ALLOWED_ORIGINS?.split(',') ?? [],
     graphiql: value.JOBTREE_GRAPHIQL === 'true',
   });

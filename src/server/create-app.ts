@@ -20,11 +20,12 @@ import { WorkHints } from '../events/work-hints.ts';
 import { createAddressOf } from './addresses.ts';
 import { EventStreams } from './event-streams.ts';
 import { Exchanges } from './exchanges.ts';
+import { createGraphiQL } from './graphiql.ts';
 import { createGraphQL } from './graphql.ts';
 import { createHealth } from './health.ts';
 import { createJsonPost } from './json-post.ts';
 import { Operations } from './operations.ts';
-import { createOriginCheck } from './origin.ts';
+import { createGuard, type Refusal } from './origin.ts';
 import { Quota } from './quota.ts';
 import { Stalls } from './stalls.ts';
 import { Sweeper } from './sweeper.ts';
@@ -135,14 +136,16 @@ export async function createApp(options: {
   });
   const jsonPost = createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes });
   const health = createHealth({ database, transport, isReady: () => ready });
-  const isAllowed = createOriginCheck(config.allowedOrigins, config.host);
+  const graphiql = createGraphiQL({ endpoint: yoga.graphqlEndpoint, isShown: config.graphiql });
+  const guard = createGuard({ ...config, ownHost: config.host });
   const server = createServer(requestTimeouts, (request, response) => {
+    // The last on its connection: the client comes again to another server.
+    if (!ready) response.shouldKeepAlive = false;
     if (health(request, response)) return;
-    if (closing) return refuse(response, 503, 'The server is shutting down.');
-    if (!isAllowed(request)) return refuse(response, 403, 'Pages of this origin may not use the API.');
-    if (!URL.canParse(`http://${request.headers.host}`))
-      return refuse(response, 400, 'The Host header is no host.');
-    if (!exchanges.begin(request, response)) return;
+    if (closing) return refuse(response, { status: 503, text: 'The server is shutting down.' });
+    const refusal = guard(request);
+    if (refusal !== undefined) return refuse(response, refusal);
+    if (!exchanges.begin(request, response) || graphiql(request, response)) return;
     if (!jsonPost(request, response)) void yoga(request, response);
   });
   const webSocket = new SocketServer({
@@ -156,7 +159,7 @@ export async function createApp(options: {
     addressOf,
     quotas,
     stalls,
-    isAllowed,
+    guard,
     isClosing,
     maskError: operations.maskError,
     times,
@@ -211,7 +214,7 @@ export async function createApp(options: {
   return { url: `http://${host}:${port}/graphql`, close };
 }
 
-function refuse(response: ServerResponse, status: number, text: string): void {
+function refuse(response: ServerResponse, { status, text }: Refusal): void {
   response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' }).end(`${text}\n`);
 }
 

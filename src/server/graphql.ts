@@ -7,7 +7,6 @@ import { schema } from '../schema/index.ts';
 import { documentCache } from './documents.ts';
 import type { EventStreams } from './event-streams.ts';
 import type { Exchanges } from './exchanges.ts';
-import { graphiqlOptions, renderGraphiQL } from './graphiql.ts';
 import type { Operations } from './operations.ts';
 import { SharedSubscriptions } from './shared-subscriptions.ts';
 
@@ -41,8 +40,7 @@ export function createGraphQL(options: {
     multipart: false,
     cors: config.allowedOrigins.length > 0 && { origin: [...config.allowedOrigins], credentials: false },
     landingPage: false,
-    graphiql: config.graphiql && graphiqlOptions,
-    renderGraphiQL,
+    graphiql: false,
     parserAndValidationCache: { documentCache: documentCache(), errorCache: documentCache() },
     plugins: [
       refuseBadParameters,

@@ -13,6 +13,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import { CloseCode, handleProtocols } from 'graphql-ws';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { KeepAlive } from './keep-alive.ts';
+import type { Guard } from './origin.ts';
 import { type ConnectionOptions, SocketConnection } from './socket-connection.ts';
 import { restart } from './socket-protocol.ts';
 import type { Stalls } from './stalls.ts';
@@ -23,7 +24,7 @@ export interface SocketServerOptions extends Omit<ConnectionOptions, 'pongWithin
   readonly server: Server;
   readonly limits: ConnectionOptions['limits'] & { readonly maxMessageBytes: number };
   readonly stalls: Stalls;
-  readonly isAllowed: (request: IncomingMessage) => boolean;
+  readonly guard: Guard;
   /** Each socket is pinged so often, and ended when a ping has not been answered for so long, as it is looked at. */
   readonly times?: Partial<{ keepAliveMs: number; pongWithinMs: number }> | undefined;
 }
@@ -72,8 +73,9 @@ export class SocketServer {
     request: IncomingMessage,
     decide: (isWelcome: boolean, status?: number, reason?: string) => void,
   ): void {
-    const { isAllowed, addressOf, quotas } = this.#options;
-    if (!isAllowed(request)) decide(false, 403, 'Pages of this origin may not use the API.');
+    const { guard, addressOf, quotas } = this.#options;
+    const refusal = guard(request);
+    if (refusal !== undefined) decide(false, refusal.status, refusal.text);
     else if (quotas.connections.lacks(addressOf(request), 1))
       decide(false, 429, 'This address has too many connections.');
     else decide(true);
