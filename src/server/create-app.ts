@@ -27,6 +27,7 @@ import { createJsonPost } from './json-post.ts';
 import { Operations } from './operations.ts';
 import { createGuard, type Refusal } from './origin.ts';
 import { Quota } from './quota.ts';
+import { createWaitFor } from './slow-steps.ts';
 import { Stalls } from './stalls.ts';
 import { Sweeper } from './sweeper.ts';
 import { SocketServer, type SocketServerOptions } from './websocket.ts';
@@ -171,31 +172,32 @@ export async function createApp(options: {
     if (config.shutdownDelayMs > 0) await delay(config.shutdownDelayMs);
     await stop();
   };
+  const waitFor = createWaitFor(logger);
   const stop = async () => {
     ready = false;
     closing = true;
     const closed = new Promise((resolve) => server.close(resolve));
     const timeIsUp = after(config.shutdownTimeoutMs);
-    await sweeper.stop();
-    await Promise.race([operations.idle(), timeIsUp]);
+    await waitFor('the sweeper', sweeper.stop());
+    await waitFor('operations', Promise.race([operations.idle(), timeIsUp]));
     // What was executed is answered in this turn of the event loop; what was just read is executed.
     await setImmediate();
     await Promise.race([operations.idle(), timeIsUp]);
     await setImmediate();
     // First the connections: a subscription that just ended would seem to have come to its end.
-    await webSocket.close();
+    await waitFor('WebSockets', webSocket.close());
     streams.cut();
     exchanges.close();
     stalls.close();
     hub.close();
     hints.close();
     server.closeIdleConnections();
-    await Promise.race([closed, timeIsUp]);
+    await waitFor('HTTP connections', Promise.race([closed, timeIsUp]));
     server.closeAllConnections();
     await closed;
-    await folds.close();
-    await transport.close();
-    await database.close();
+    await waitFor('folds', folds.close());
+    await waitFor('the transport', transport.close());
+    await waitFor('Postgres', database.close());
   };
 
   try {

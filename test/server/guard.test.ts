@@ -158,7 +158,7 @@ it('GraphiQL is sent compressed, kept by browsers, and shown in no frame', async
   expect(plain.body.equals(gunzipSync(page.body))).toBe(true);
 });
 
-it.each(['GET http://localhost/graphql?query={__typename}', 'OPTIONS *', 'GET graphql', 'GET //'])(
+it.each(['GET http://localhost/graphql?query={__typename}', 'OPTIONS *', 'GET graphql'])(
   'a request target that is no path is refused without a stack: %s',
   async (line) => {
     const socket = connect(Number(port), '127.0.0.1');
@@ -166,7 +166,7 @@ it.each(['GET http://localhost/graphql?query={__typename}', 'OPTIONS *', 'GET gr
     const chunks: Buffer[] = [];
     for await (const chunk of socket) chunks.push(chunk as Buffer);
     const text = String(Buffer.concat(chunks));
-    expect(text).toMatch(/^HTTP\/1.1 40[04] /);
+    expect(text).toMatch(/^HTTP\/1.1 400 /);
     expect(text).not.toMatch(/\n +at /);
   },
 );
