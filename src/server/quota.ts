@@ -3,6 +3,10 @@
 /** Whose part is used up. */
 export type UsedUp = 'address' | 'server';
 
+/** A tenth is kept for what is small: a few large requests must not shut out heartbeats. */
+const small = 64 * 1024;
+const partOfLarge = 0.9;
+
 export class Quota {
   readonly #mostPerAddress: number;
   readonly #most: number;
@@ -21,9 +25,10 @@ export class Quota {
 
   /** Whether so much more can be had. Whoever has nothing can have anything once: what is allowed must be possible. */
   lacks(address: string, more: number): UsedUp | undefined {
+    const part = more > small ? partOfLarge : 1;
     const held = this.#held.get(address) ?? 0;
-    if (held > 0 && held + more > this.#mostPerAddress) return 'address';
-    if (this.#total > 0 && this.#total + more > this.#most) return 'server';
+    if (held > 0 && held + more > this.#mostPerAddress * part) return 'address';
+    if (this.#total > 0 && this.#total + more > this.#most * part) return 'server';
     return undefined;
   }
 
