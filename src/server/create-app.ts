@@ -119,7 +119,12 @@ export async function createApp(options: {
     bytes: new Quota({ mostPerAddress: config.maxBytesPerAddress, most: config.maxBytesUnderWay }),
   };
   const stalls = new Stalls({ afterMs: times?.stalledAfterMs ?? stalledAfterMs });
-  const exchanges = new Exchanges({ bytes: quotas.bytes, addressOf, stalls });
+  const exchanges = new Exchanges({
+    bytes: quotas.bytes,
+    addressOf,
+    stalls,
+    maxRequestBytes: config.maxRequestBytes,
+  });
   const streams = new EventStreams({ addressOf, quotas });
   const yoga = createGraphQL({
     config,

@@ -25,20 +25,23 @@ export class Exchanges {
   readonly #bytes: Quota;
   readonly #addressOf: AddressOf;
   readonly #stalls: Stalls;
+  readonly #maxRequestBytes: number;
   readonly #open = new Map<IncomingMessage, Exchange>();
   readonly #timer: NodeJS.Timeout;
 
-  constructor(options: { bytes: Quota; addressOf: AddressOf; stalls: Stalls }) {
+  constructor(options: { bytes: Quota; addressOf: AddressOf; stalls: Stalls; maxRequestBytes: number }) {
     this.#bytes = options.bytes;
     this.#addressOf = options.addressOf;
     this.#stalls = options.stalls;
+    this.#maxRequestBytes = options.maxRequestBytes;
     this.#timer = setInterval(() => this.#look(), lookEveryMs).unref();
   }
 
   /** Says whether the request may go on; if not, it is answered. A body counts before it is read, as large as it says it is. */
   begin(request: IncomingMessage, response: ServerResponse): boolean {
     const share = this.#bytes.share(this.#addressOf(request));
-    const received = Number(request.headers['content-length'] ?? 0);
+    // More than is allowed is never read.
+    const received = Math.min(Number(request.headers['content-length'] ?? 0), this.#maxRequestBytes);
     const usedUp = share.take(received);
     if (usedUp !== undefined) {
       answerBusy(response, usedUp);

@@ -44,6 +44,7 @@ export class Share {
   readonly #quota: Quota;
   readonly #address: string;
   #held = 0;
+  #isOver = false;
 
   constructor(quota: Quota, address: string) {
     this.#quota = quota;
@@ -59,7 +60,7 @@ export class Share {
 
   /** There is so much, whether it can be had or not. */
   set(held: number): void {
-    if (held === this.#held) return;
+    if (this.#isOver || held === this.#held) return;
     this.#quota.change(this.#address, held - this.#held);
     this.#held = held;
   }
@@ -68,8 +69,10 @@ export class Share {
     return this.#held;
   }
 
+  /** For good: whoever goes on, though nobody waits for it, takes nothing any more. */
   release(): void {
     this.set(0);
+    this.#isOver = true;
   }
 }
 

@@ -130,7 +130,9 @@ async function subscribeAlone(args: Args): Promise<AsyncIterableIterator<Executi
 
 /** In a context of its own: what was loaded for an earlier event is out of date. */
 async function executeEvent(args: ExecutionArgs, event: unknown): Promise<ExecutionResult> {
-  return execute({ ...args, rootValue: event, contextValue: { ...(args.contextValue as object) } });
+  // Events come and go: they are not announced as parts of one answer.
+  const { announce: _, ...context } = args.contextValue as Services;
+  return execute({ ...args, rootValue: event, contextValue: context });
 }
 
 /** The readers of one operation. */

@@ -1,6 +1,7 @@
 /** One WebSocket and what belongs to it, from its opening to its close. */
 import type { IncomingMessage } from 'node:http';
 import type { GraphQLError } from 'graphql';
+import { CloseCode } from 'graphql-ws';
 import type { Logger } from 'pino';
 import type { WebSocket } from 'ws';
 import type { AddressOf } from './addresses.ts';
@@ -56,7 +57,13 @@ export class SocketConnection {
       // What comes behind a message that closes the socket is nobody's.
       if (socket.readyState !== socket.OPEN) return;
       const text = String(data);
-      this.#flow.received(protocol.receive(text) ? text.length : 0);
+      try {
+        this.#flow.received(protocol.receive(text) ? text.length : 0);
+      } catch (error) {
+        // Such as a ping to be sent back that is nested more deeply than the stack is.
+        logger.debug({ err: error }, 'a WebSocket message could not be handled');
+        socket.close(CloseCode.BadRequest, 'The message can not be handled');
+      }
     });
     // What breaks the framing, or is too large, ends the socket with the code for it.
     socket.on('error', (error) => logger.debug({ err: error }, 'a WebSocket failed'));

@@ -52,7 +52,7 @@ export class SocketOperations {
 
   /** Rejects what is not to be executed. */
   async #prepare(operation: Operation): Promise<() => Promise<Outcome>> {
-    const { payload, connectionParams, signal, length } = operation;
+    const { payload, signal, length } = operation;
     const bytes = this.#quotas.bytes.share(this.#address);
     take(bytes, length);
     const subscriptions = this.#quotas.subscriptions.share(this.#address);
@@ -62,7 +62,6 @@ export class SocketOperations {
     };
     const { query, variables: variableValues, operationName } = payload;
     const { schema, execute, subscribe, contextFactory, parse, validate } = this.#yoga.getEnveloped({
-      connectionParams,
       params: payload,
       signal,
       announce: (more: number) => take(bytes, more),

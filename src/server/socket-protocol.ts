@@ -23,7 +23,6 @@ const initTimeoutMs = 3_000;
 export interface Operation {
   readonly id: string;
   readonly payload: SubscribePayload;
-  readonly connectionParams: Record<string, unknown> | undefined;
   /** Aborts when the client does not want it any more. */
   readonly signal: AbortSignal;
   /** The length of the message that it came in. */
@@ -59,7 +58,6 @@ export class SocketProtocol {
   readonly #running = new Set<Operation>();
   readonly #initTimer: NodeJS.Timeout;
   #isInitialised = false;
-  #connectionParams: Record<string, unknown> | undefined;
   /** An operation came that another server has to carry out. */
   #isLeaving = false;
 
@@ -93,7 +91,7 @@ export class SocketProtocol {
   #handle(message: Message, length: number): void {
     switch (message.type) {
       case MessageType.ConnectionInit:
-        this.#init(message.payload);
+        this.#init();
         break;
       case MessageType.Ping:
         this.#send({ type: MessageType.Pong, ...(message.payload && { payload: message.payload }) });
@@ -111,14 +109,13 @@ export class SocketProtocol {
     }
   }
 
-  #init(payload: Record<string, unknown> | null | undefined): void {
+  #init(): void {
     if (this.#isInitialised) {
       this.#close(CloseCode.TooManyInitialisationRequests, 'Too many initialisation requests');
       return;
     }
     this.#isInitialised = true;
     clearTimeout(this.#initTimer);
-    this.#connectionParams = payload ?? undefined;
     this.#send({ type: MessageType.ConnectionAck });
   }
 
@@ -127,7 +124,8 @@ export class SocketProtocol {
     if (!this.#isInitialised) {
       this.#close(CloseCode.Unauthorized, 'Unauthorized');
     } else if (this.#operations.has(id)) {
-      this.#close(CloseCode.SubscriberAlreadyExists, `Subscriber for ${id} already exists`);
+      // Without the id, which may be longer than such a reason can be.
+      this.#close(CloseCode.SubscriberAlreadyExists, 'Subscriber already exists');
     } else if (this.#isLeaving || isClosing()) {
       // It gets no answer but the end of the socket, which is what clients take for "come again".
       this.#isLeaving = true;
@@ -146,7 +144,6 @@ export class SocketProtocol {
     const operation = {
       id,
       payload,
-      connectionParams: this.#connectionParams,
       signal: end.signal,
       length,
       lasting: false,
@@ -179,11 +176,11 @@ export class SocketProtocol {
       if (isResults(outcome)) await this.#tellAll(operation, outcome);
       else if (!('refused' in outcome)) await this.#tell(operation, MessageType.Next, outcome);
       // With either the client may give the id to another one, so nothing is waited for after it.
-      if ('refused' in outcome) void this.#tell(operation, MessageType.Error, outcome.refused);
+      if ('refused' in outcome) this.#fail(operation, outcome.refused);
       else if (!signal.aborted) this.#send({ id, type: MessageType.Complete });
     } catch (error) {
       // Such as an answer that is larger than a text can be.
-      void this.#tell(operation, MessageType.Error, [this.#options.maskError(error)]);
+      this.#fail(operation, [this.#options.maskError(error)]);
     } finally {
       this.#end(operation);
       if (this.#operations.get(id) === operation) this.#operations.delete(id);
@@ -208,6 +205,13 @@ export class SocketProtocol {
     // What stands under the id belongs to another one by now.
     if (operation.signal.aborted) return;
     await this.#options.send(JSON.stringify({ id: operation.id, type, payload }));
+  }
+
+  #fail(operation: Operation, errors: readonly GraphQLError[]): void {
+    this.#tell(operation, MessageType.Error, errors).catch((error: unknown) => {
+      // What the errors say is larger than a text can be.
+      void this.#tell(operation, MessageType.Error, [this.#options.maskError(error)]);
+    });
   }
 
   #send(message: object): void {

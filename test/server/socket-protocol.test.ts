@@ -87,3 +87,35 @@ it.each([
   raw.send(message);
   expect(await raw.closed).toBe(4400);
 });
+
+it.each([['an id in use that is too long for a reason', 4409, ['x'.repeat(1_000), 'ü'.repeat(1_000)]]])(
+  '%s closes the socket with %i, and nothing else',
+  async (_, code, ids) => {
+    for (const id of ids) {
+      const raw = await open();
+      const payload = watch(await createJob(app.url, { type: 'long', items: [{}] }));
+      raw.send({ type: 'subscribe', id, payload });
+      raw.send({ type: 'subscribe', id, payload });
+      expect(await raw.closed).toBe(code);
+    }
+  },
+);
+
+it('a ping whose payload is nested too deeply to be sent back closes the socket with 4400', async () => {
+  const raw = await open();
+  const depth = 100_000;
+  raw.socket.send(`{"type":"ping","payload":{"x":${'['.repeat(depth)}${']'.repeat(depth)}}}`);
+  expect(await raw.closed).toBe(4400);
+  expect(await data(app.url, '{ __typename }')).toBeDefined();
+});
+
+it('variables that are nested too deeply are refused alone', async () => {
+  const raw = await open();
+  const depth = 100_000;
+  const query = 'mutation ($input: AddItemsInput!) { addItems(input: $input) { __typename } }';
+  const payload = `{"query":${JSON.stringify(query)},"variables":{"input":${'['.repeat(depth)}${']'.repeat(depth)}}}`;
+  raw.socket.send(`{"type":"subscribe","id":"1","payload":${payload}}`);
+  expect((await raw.until(({ id }) => id === '1')).type).toMatch(/next|error/);
+  raw.send({ type: 'subscribe', id: '2', payload: { query: '{ __typename }' } });
+  await raw.until(({ id, type }) => id === '2' && type === 'complete');
+});
