@@ -88,16 +88,14 @@ it.each([
   expect(await raw.closed).toBe(4400);
 });
 
-it.each([['an id in use that is too long for a reason', 4409, ['x'.repeat(1_000), 'ü'.repeat(1_000)]]])(
-  '%s closes the socket with %i, and nothing else',
-  async (_, code, ids) => {
-    for (const id of ids) {
-      const raw = await open();
-      const payload = watch(await createJob(app.url, { type: 'long', items: [{}] }));
-      raw.send({ type: 'subscribe', id, payload });
-      raw.send({ type: 'subscribe', id, payload });
-      expect(await raw.closed).toBe(code);
-    }
+it.each(['x'.repeat(1_000), 'ü'.repeat(1_000)])(
+  'an id in use that is too long for a reason closes the socket with 4409, and nothing else',
+  async (id) => {
+    const raw = await open();
+    const payload = watch(await createJob(app.url, { type: 'long', items: [{}] }));
+    raw.send({ type: 'subscribe', id, payload });
+    raw.send({ type: 'subscribe', id, payload });
+    expect(await raw.closed).toBe(4409);
   },
 );
 
