@@ -146,8 +146,24 @@ const settings = {
     .max(1_000_000_000)
     .default(2_000_000)
     .describe(
-      'The most that the open subscriptions of a client address may cost together, counted as for JOBTREE_MAX_QUERY_COST; one connection may have a quarter of it.',
+      'The most that the open subscriptions of a client address may cost together, counted as for JOBTREE_MAX_QUERY_COST and at least 100 each; one connection may have a quarter of it.',
     ),
+  JOBTREE_MAX_BYTES_PER_ADDRESS: z.coerce
+    .number()
+    .int()
+    .min(100_000)
+    .max(10_000_000_000)
+    .default(100_000_000)
+    .describe(
+      'The most bytes of requests and answers that a client address may have under way; beyond, requests are refused (429) until less is. One request alone is never refused.',
+    ),
+  JOBTREE_MAX_BYTES_UNDER_WAY: z.coerce
+    .number()
+    .int()
+    .min(100_000)
+    .max(10_000_000_000)
+    .default(200_000_000)
+    .describe('The same for all clients together (503).'),
   JOBTREE_TRUSTED_PROXIES: z.coerce
     .number()
     .int()
@@ -177,6 +193,16 @@ const settings = {
     .enum(['true', 'false'])
     .default('false')
     .describe('Whether payloads and results may stand in the log.'),
+  JOBTREE_ALLOWED_HOSTS: z
+    .string()
+    .regex(
+      /^(\*|[a-z0-9._-]+(,[a-z0-9._-]+)*)$/i,
+      'must be names (jobs.example.com), with commas between, or *',
+    )
+    .optional()
+    .describe(
+      'The names under which clients reach the server, beside `localhost`, addresses and JOBTREE_HOST: `jobs.example.com`, with commas between, or `*` for all. Requests to other names are refused.',
+    ),
   JOBTREE_ALLOWED_ORIGINS: z
     .string()
     .regex(
@@ -224,6 +250,8 @@ export interface Config {
   readonly maxMessagesPerSecond: number;
   readonly maxConnectionsPerAddress: number;
   readonly maxSubscriptionCost: number;
+  readonly maxBytesPerAddress: number;
+  readonly maxBytesUnderWay: number;
   readonly trustedProxies: number;
   readonly foldIntervalMs: number;
   readonly sweepIntervalMs: number;
@@ -231,6 +259,7 @@ export interface Config {
   readonly shutdownTimeoutMs: number;
   readonly logLevel: z.infer<typeof settings.JOBTREE_LOG_LEVEL>;
   readonly logPayloads: boolean;
+  readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
   readonly graphiql: boolean;
 }
@@ -281,6 +310,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     maxMessagesPerSecond: value.JOBTREE_MAX_MESSAGES_PER_SECOND,
     maxConnectionsPerAddress: value.JOBTREE_MAX_CONNECTIONS_PER_ADDRESS,
     maxSubscriptionCost: value.JOBTREE_MAX_SUBSCRIPTION_COST,
+    maxBytesPerAddress: value.JOBTREE_MAX_BYTES_PER_ADDRESS,
+    maxBytesUnderWay: value.JOBTREE_MAX_BYTES_UNDER_WAY,
     trustedProxies: value.JOBTREE_TRUSTED_PROXIES,
     foldIntervalMs: value.JOBTREE_FOLD_INTERVAL_MS,
     sweepIntervalMs: value.JOBTREE_SWEEP_INTERVAL_MS,
@@ -288,6 +319,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     shutdownTimeoutMs: value.JOBTREE_SHUTDOWN_TIMEOUT_MS,
     logLevel: value.JOBTREE_LOG_LEVEL,
     logPayloads: value.JOBTREE_LOG_PAYLOADS === 'true',
+    allowedHosts: value.JOBTREE_ALLOWED_HOSTS?.split(',') ?? [],
     allowedOrigins: value.JOBTREE_ALLOWED_ORIGINS?.split(',') ?? [],
     graphiql: value.JOBTREE_GRAPHIQL === 'true',
   });

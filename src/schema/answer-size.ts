@@ -82,7 +82,10 @@ export async function checkAnswerSize(
     if (answer.bytes <= context.maxAnswerBytes) fits++;
   }
   if (before === 0) fits = Math.max(fits, 1);
-  if (fits === sizes.length) return;
+  if (fits === sizes.length) {
+    context.announce?.(answer.bytes - before);
+    return;
+  }
   const bytes = (answer.bytes - before).toLocaleString('en');
   const others = before === 0 ? '' : `, beside ${before.toLocaleString('en')} of others`;
   throw limitExceeded(

@@ -17,20 +17,30 @@ import { FoldScheduler } from '../events/fold-scheduler.ts';
 import { Hub } from '../events/hub.ts';
 import { LiveTransport } from '../events/transport.ts';
 import { WorkHints } from '../events/work-hints.ts';
-import { Addresses } from './addresses.ts';
+import { createAddressOf } from './addresses.ts';
 import { EventStreams } from './event-streams.ts';
+import { Exchanges } from './exchanges.ts';
+import { createGraphiQL } from './graphiql.ts';
 import { createGraphQL } from './graphql.ts';
 import { createHealth } from './health.ts';
 import { createJsonPost } from './json-post.ts';
 import { Operations } from './operations.ts';
-import { createOriginCheck } from './origin.ts';
+import { createGuard, type Refusal } from './origin.ts';
+import { Quota } from './quota.ts';
+import { createWaitFor } from './slow-steps.ts';
 import { Stalls } from './stalls.ts';
 import { SubscriptionCosts } from './subscription-costs.ts';
 import { Sweeper } from './sweeper.ts';
-import { serveWebSocket } from './websocket.ts';
+import { SocketServer, type SocketServerOptions } from './websocket.ts';
 
 /** A connection on which nothing of what waits to be sent has moved for so long is ended. */
 const stalledAfterMs = 30_000;
+/** A request has come entirely within the first, its headers within the second. */
+const requestTimeouts = {
+  requestTimeout: 120_000,
+  headersTimeout: 20_000,
+  connectionsCheckingInterval: 5_000,
+};
 
 export interface App {
   /** Where the API is: `http://127.0.0.1:4000/graphql`. */
@@ -47,8 +57,10 @@ export async function createApp(options: {
   config: Config;
   databaseUrl: string;
   logger: Logger;
+  /** For tests, which have less of it. */
+  times?: SocketServerOptions['times'] & { stalledAfterMs?: number };
 }): Promise<App> {
-  const { config, databaseUrl, logger } = options;
+  const { config, databaseUrl, logger, times } = options;
   const directUrl = config.directDatabaseUrl ?? databaseUrl;
   await migrate({
     connectionString: directUrl,
@@ -101,13 +113,20 @@ export async function createApp(options: {
   let closing = false;
   const isClosing = () => closing;
   const operations = new Operations({ logger, maxTokens: config.maxQueryTokens });
-  const addresses = new Addresses({
-    most: config.maxConnectionsPerAddress,
-    trustedProxies: config.trustedProxies,
+  const addressOf = createAddressOf(config.trustedProxies);
+  const quotas = {
+    connections: new Quota({ mostPerAddress: config.maxConnectionsPerAddress }),
+    bytes: new Quota({ mostPerAddress: config.maxBytesPerAddress, most: config.maxBytesUnderWay }),
+  };
+  const stalls = new Stalls({ afterMs: times?.stalledAfterMs ?? stalledAfterMs });
+  const exchanges = new Exchanges({
+    bytes: quotas.bytes,
+    addressOf,
+    stalls,
+    maxRequestBytes: config.maxRequestBytes,
   });
-  const costs = new SubscriptionCosts({ most: config.maxSubscriptionCost, addresses });
-  const stalls = new Stalls({ afterMs: stalledAfterMs });
-  const streams = new EventStreams({ addresses, stalls });
+  const costs = new SubscriptionCosts({ most: config.maxSubscriptionCost, addressOf });
+  const streams = new EventStreams({ addressOf, connections: quotas.connections });
   const yoga = createGraphQL({
     config,
     services: {
@@ -121,19 +140,23 @@ export async function createApp(options: {
     operations,
     costs,
     streams,
+    exchanges,
   });
   const jsonPost = createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes });
   const health = createHealth({ database, transport, isReady: () => ready });
-  const isAllowed = createOriginCheck(config.allowedOrigins, config.host);
-  const server = createServer((request, response) => {
+  const graphiql = createGraphiQL({ endpoint: yoga.graphqlEndpoint, isShown: config.graphiql });
+  const guard = createGuard({ ...config, ownHost: config.host });
+  const server = createServer(requestTimeouts, (request, response) => {
+    // The last on its connection: the client comes again to another server.
+    if (!ready) response.shouldKeepAlive = false;
     if (health(request, response)) return;
-    if (closing) return refuse(response, 503, 'The server is shutting down.');
-    if (!isAllowed(request)) return refuse(response, 403, 'Pages of this origin may not use the API.');
-    if (!URL.canParse(`http://${request.headers.host}`))
-      return refuse(response, 400, 'The Host header is no host.');
+    if (closing) return refuse(response, { status: 503, text: 'The server is shutting down.' });
+    const refusal = guard(request);
+    if (refusal !== undefined) return refuse(response, refusal);
+    if (!exchanges.begin(request, response) || graphiql(request, response)) return;
     if (!jsonPost(request, response)) void yoga(request, response);
   });
-  const webSocket = serveWebSocket({
+  const webSocket = new SocketServer({
     server,
     yoga,
     limits: {
@@ -141,12 +164,14 @@ export async function createApp(options: {
       maxOperations: config.maxOperationsPerSocket,
       maxMessagesPerSecond: config.maxMessagesPerSecond,
     },
-    addresses,
+    addressOf,
+    quotas,
     costs,
     stalls,
-    isAllowed,
+    guard,
     isClosing,
     maskError: operations.maskError,
+    times,
     logger,
   });
 
@@ -155,30 +180,32 @@ export async function createApp(options: {
     if (config.shutdownDelayMs > 0) await delay(config.shutdownDelayMs);
     await stop();
   };
+  const waitFor = createWaitFor(logger);
   const stop = async () => {
     ready = false;
     closing = true;
     const closed = new Promise((resolve) => server.close(resolve));
     const timeIsUp = after(config.shutdownTimeoutMs);
-    await sweeper.stop();
-    await Promise.race([operations.idle(), timeIsUp]);
+    await waitFor('the sweeper', sweeper.stop());
+    await waitFor('operations', Promise.race([operations.idle(), timeIsUp]));
     // What was executed is answered in this turn of the event loop; what was just read is executed.
     await setImmediate();
     await Promise.race([operations.idle(), timeIsUp]);
     await setImmediate();
     // First the connections: a subscription that just ended would seem to have come to its end.
-    await webSocket.close();
+    await waitFor('WebSockets', webSocket.close());
     streams.cut();
+    exchanges.close();
     stalls.close();
     hub.close();
     hints.close();
     server.closeIdleConnections();
-    await Promise.race([closed, timeIsUp]);
+    await waitFor('HTTP connections', Promise.race([closed, timeIsUp]));
     server.closeAllConnections();
     await closed;
-    await folds.close();
-    await transport.close();
-    await database.close();
+    await waitFor('folds', folds.close());
+    await waitFor('the transport', transport.close());
+    await waitFor('Postgres', database.close());
   };
 
   try {
@@ -197,7 +224,7 @@ export async function createApp(options: {
   return { url: `http://${host}:${port}/graphql`, close };
 }
 
-function refuse(response: ServerResponse, status: number, text: string): void {
+function refuse(response: ServerResponse, { status, text }: Refusal): void {
   response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' }).end(`${text}\n`);
 }
 

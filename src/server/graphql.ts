@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { GraphQLError } from 'graphql';
 import { createYoga, type GraphQLParams, type Plugin } from 'graphql-yoga';
 import type { Config } from '../config.ts';
@@ -5,13 +6,20 @@ import type { Services } from '../schema/builder.ts';
 import { schema } from '../schema/index.ts';
 import { documentCache } from './documents.ts';
 import type { EventStreams } from './event-streams.ts';
-import { graphiqlOptions, renderGraphiQL } from './graphiql.ts';
+import type { Exchanges } from './exchanges.ts';
 import type { Operations } from './operations.ts';
 import { badRequest, parseJsonBody, parseJsonText } from './request-body.ts';
 import { SharedSubscriptions } from './shared-subscriptions.ts';
 import type { SubscriptionCosts } from './subscription-costs.ts';
 
 export type Yoga = ReturnType<typeof createGraphQL>;
+
+/** Whose operation it is: the request as Node has it is in one place or the other. */
+interface Initial {
+  readonly req?: IncomingMessage;
+  readonly request: unknown;
+  readonly announce?: Services['announce'];
+}
 
 /** GraphQL over HTTP and SSE; the WebSocket server runs its operations through the same plugins. */
 export function createGraphQL(options: {
@@ -20,18 +28,22 @@ export function createGraphQL(options: {
   operations: Operations;
   costs: SubscriptionCosts;
   streams: EventStreams;
+  exchanges: Exchanges;
 }) {
-  const { config, services, operations, costs, streams } = options;
+  const { config, services, operations, costs, streams, exchanges } = options;
   return createYoga<object, Services>({
     schema,
-    context: () => services,
+    // A socket brings its own.
+    context: ({ req, request, announce }: Initial) =>
+      announce === undefined
+        ? { ...services, announce: (bytes: number) => exchanges.announce(req ?? request, bytes) }
+        : services,
     graphqlEndpoint: '/graphql',
     maxRequestBodySize: config.maxRequestBytes,
     multipart: false,
     cors: config.allowedOrigins.length > 0 && { origin: [...config.allowedOrigins], credentials: false },
     landingPage: false,
-    graphiql: config.graphiql && graphiqlOptions,
-    renderGraphiQL,
+    graphiql: false,
     parserAndValidationCache: { documentCache: documentCache(), errorCache: documentCache() },
     plugins: [
       readBodies,

@@ -44,6 +44,8 @@ export interface Reader extends AsyncIterableIterator<ExecutionResult> {
 export interface SubscriptionContext extends Services {
   /** Who reads, if not by asking for the next result. */
   readonly reader?: Reader;
+  /** Aborts when the client does not want it any more. */
+  readonly signal?: AbortSignal;
 }
 
 type Args = ExecutionArgs & { contextValue: SubscriptionContext };
@@ -76,15 +78,24 @@ export class SharedSubscriptions {
     if (shape === undefined) return subscribeAlone(args);
     const group = this.#group(args, shape);
     group.users++;
+    let left = false;
+    const leave = () => {
+      if (!left) group.leave();
+      left = true;
+    };
+    const { signal } = args.contextValue;
+    signal?.addEventListener('abort', leave, { once: true });
     try {
       const refusal = await group.opened;
-      if (refusal !== undefined) {
-        group.leave();
-        return refusal;
+      if (refusal !== undefined || left) {
+        leave();
+        return refusal ?? {};
       }
     } catch (error) {
-      group.leave();
+      leave();
       throw error;
+    } finally {
+      signal?.removeEventListener('abort', leave);
     }
     const reader = args.contextValue.reader ?? new ResultReader();
     group.add(reader, shape.sinceRevision);
@@ -120,7 +131,8 @@ async function subscribeAlone(args: Args): Promise<AsyncIterableIterator<Executi
 
 /** In a context of its own: what was loaded for an earlier event is out of date. */
 async function executeEvent(args: ExecutionArgs, event: unknown): Promise<ExecutionResult> {
-  const contextValue = { ...(args.contextValue as Services) };
+  // Events come and go: they are not announced as parts of one answer.
+  const { announce: _, ...contextValue } = args.contextValue as Services;
   return boundAnswer(await execute({ ...args, rootValue: event, contextValue }), contextValue, false);
 }
 
@@ -193,8 +205,9 @@ class Group {
       if (!(source instanceof Live))
         throw new Error('A shared subscription whose source is none that can be shared.');
       this.#live = source;
+      if (this.users === 0) void source.return();
       const first = await source.next();
-      if (first.done) {
+      if (first.done || this.users === 0) {
         this.#end();
         return undefined;
       }

@@ -1,15 +1,14 @@
 /**
- * A subscription on a WebSocket, read past graphql-ws: events are written to the socket as they are, only with the operation's
- * id around them. Everything else of the protocol, errors and completion among it, stays with graphql-ws.
+ * A subscription on a WebSocket: events are written to the socket as they are, only with the operation's id around them.
+ * Everything else of it, errors and completion among it, is for the protocol to write.
  */
 import type { ExecutionResult } from 'graphql';
 import type { WebSocket } from 'ws';
 import type { EncodedEvent, Reader } from './shared-subscriptions.ts';
+import type { SocketPings } from './socket-pings.ts';
 
 const windowBytes = 32 * 1024;
 const confirmEveryBytes = windowBytes / 2;
-/** Tells our pings from those that only ask whether anybody is there. */
-const confirmation = 'read ';
 
 /**
  * How much may be on its way to a client that has not read it yet. The system would take megabytes for one that reads slowly, and
@@ -18,21 +17,14 @@ const confirmation = 'read ';
 export class SocketWindow {
   readonly readers = new Set<SocketReader>();
   readonly #socket: WebSocket;
+  readonly #pings: SocketPings;
   #sent = 0;
-  #asked = 0;
   #confirmed = 0;
+  #isAsking = false;
 
-  constructor(socket: WebSocket) {
+  constructor(socket: WebSocket, pings: SocketPings) {
     this.#socket = socket;
-    socket.on('pong', (data: Buffer) => {
-      if (String(data) !== `${confirmation}${this.#asked}`) return;
-      this.#confirmed = this.#asked;
-      this.#ask();
-      for (const reader of this.readers) {
-        if (!this.isOpen) break;
-        reader.onReady();
-      }
-    });
+    this.#pings = pings;
   }
 
   get isOpen(): boolean {
@@ -42,13 +34,22 @@ export class SocketWindow {
   send(text: string): void {
     this.#socket.send(text);
     this.#sent += text.length;
-    if (this.#asked === this.#confirmed) this.#ask();
+    this.#ask();
   }
 
   #ask(): void {
-    if (this.#sent - this.#asked < confirmEveryBytes) return;
-    this.#asked = this.#sent;
-    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping(`${confirmation}${this.#asked}`);
+    if (this.#isAsking || this.#sent - this.#confirmed < confirmEveryBytes) return;
+    this.#isAsking = true;
+    const asked = this.#sent;
+    this.#pings.send(() => {
+      this.#isAsking = false;
+      this.#confirmed = asked;
+      this.#ask();
+      for (const reader of this.readers) {
+        if (!this.isOpen) break;
+        reader.onReady();
+      }
+    });
   }
 }
 
@@ -57,14 +58,16 @@ export class SocketReader implements Reader {
   onReady = () => {};
   readonly #window: SocketWindow;
   readonly #head: string;
+  readonly #signal: AbortSignal;
   #ended = false;
   #returned = false;
   #wake = () => {};
 
   /** While it reads it is one of the window's readers. */
-  constructor(window: SocketWindow, operationId: string) {
+  constructor(window: SocketWindow, operation: { readonly id: string; readonly signal: AbortSignal }) {
     this.#window = window;
-    this.#head = `{"id":${JSON.stringify(operationId)},"type":"next","payload":`;
+    this.#signal = operation.signal;
+    this.#head = `{"id":${JSON.stringify(operation.id)},"type":"next","payload":`;
   }
 
   get isReady(): boolean {
@@ -72,6 +75,8 @@ export class SocketReader implements Reader {
   }
 
   tell({ json }: EncodedEvent): void {
+    // What stands under its id belongs to another operation by now.
+    if (this.#signal.aborted) return;
     this.#window.send(`${this.#head}${json}}`);
   }
 
@@ -80,7 +85,7 @@ export class SocketReader implements Reader {
     this.#wake();
   }
 
-  /** Resolves at the end: there is never a result for graphql-ws to send. */
+  /** Resolves at the end: there is never a result for the protocol to send. */
   async next(): Promise<IteratorResult<ExecutionResult>> {
     if (!this.#ended) {
       this.#window.readers.add(this);

@@ -6,57 +6,42 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { complexityFromQuery } from '@pothos/plugin-complexity';
 import { type ExecutionArgs, GraphQLError, getOperationAST, Kind } from 'graphql';
-import { isAsyncIterable, type Plugin } from 'graphql-yoga';
+import type { Plugin } from 'graphql-yoga';
 import type { Services } from '../schema/builder.ts';
-import type { Addresses } from './addresses.ts';
+import type { AddressOf } from './addresses.ts';
+import { Quota } from './quota.ts';
 
 /** One connection may have so much of what its address may. */
 const shareOfConnection = 0.25;
+/** However little it reads, there is a reader to be kept. */
+const leastCost = 100;
 
-/** What one connection has open. */
-export interface Account {
-  /** Counts a subscription until the function is called that it gives; undefined if it would be too much. */
-  take(cost: number): (() => void) | undefined;
-  /** The connection is closed, and all that was open on it. */
-  close(): void;
-}
+/** Counts a subscription until the function is called that it gives; undefined if it would be too much. */
+export type Charge = (cost: number) => (() => void) | undefined;
 
 export class SubscriptionCosts {
   readonly #most: number;
-  readonly #addresses: Addresses;
-  readonly #ofAddress = new Map<string, number>();
+  readonly #addressOf: AddressOf;
+  readonly #ofAddresses: Quota;
 
-  constructor(options: { most: number; addresses: Addresses }) {
+  constructor(options: { most: number; addressOf: AddressOf }) {
     this.#most = options.most;
-    this.#addresses = options.addresses;
+    this.#addressOf = options.addressOf;
+    this.#ofAddresses = new Quota({ mostPerAddress: options.most });
   }
 
-  open(request: IncomingMessage): Account {
-    const address = this.#addresses.addressOf(request);
+  /** For the subscriptions of one connection. */
+  open(address: string): Charge {
     let open = 0;
-    let isClosed = false;
-    const add = (cost: number) => {
+    return (cost) => {
+      if (open + cost > this.#most * shareOfConnection) return undefined;
+      const share = this.#ofAddresses.share(address);
+      if (share.take(cost) !== undefined) return undefined;
       open += cost;
-      const all = (this.#ofAddress.get(address) ?? 0) + cost;
-      if (all <= 0) this.#ofAddress.delete(address);
-      else this.#ofAddress.set(address, all);
-    };
-    return {
-      take: (cost) => {
-        const ofAddress = this.#ofAddress.get(address) ?? 0;
-        const fits = open + cost <= this.#most * shareOfConnection && ofAddress + cost <= this.#most;
-        if (isClosed || !fits) return undefined;
-        add(cost);
-        let isTaken = true;
-        return () => {
-          if (isTaken && !isClosed) add(-cost);
-          isTaken = false;
-        };
-      },
-      close: () => {
-        if (!isClosed) add(-open);
-        isClosed = true;
-      },
+      return () => {
+        open -= share.held;
+        share.release();
+      };
     };
   }
 
@@ -65,33 +50,25 @@ export class SubscriptionCosts {
       const cost = costOf(args);
       // What is too much for any operation is refused by the schema, which names the limit.
       const isRefused = cost > (args.contextValue as unknown as Services).maxQueryCost;
-      const release = this.#accountOf(args).take(isRefused ? 1 : cost);
-      if (release === undefined) {
-        const extensions = { code: 'TOO_MANY_OPERATIONS', http: { status: 429 } };
-        const message = `The subscriptions of this client would cost too much together; ${this.#most.toLocaleString('en')} are allowed for an address, and a quarter of that for one connection.`;
-        setResultAndStopExecution({ errors: [new GraphQLError(message, { extensions })] });
-        return;
-      }
-      return {
-        onSubscribeResult: ({ result }) => {
-          if (!isAsyncIterable(result)) release();
-          return { onEnd: release };
-        },
-      };
+      if (this.#charge(args, isRefused ? leastCost : Math.max(leastCost, cost))) return;
+      const extensions = { code: 'TOO_MANY_OPERATIONS', http: { status: 429 } };
+      const message = `The subscriptions of this client would cost too much together; ${this.#most.toLocaleString('en')} are allowed for an address, and a quarter of that for one connection.`;
+      setResultAndStopExecution({ errors: [new GraphQLError(message, { extensions })] });
     },
   };
 
-  #accountOf(args: ExecutionArgs): Account {
-    const { account, req, res } = args.contextValue as {
-      account?: Account;
+  /** Says whether it fits. A socket counts its operations itself; an event stream has one, which ends with it. */
+  #charge({ contextValue }: ExecutionArgs, cost: number): boolean {
+    const { charge, req, res } = contextValue as {
+      charge?: (cost: number) => boolean;
       req?: IncomingMessage;
       res?: ServerResponse;
     };
-    if (account !== undefined) return account;
+    if (charge !== undefined) return charge(cost);
     if (req === undefined || res === undefined) throw new Error('A subscription on no connection.');
-    const own = this.open(req);
-    res.once('close', () => own.close());
-    return own;
+    const end = this.open(this.#addressOf(req))(cost);
+    if (end !== undefined) res.once('close', end);
+    return end !== undefined;
   }
 }
 

@@ -686,7 +686,10 @@ describe('refusals', () => {
       const get = await fetch(`${app.url}?query={__typename}&${parameter}=x`);
       const form = await fetch(app.url, {
         method: 'POST',
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        headers: {
+          'content-type': 'application/x-www-form-urlencoded',
+          origin: new URL(app.url).origin,
+        },
         body: `query={__typename}&${parameter}=%00`,
       });
       for (const response of [get, form]) {

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { readConfig } from '../../config.ts';
 import { createApp } from '../../server/create-app.ts';
 import { createLogger } from '../../server/log.ts';
+import { activeResources } from '../../server/slow-steps.ts';
 import { openDatabase } from '../database.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { catchFaults } from '../faults.ts';
@@ -39,7 +40,7 @@ export async function start(): Promise<number> {
 /** For a shutdown that hangs, as with a database that does not answer. */
 function endAfter(ms: number, logger: Logger): void {
   const timer = setTimeout(() => {
-    logger.error('shutting down took too long');
+    logger.error({ active: activeResources() }, 'shutting down took too long');
     process.exit(exitCodes.failure);
   }, ms);
   timer.unref();
