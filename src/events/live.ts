@@ -1,14 +1,19 @@
+import { Signal } from './signal.ts';
+
 /**
  * What a subscription shows: a state that changes. Its reader gets all of it first and then what changed, merged: however
  * slowly it reads, nothing piles up. The first change is told at once, later ones at most every interval, the end always.
  */
 export abstract class Live<Event> implements AsyncIterableIterator<Event> {
+  /** What a reader that does not share it knows already; one that shares it has this on its own. */
+  sinceRevision: string | undefined;
   readonly #intervalMs: number;
+  readonly #signal = new Signal();
   #toldAt = Number.NEGATIVE_INFINITY;
   #pending = false;
   #ending = false;
+  #complete = false;
   #closed = false;
-  #wake = () => {};
   #onEnding = () => {};
   /** Resolves when what is pending is the last. */
   readonly ending = new Promise<void>((resolve) => {
@@ -19,8 +24,11 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
     this.#intervalMs = intervalMs;
   }
 
-  /** All of it, as its reader knows it: for those who join that reader later. */
+  /** All of it, as its reader knows it or newer: for those who join that reader later. */
   abstract snapshot(): Event;
+
+  /** Reads it again, since somebody may know of something newer. Resolves once it is read; what it finds comes as news. */
+  abstract refresh(): Promise<void>;
 
   /** Grows with every change that `next` gave: who has seen this revision needs no snapshot. Undefined if it has none. */
   get revision(): string | undefined {
@@ -38,6 +46,11 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
     return this.#ending;
   }
 
+  /** Whether it ends since what is pending, or was told last, is final. */
+  get isComplete(): boolean {
+    return this.#complete;
+  }
+
   protected get isClosed(): boolean {
     return this.#closed;
   }
@@ -46,14 +59,20 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
   protected changed(): void {
     if (this.#pending) return;
     this.#pending = true;
-    this.#wake();
+    this.#signal.fire();
+  }
+
+  /** The state is final: the reader gets what waits for it, and then the end. */
+  complete(): void {
+    this.#complete = true;
+    this.end();
   }
 
   /** No more will come: the reader gets what waits for it, and then the end. */
   end(): void {
     this.#ending = true;
     this.#onEnding();
-    this.#wake();
+    this.#signal.fire();
   }
 
   async next(): Promise<IteratorResult<Event, undefined>> {
@@ -66,11 +85,11 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
           this.#toldAt = now;
           return { done: false, value: this.take() };
         }
-        await this.#sleep(earlyMs);
+        await this.#signal.wait(earlyMs);
       } else if (this.#ending) {
         return this.return();
       } else {
-        await this.#sleep();
+        await this.#signal.wait();
       }
     }
     return { done: true, value: undefined };
@@ -81,22 +100,12 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
       this.#closed = true;
       this.onClose();
       this.#onEnding();
-      this.#wake();
+      this.#signal.fire();
     }
     return { done: true, value: undefined };
   }
 
   [Symbol.asyncIterator](): this {
     return this;
-  }
-
-  async #sleep(ms?: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-      if (ms !== undefined) timer = setTimeout(resolve, ms);
-    });
-    clearTimeout(timer);
-    this.#wake = () => {};
   }
 }
