@@ -1,7 +1,7 @@
 /** Subscriptions over HTTP (server-sent events): counted for each address, and cut at the end of the server. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
-import type { Plugin } from 'graphql-yoga';
+import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Addresses } from './addresses.ts';
 import type { Stalls } from './stalls.ts';
 
@@ -30,6 +30,14 @@ export class EventStreams {
       this.#stalls.watch(req.socket);
       this.#open.add(res);
       res.once('close', () => this.#open.delete(res));
+      return {
+        onSubscribeResult: ({ result }) => {
+          if (!isAsyncIterable(result)) return;
+          // Of a client that leaves before the first event, Yoga does not tell.
+          if (res.destroyed) void result.return?.();
+          else res.once('close', () => void result.return?.());
+        },
+      };
     },
   };
 

@@ -1,38 +1,54 @@
 /**
- * Keeps what serves watchers from crowding out everything else: while this process is busy, telling takes at most a share of
- * its time. Who has told pays with a wait before the next event, so the first event after a quiet time is never late, and
- * what changes meanwhile is merged.
+ * Keeps what serves watchers from crowding out everything else: telling takes what is left of the CPU time of this process, and
+ * of its time at least a share, however busy the process is. Who has told pays with a wait before the next event, so the first
+ * event after a quiet time is never late, and what changes meanwhile is merged.
+ *
+ * It counts the CPU time of the process, not the time that passes: on a machine that does other things, a process that waits for
+ * its turn is not busy.
  */
-import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 
-const share = 0.15;
-/** Of the time in which the event loop does something. Below it nobody is crowded out. */
-const busyFrom = 0.6;
+const leastShare = 0.08;
+/** Of a core. Beyond it telling takes less and less, below it more and more: between the two there is room for a burst. */
+const busyFrom = 0.85;
+const idleBelow = 0.75;
+const less = 0.7;
+const more = 1.2;
 const lookEveryMs = 100;
 /** However many there are to tell, each hears something this often. */
 const longestMs = 1_000;
 
-export class FairShare {
-  #paidUntil = 0;
-  #isBusy = false;
-  #lookedAt = performance.now();
-  #utilization = performance.eventLoopUtilization();
+/** The CPU time that this process has taken, in milliseconds. */
+export function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
 
-  /** Pays for telling that took so long. Who pays at the same time pays one after the other. */
+export class FairShare {
+  #share = 1;
+  #paidUntil = 0;
+  #lookedAt = performance.now();
+  #cpuMs = cpuMs();
+
+  /** Pays for telling that took so much CPU time. Who pays at the same time pays one after the other. */
   async pay(ms: number): Promise<void> {
     const now = performance.now();
     this.#look(now);
-    if (!this.#isBusy) return;
-    this.#paidUntil = Math.min(Math.max(now, this.#paidUntil) + ms / share, now + longestMs);
-    await delay(this.#paidUntil - now, undefined, { ref: false });
+    const waitMs = ms / this.#share - ms;
+    this.#paidUntil = Math.min(Math.max(now, this.#paidUntil) + waitMs, now + longestMs);
+    const left = this.#paidUntil - now;
+    // Timers are not more precise.
+    if (left >= 1) await delay(left, undefined, { ref: false });
   }
 
   #look(now: number): void {
-    if (now - this.#lookedAt < lookEveryMs) return;
+    const passedMs = now - this.#lookedAt;
+    if (passedMs < lookEveryMs) return;
+    const cpu = cpuMs();
+    const busy = (cpu - this.#cpuMs) / passedMs;
     this.#lookedAt = now;
-    const before = this.#utilization;
-    this.#utilization = performance.eventLoopUtilization();
-    this.#isBusy = performance.eventLoopUtilization(this.#utilization, before).utilization > busyFrom;
+    this.#cpuMs = cpu;
+    if (busy > busyFrom) this.#share = Math.max(leastShare, this.#share * less);
+    else if (busy < idleBelow) this.#share = Math.min(1, this.#share * more ** (passedMs / lookEveryMs));
   }
 }

@@ -2,9 +2,14 @@
  * A subscription on a WebSocket, read past graphql-ws: events are written to the socket as they are, only with the operation's
  * id around them. Everything else of the protocol, errors and completion among it, stays with graphql-ws.
  */
+
+import type { Socket } from 'node:net';
 import type { ExecutionResult } from 'graphql';
 import type { WebSocket } from 'ws';
-import type { EncodedEvent, Reader } from './shared-subscriptions.ts';
+import { Signal } from '../events/signal.ts';
+import type { EncodedEvent } from './encoded-event.ts';
+import type { Reader } from './reader.ts';
+import { writeAtEndOfTurn } from './turn-writes.ts';
 
 const windowBytes = 32 * 1024;
 const confirmEveryBytes = windowBytes / 2;
@@ -18,12 +23,14 @@ const confirmation = 'read ';
 export class SocketWindow {
   readonly readers = new Set<SocketReader>();
   readonly #socket: WebSocket;
+  readonly #stream: Socket;
   #sent = 0;
   #asked = 0;
   #confirmed = 0;
 
-  constructor(socket: WebSocket) {
+  constructor(socket: WebSocket, stream: Socket) {
     this.#socket = socket;
+    this.#stream = stream;
     socket.on('pong', (data: Buffer) => {
       if (String(data) !== `${confirmation}${this.#asked}`) return;
       this.#confirmed = this.#asked;
@@ -39,9 +46,11 @@ export class SocketWindow {
     return this.#sent - this.#confirmed <= windowBytes && this.#socket.bufferedAmount <= windowBytes;
   }
 
-  send(text: string): void {
-    this.#socket.send(text);
-    this.#sent += text.length;
+  /** Past ws, which makes a frame for each reader: on this server it sends uncompressed frames, one after the other. */
+  send(event: EncodedEvent, head: Buffer): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    writeAtEndOfTurn(this.#stream);
+    this.#sent += event.writeFrame(this.#stream, head);
     if (this.#asked === this.#confirmed) this.#ask();
   }
 
@@ -56,37 +65,35 @@ export class SocketReader implements Reader {
   onReturn = () => {};
   onReady = () => {};
   readonly #window: SocketWindow;
-  readonly #head: string;
+  readonly #head: Buffer;
   #ended = false;
   #returned = false;
-  #wake = () => {};
+  readonly #signal = new Signal();
 
   /** While it reads it is one of the window's readers. */
   constructor(window: SocketWindow, operationId: string) {
     this.#window = window;
-    this.#head = `{"id":${JSON.stringify(operationId)},"type":"next","payload":`;
+    this.#head = Buffer.from(`{"id":${JSON.stringify(operationId)},"type":"next","payload":`);
   }
 
   get isReady(): boolean {
     return this.#window.isOpen;
   }
 
-  tell({ json }: EncodedEvent): void {
-    this.#window.send(`${this.#head}${json}}`);
+  tell(event: EncodedEvent): void {
+    this.#window.send(event, this.#head);
   }
 
   end(): void {
     this.#ended = true;
-    this.#wake();
+    this.#signal.fire();
   }
 
   /** Resolves at the end: there is never a result for graphql-ws to send. */
   async next(): Promise<IteratorResult<ExecutionResult>> {
     if (!this.#ended) {
       this.#window.readers.add(this);
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
+      await this.#signal.wait();
     }
     return this.return();
   }

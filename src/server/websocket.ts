@@ -125,7 +125,7 @@ export function serveWebSocket(options: {
     socket.on('error', (error) => logger.debug({ err: error }, 'a WebSocket failed'));
 
     const bucket = new TokenBucket(limits.maxMessagesPerSecond);
-    const window = new SocketWindow(socket);
+    const window = new SocketWindow(socket, request.socket);
     const opened = protocol.opened(
       {
         protocol: socket.protocol,

@@ -1,15 +1,15 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, expect, test, vi } from 'vitest';
 import { FairShare } from '../../src/server/fair-share.ts';
 
-/** Does something all the time, in many turns of the event loop. */
-async function keepBusy(ms: number): Promise<void> {
-  const end = performance.now() + ms;
-  while (performance.now() < end) {
-    const pause = performance.now() + 5;
-    while (performance.now() < pause);
-    await nextTurn();
-  }
+afterEach(() => void vi.restoreAllMocks());
+
+/** As if this process took so much of a core, whatever the machine does. */
+function takeCpu(share: number): void {
+  const startedAt = performance.now();
+  vi.spyOn(process, 'cpuUsage').mockImplementation(() => {
+    return { user: (performance.now() - startedAt) * 1_000 * share, system: 0 };
+  });
 }
 
 async function took(work: () => Promise<unknown>): Promise<number> {
@@ -18,19 +18,42 @@ async function took(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start;
 }
 
+/** Until it has seen how busy the process is. */
+async function tellFor(fairShare: FairShare, ms: number): Promise<void> {
+  for (const end = performance.now() + ms; performance.now() < end; ) {
+    await delay(20);
+    await fairShare.pay(1);
+  }
+}
+
 test('a busy process: who tells waits longer than it told, and all who tell together', async () => {
+  takeCpu(1);
   const fairShare = new FairShare();
-  await keepBusy(150);
+  await tellFor(fairShare, 700);
   const ms = await took(() => Promise.all([fairShare.pay(5), fairShare.pay(5)]));
   expect(ms).toBeGreaterThan(60);
 });
 
-test('a process with time to spare: nobody waits', async () => {
+test('a process with CPU time to spare: nobody waits, though it waits for its turn on the machine', async () => {
+  takeCpu(0.5);
   const fairShare = new FairShare();
+  for (const end = performance.now() + 300; performance.now() < end; ) await fairShare.pay(1);
   let isPaid = false;
   void fairShare.pay(60_000).then(() => {
     isPaid = true;
   });
-  await nextTurn();
+  await Promise.resolve();
+  await Promise.resolve();
   expect(isPaid).toBe(true);
+});
+
+test('a process that is no longer busy: after a while nobody waits', async () => {
+  takeCpu(1);
+  const fairShare = new FairShare();
+  await tellFor(fairShare, 500);
+  vi.restoreAllMocks();
+  takeCpu(0.1);
+  await tellFor(fairShare, 200);
+  await delay(2_000);
+  expect(await took(() => fairShare.pay(100))).toBeLessThan(80);
 });
