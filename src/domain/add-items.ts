@@ -7,10 +7,9 @@ import { checkBatch } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { itemIdOf } from './item-state.ts';
 import { type NewItem, toItemText } from './items.ts';
+import type { AddEntry } from './merged.ts';
 
-export type AddEntry =
-  | { readonly status: 'ADDED' | 'DUPLICATE'; readonly itemId: string }
-  | { readonly status: 'INVALID'; readonly error: InvalidInputError };
+export type { AddEntry };
 
 export async function addItems(
   engine: Engine,

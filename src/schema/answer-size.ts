@@ -14,8 +14,8 @@ import {
 } from 'graphql';
 import type { ItemKey } from '../domain/item-state.ts';
 import { type ItemParts, readItemSizes } from '../domain/items.ts';
-import type { Services } from './builder.ts';
 import { limitExceeded } from './limit-exceeded.ts';
+import type { Services } from './services.ts';
 
 /** What the pages of an operation have taken of the limit so far. */
 const taken = createContextCache((_: Services) => ({ bytes: 0 }));
