@@ -9,16 +9,12 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
   sinceRevision: string | undefined;
   readonly #intervalMs: number;
   readonly #signal = new Signal();
+  readonly #resting = new Signal();
   #toldAt = Number.NEGATIVE_INFINITY;
   #pending = false;
   #ending = false;
   #complete = false;
   #closed = false;
-  #onEnding = () => {};
-  /** Resolves when what is pending is the last. */
-  readonly ending = new Promise<void>((resolve) => {
-    this.#onEnding = resolve;
-  });
 
   constructor(intervalMs: number) {
     this.#intervalMs = intervalMs;
@@ -71,7 +67,7 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
   /** No more will come: the reader gets what waits for it, and then the end. */
   end(): void {
     this.#ending = true;
-    this.#onEnding();
+    this.#resting.fire();
     this.#signal.fire();
   }
 
@@ -99,10 +95,15 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
     if (!this.#closed) {
       this.#closed = true;
       this.onClose();
-      this.#onEnding();
+      this.#resting.fire();
       this.#signal.fire();
     }
     return { done: true, value: undefined };
+  }
+
+  /** A pause of its reader, which the end cuts short. */
+  async rest(ms: number): Promise<void> {
+    if (!this.#ending && !this.#closed) await this.#resting.wait(ms);
   }
 
   [Symbol.asyncIterator](): this {

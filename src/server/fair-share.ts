@@ -6,7 +6,6 @@
  * It counts the CPU time of the process, not the time that passes: on a machine that does other things, a process that waits for
  * its turn is not busy.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 
 const leastShare = 0.08;
 /** Of a core. Beyond it telling takes less and less, below it more and more: between the two there is room for a burst. */
@@ -30,15 +29,15 @@ export class FairShare {
   #lookedAt = performance.now();
   #cpuMs = cpuMs();
 
-  /** Pays for telling that took so much CPU time. Who pays at the same time pays one after the other. */
-  async pay(ms: number): Promise<void> {
+  /** What telling that took so much CPU time is paid with: a wait, in milliseconds. Who pays at the same time pays one after the other. */
+  price(ms: number): number {
     const now = performance.now();
     this.#look(now);
     const waitMs = ms / this.#share - ms;
     this.#paidUntil = Math.min(Math.max(now, this.#paidUntil) + waitMs, now + longestMs);
     const left = this.#paidUntil - now;
     // Timers are not more precise.
-    if (left >= 1) await delay(left, undefined, { ref: false });
+    return left < 1 ? 0 : left;
   }
 
   #look(now: number): void {

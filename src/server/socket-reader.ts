@@ -43,13 +43,13 @@ export class SocketWindow {
   }
 
   get isOpen(): boolean {
-    return this.#sent - this.#confirmed <= windowBytes && this.#socket.bufferedAmount <= windowBytes;
+    return this.#sent - this.#confirmed <= windowBytes && this.#stream.writableLength <= windowBytes;
   }
 
   /** Past ws, which makes a frame for each reader: on this server it sends uncompressed frames, one after the other. */
   send(event: EncodedEvent, head: Buffer): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
-    writeAtEndOfTurn(this.#stream);
+    if (this.readers.size > 1) writeAtEndOfTurn(this.#stream);
     this.#sent += event.writeFrame(this.#stream, head);
     if (this.#asked === this.#confirmed) this.#ask();
   }

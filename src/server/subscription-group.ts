@@ -139,8 +139,8 @@ export class SubscriptionGroup {
       const executeMs = cpuMs() - startedAt;
       const tellMs = await this.#tellAll(await executed);
       this.#tellAhead(live);
-      // The end is told at once.
-      await Promise.race([this.#options.fairShare.pay(executeMs + tellMs + takeFlushMs()), live.ending]);
+      const restMs = this.#options.fairShare.price(executeMs + tellMs + takeFlushMs());
+      if (restMs > 0) await live.rest(restMs);
     }
     this.#end(live);
   }
