@@ -49,6 +49,7 @@ export class LivePage<Row extends PageRow> extends Live<PageChange<Row>> {
   #rows: readonly Row[] = [];
   #told = new Map<string, string>();
   #poked = true;
+  #edition = 0;
   /** Who waits for a reading that begins after now. */
   #waiting: (() => void)[] = [];
 
@@ -56,6 +57,10 @@ export class LivePage<Row extends PageRow> extends Live<PageChange<Row>> {
     super(options.intervalMs);
     this.#options = options;
     void this.#keepReading();
+  }
+
+  override get edition(): number {
+    return this.#edition;
   }
 
   /** Something may have changed. */
@@ -105,7 +110,10 @@ export class LivePage<Row extends PageRow> extends Live<PageChange<Row>> {
         const isNews = first || !sameRows(rows, this.#rows);
         first = false;
         this.#rows = rows;
-        if (isNews) this.changed();
+        if (isNews) {
+          this.#edition++;
+          this.changed();
+        }
         for (const resolve of read.waiting) resolve();
         if (final) return this.complete();
       }

@@ -31,20 +31,20 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
     return undefined;
   }
 
+  /** Grows when a snapshot has something that no event has told yet. */
+  get edition(): number {
+    return 0;
+  }
+
   /** What is new since the last call. */
   protected abstract take(): Event;
 
   /** Called once, when nobody reads any more. */
   protected abstract onClose(): void;
 
-  /** Whether what is pending is the last. */
-  get isEnding(): boolean {
-    return this.#ending;
-  }
-
-  /** Whether it ends since what is pending, or was told last, is final. */
-  get isComplete(): boolean {
-    return this.#complete;
+  /** Whether what was told last is the final state. */
+  get isFinal(): boolean {
+    return this.#complete && !this.#pending;
   }
 
   protected get isClosed(): boolean {

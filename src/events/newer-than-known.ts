@@ -8,7 +8,7 @@ export function newerThanKnown<Event>(live: Live<Event>): AsyncIterableIterator<
   const next = async (): Promise<IteratorResult<Event>> => {
     for (;;) {
       const result = await live.next();
-      if (hasBegun || result.done || live.isComplete || live.revision === undefined) return result;
+      if (hasBegun || result.done || live.isFinal || live.revision === undefined) return result;
       if (live.revision > sinceRevision) {
         hasBegun = true;
         // Its reader may know a part of the last events from elsewhere, but not all of them.

@@ -52,7 +52,7 @@ export class SubscriptionGroup {
   #version = 0;
   /** Whether somebody has joined; who comes later may know a newer state of a page than what it was told. */
   #joined = false;
-  #snapshot: { version: number; event: Promise<EncodedEvent> } | undefined;
+  #snapshot: { version: number; edition: number; event: Promise<EncodedEvent> } | undefined;
   #ended = false;
 
   constructor(options: SubscriptionGroupOptions) {
@@ -77,14 +77,21 @@ export class SubscriptionGroup {
       return;
     }
     this.#readers.set(reader, beingTold);
+    const { revision } = live;
     const isFirst = !this.#joined;
     this.#joined = true;
-    if (live.revision === undefined) {
-      if (isFirst || this.#ended) void this.#sendSnapshot(reader);
-      else void this.#sendFreshSnapshot(reader, live);
-    } else if (sinceRevision === undefined || sinceRevision < live.revision || live.isComplete) {
+    if (revision === undefined && !isFirst && !this.#ended) {
+      void this.#sendFreshSnapshot(reader, live);
+    } else if (
+      revision === undefined ||
+      sinceRevision === undefined ||
+      sinceRevision < revision ||
+      live.isFinal
+    ) {
       void this.#sendSnapshot(reader);
-    } else if (sinceRevision === live.revision) {
+    } else if (this.#ended) {
+      reader.end();
+    } else if (sinceRevision === revision) {
       this.#readers.set(reader, this.#version);
     } else {
       this.#ahead.set(reader, sinceRevision);
@@ -150,7 +157,7 @@ export class SubscriptionGroup {
     this.#options.onClose();
     for (const [reader, seen] of this.#readers) if (seen === this.#version) reader.end();
     for (const reader of this.#ahead.keys()) {
-      if (live.isComplete) void this.#sendSnapshot(reader);
+      if (live.isFinal) void this.#sendSnapshot(reader);
       else reader.end();
     }
     this.#ahead.clear();
@@ -175,7 +182,9 @@ export class SubscriptionGroup {
   }
 
   /** Those for whom the last event was news get all of it, since they may know a part of it from elsewhere. */
-  #tellAhead({ revision = '' }: Live<unknown>): void {
+  #tellAhead({ revision = '', isFinal }: Live<unknown>): void {
+    // Everybody is told at the end.
+    if (isFinal) return;
     for (const [reader, known] of this.#ahead) {
       if (known > revision) continue;
       this.#ahead.delete(reader);
@@ -216,13 +225,14 @@ export class SubscriptionGroup {
 
   async #sendFreshSnapshot(reader: Reader, live: Live<unknown>): Promise<void> {
     await live.refresh();
-    this.#snapshot = undefined;
     if (this.#readers.has(reader)) await this.#sendSnapshot(reader);
   }
 
   async #encodeSnapshot(): Promise<EncodedEvent> {
-    if (this.#snapshot?.version !== this.#version) {
-      this.#snapshot = { version: this.#version, event: this.#execute(this.#live?.snapshot()) };
+    const edition = this.#live?.edition ?? 0;
+    if (this.#snapshot?.version !== this.#version || this.#snapshot.edition !== edition) {
+      const event = this.#execute(this.#live?.snapshot());
+      this.#snapshot = { version: this.#version, edition, event };
     }
     const snapshot = this.#snapshot;
     const event = await snapshot.event;
