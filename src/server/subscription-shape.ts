@@ -61,7 +61,7 @@ export function shapeOf({
     variableValues: Object.fromEntries(
       Object.entries(variableValues ?? {}).filter(([name]) => Object.hasOwn(coerced, name)),
     ),
-    sinceRevision: since as string | undefined,
+    sinceRevision: since ?? undefined,
   };
 }
 

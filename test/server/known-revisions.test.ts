@@ -98,7 +98,7 @@ describe.each([
       watches.push(started);
       return started[Symbol.asyncIterator]();
     };
-    const behind = watch({});
+    const behind = watch({ since: null });
     const { revision: old } = told(await behind.next());
     proxy.swallowAnswers();
     await work(app.url, type, 1);
