@@ -104,7 +104,7 @@ export class Database {
     for (const pool of [this.pool, this.#reads]) {
       pool.on('error', options.onIdleError);
       pool.on('connect', (client) =>
-        this.#connections.set(client, { madeAt: Date.now(), calls: 0, idle: false }),
+        this.#connections.set(client, { madeAt: performance.now(), calls: 0, idle: false }),
       );
       pool.on('acquire', (client) => {
         const connection = this.#connections.get(client);
@@ -127,7 +127,7 @@ export class Database {
   }
 
   /**
-   * Postgres can be reached again, and could not before that time: connections that were made before it may be dead without a
+   * Postgres can be reached again, and could not before that time (of `performance.now()`): connections that were made before it may be dead without a
    * word. Ends those that idle, and those that do not get their answer soon; their calls fail, and may be repeated.
    */
   renewConnections(before: number): void {

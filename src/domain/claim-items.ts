@@ -5,14 +5,9 @@ import { checkBatch, checkClaimId, checkInteger, checkText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { keepReadable } from './keep-readable.ts';
 import { maxBatch, maxNameLength } from './limits.ts';
+import type { ClaimRequest } from './merged.ts';
 
-export interface ClaimRequest {
-  readonly worker: string;
-  readonly type: string;
-  readonly limit: number;
-  /** The claim that it belongs to, if that may be repeated. */
-  readonly claimId: string | undefined;
-}
+export type { ClaimRequest };
 
 /** With a `claimId`, a claim that was carried out before gives what it got then, and nothing new. */
 export async function claimItems(

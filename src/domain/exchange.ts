@@ -5,20 +5,12 @@
 import { InvalidInputError, JobtreeError } from '../errors.ts';
 import { type Assignment, logClaims } from './assignment.ts';
 import { checkBatch } from './checks.ts';
-import {
-  beginClaim,
-  type ClaimedRow,
-  type ClaimRequest,
-  checkRequests,
-  claimForRequests,
-  inTurn,
-} from './claim-items.ts';
+import { beginClaim, type ClaimedRow, checkRequests, claimForRequests, inTurn } from './claim-items.ts';
 import type { Engine } from './engine.ts';
 import { keepReadable } from './keep-readable.ts';
+import type { ExchangePart, ExchangePartAnswer } from './merged.ts';
 import {
   beginReport,
-  type MergedAnswer,
-  type PreparedReport,
   prepareReports,
   type Report,
   type ReportAnswer,
@@ -29,18 +21,6 @@ export interface Claim {
   readonly worker: string;
   readonly requests: readonly { readonly type: string; readonly limit: number }[];
   readonly claimId?: string | null | undefined;
-}
-
-/** One worker's part of a call. */
-export interface ExchangePart {
-  readonly reports: readonly PreparedReport[];
-  readonly requests: readonly ClaimRequest[];
-}
-
-export interface ExchangePartAnswer {
-  readonly reports: MergedAnswer[];
-  /** Or why the claim was refused. */
-  readonly claimed: Assignment[] | JobtreeError;
 }
 
 export interface Exchange {

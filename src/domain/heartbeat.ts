@@ -1,8 +1,9 @@
 import { checkBatch } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { splitAssignmentId } from './item-state.ts';
+import type { HoldStatus } from './merged.ts';
 
-export type HoldStatus = 'HELD' | 'FINISHED' | 'LOST' | 'CANCELLED';
+export type { HoldStatus };
 
 /** Keeps assignments alive, and says which are none any more. */
 export async function heartbeat(engine: Engine, assignmentIds: readonly string[]): Promise<HoldStatus[]> {

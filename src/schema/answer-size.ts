@@ -16,8 +16,8 @@ import { type ItemKey, itemIdOf } from '../domain/item-state.ts';
 import { type ItemParts, readItemSizes } from '../domain/items.ts';
 import { JsonText } from '../domain/json-text.ts';
 import { maxClaimBytes } from '../domain/limits.ts';
-import type { Services } from './builder.ts';
 import { limitExceeded } from './limit-exceeded.ts';
+import type { Services } from './services.ts';
 
 /** What an operation has taken of the limit so far. */
 const taken = createContextCache((_: Services) => ({

@@ -83,6 +83,7 @@ export async function createApp(options: {
     onTree: (tree) => hub.publish(tree),
     onWork: (payload) => hints.receive(payload),
     onActivity: () => hub.activity(),
+    onLoss: (rootId) => hub.doubt(rootId),
     onResync: () => {
       hub.reread();
       hints.resync();

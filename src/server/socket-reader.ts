@@ -2,10 +2,14 @@
  * A subscription on a WebSocket: events are written to the socket as they are, only with the operation's id around them.
  * Everything else of it, errors and completion among it, is for the protocol to write.
  */
+import type { Socket } from 'node:net';
 import type { ExecutionResult } from 'graphql';
 import type { WebSocket } from 'ws';
-import type { EncodedEvent, Reader } from './shared-subscriptions.ts';
+import { Signal } from '../events/signal.ts';
+import type { EncodedEvent } from './encoded-event.ts';
+import type { Reader } from './reader.ts';
 import type { SocketPings } from './socket-pings.ts';
+import { writeAtEndOfTurn } from './turn-writes.ts';
 
 const windowBytes = 32 * 1024;
 const confirmEveryBytes = windowBytes / 2;
@@ -17,23 +21,27 @@ const confirmEveryBytes = windowBytes / 2;
 export class SocketWindow {
   readonly readers = new Set<SocketReader>();
   readonly #socket: WebSocket;
+  readonly #stream: Socket;
   readonly #pings: SocketPings;
   #sent = 0;
   #confirmed = 0;
   #isAsking = false;
 
-  constructor(socket: WebSocket, pings: SocketPings) {
+  constructor(socket: WebSocket, stream: Socket, pings: SocketPings) {
     this.#socket = socket;
+    this.#stream = stream;
     this.#pings = pings;
   }
 
   get isOpen(): boolean {
-    return this.#sent - this.#confirmed <= windowBytes && this.#socket.bufferedAmount <= windowBytes;
+    return this.#sent - this.#confirmed <= windowBytes && this.#stream.writableLength <= windowBytes;
   }
 
-  send(text: string): void {
-    this.#socket.send(text);
-    this.#sent += text.length;
+  /** Past ws, which makes a frame for each reader: on this server it sends uncompressed frames, one after the other. */
+  send(event: EncodedEvent, head: Buffer): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    if (this.readers.size > 1) writeAtEndOfTurn(this.#stream);
+    this.#sent += event.writeFrame(this.#stream, head);
     this.#ask();
   }
 
@@ -57,41 +65,39 @@ export class SocketReader implements Reader {
   onReturn = () => {};
   onReady = () => {};
   readonly #window: SocketWindow;
-  readonly #head: string;
-  readonly #signal: AbortSignal;
+  readonly #head: Buffer;
+  readonly #left: AbortSignal;
   #ended = false;
   #returned = false;
-  #wake = () => {};
+  readonly #signal = new Signal();
 
   /** While it reads it is one of the window's readers. */
   constructor(window: SocketWindow, operation: { readonly id: string; readonly signal: AbortSignal }) {
     this.#window = window;
-    this.#signal = operation.signal;
-    this.#head = `{"id":${JSON.stringify(operation.id)},"type":"next","payload":`;
+    this.#left = operation.signal;
+    this.#head = Buffer.from(`{"id":${JSON.stringify(operation.id)},"type":"next","payload":`);
   }
 
   get isReady(): boolean {
     return this.#window.isOpen;
   }
 
-  tell({ json }: EncodedEvent): void {
+  tell(event: EncodedEvent): void {
     // What stands under its id belongs to another operation by now.
-    if (this.#signal.aborted) return;
-    this.#window.send(`${this.#head}${json}}`);
+    if (this.#left.aborted) return;
+    this.#window.send(event, this.#head);
   }
 
   end(): void {
     this.#ended = true;
-    this.#wake();
+    this.#signal.fire();
   }
 
   /** Resolves at the end: there is never a result for the protocol to send. */
   async next(): Promise<IteratorResult<ExecutionResult>> {
     if (!this.#ended) {
       this.#window.readers.add(this);
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
+      await this.#signal.wait();
     }
     return this.return();
   }

@@ -1,6 +1,7 @@
 /** A worker's events as structured lines. */
 import type { Assignment } from '../types.ts';
-import type { Worker } from './worker.ts';
+import type { Emitter } from './emitter.ts';
+import type { WorkerEvents } from './events.ts';
 
 type Write = (fields: object, message: string) => void;
 
@@ -10,6 +11,11 @@ export interface Logger {
   readonly info: Write;
   readonly warn: Write;
   readonly error: Write;
+}
+
+/** As much of a worker as its log needs. */
+interface Worker extends Pick<Emitter<WorkerEvents>, 'on'> {
+  readonly name: string;
 }
 
 /** Starts and ends at debug, failures at warn, problems of the worker at error. Payloads and results never. */
