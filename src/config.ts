@@ -73,6 +73,9 @@ const settings = {
   JOBTREE_DATABASE_TIMEOUT_MS: milliseconds(1_000, 3_600_000, 60_000).describe(
     'How long Postgres may take to answer a statement, in milliseconds. After that the connection counts as dead, and the request fails.',
   ),
+  JOBTREE_START_TIMEOUT_MS: milliseconds(0, 3_600_000, 30_000).describe(
+    'How long a start waits for connections while Postgres has none to give (too many clients, or it is just starting), in milliseconds. After that it exits with status 5.',
+  ),
   JOBTREE_DURABLE_CLAIMS: z
     .enum(['true', 'false'])
     .default('true')
@@ -117,6 +120,24 @@ const settings = {
     .default(64_000_000)
     .describe(
       'The most that the payloads, results and failures in an answer may have together, in bytes of their JSON text. One item alone may have more.',
+    ),
+  JOBTREE_MAX_REQUESTS: z.coerce
+    .number()
+    .int()
+    .min(10)
+    .max(1_000_000)
+    .default(5_000)
+    .describe(
+      'The most queries and mutations that may be under way at once, in all. The last quarter is for those that keep holds alive: heartbeats, reports, exchanges and releases. One more is told to come again.',
+    ),
+  JOBTREE_MAX_REQUEST_MEMORY_BYTES: z.coerce
+    .number()
+    .int()
+    .min(1_000_000)
+    .max(50_000_000_000)
+    .default(100_000_000)
+    .describe(
+      'The most that requests under way may have together, in bytes of their bodies; those of up to 16 kB do not count. It must hold the largest request. Beyond, a request is told to come again.',
     ),
   JOBTREE_MAX_OPERATIONS_PER_SOCKET: z.coerce
     .number()
@@ -205,12 +226,15 @@ export interface Config {
   readonly port: number;
   readonly poolSize: number;
   readonly databaseTimeoutMs: number;
+  readonly startTimeoutMs: number;
   readonly durableClaims: boolean;
   readonly maxJsonBytes: number;
   readonly maxRequestBytes: number;
   readonly maxQueryTokens: number;
   readonly maxQueryCost: number;
   readonly maxAnswerBytes: number;
+  readonly maxRequests: number;
+  readonly maxRequestMemoryBytes: number;
   readonly maxOperationsPerSocket: number;
   readonly maxMessagesPerSecond: number;
   readonly maxConnectionsPerAddress: number;
@@ -244,6 +268,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   if (given.JOBTREE_DIRECT_DATABASE_URL !== undefined && given.DATABASE_URL === undefined) {
     problems.push('JOBTREE_DIRECT_DATABASE_URL: belongs to a DATABASE_URL, which is not set');
   }
+  if (
+    parsed.success &&
+    parsed.data.JOBTREE_MAX_REQUEST_MEMORY_BYTES < parsed.data.JOBTREE_MAX_REQUEST_BYTES
+  ) {
+    problems.push('JOBTREE_MAX_REQUEST_MEMORY_BYTES: must not be less than JOBTREE_MAX_REQUEST_BYTES');
+  }
   if (problems.length > 0 || !parsed.success) {
     throw new ConfigError(
       `The configuration can't be used:\n${problems.map((line) => `  ${line}`).join('\n')}`,
@@ -261,12 +291,15 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     port: value.JOBTREE_PORT,
     poolSize: value.JOBTREE_POOL_SIZE,
     databaseTimeoutMs: value.JOBTREE_DATABASE_TIMEOUT_MS,
+    startTimeoutMs: value.JOBTREE_START_TIMEOUT_MS,
     durableClaims: value.JOBTREE_DURABLE_CLAIMS === 'true',
     maxJsonBytes: value.JOBTREE_MAX_JSON_BYTES,
     maxRequestBytes: value.JOBTREE_MAX_REQUEST_BYTES,
     maxQueryTokens: value.JOBTREE_MAX_QUERY_TOKENS,
     maxQueryCost: value.JOBTREE_MAX_QUERY_COST,
     maxAnswerBytes: value.JOBTREE_MAX_ANSWER_BYTES,
+    maxRequests: value.JOBTREE_MAX_REQUESTS,
+    maxRequestMemoryBytes: value.JOBTREE_MAX_REQUEST_MEMORY_BYTES,
     maxOperationsPerSocket: value.JOBTREE_MAX_OPERATIONS_PER_SOCKET,
     maxMessagesPerSecond: value.JOBTREE_MAX_MESSAGES_PER_SECOND,
     maxConnectionsPerAddress: value.JOBTREE_MAX_CONNECTIONS_PER_ADDRESS,

@@ -62,3 +62,16 @@ export class ItemNotClaimableError extends JobtreeError {
 export class BusyError extends JobtreeError {
   readonly code = 'BUSY' as const;
 }
+
+/**
+ * The operation can't be done at the moment, and nothing of it was done: try again. It is no refusal that a caller has to
+ * expect of an operation, but can come of each.
+ */
+export class UnavailableError extends Error {
+  override readonly name = 'UnavailableError';
+  readonly code = 'UNAVAILABLE';
+
+  constructor(reason: string, options?: ErrorOptions) {
+    super(`${reason} Nothing was done: try again.`, options);
+  }
+}

@@ -33,6 +33,8 @@ export function describeError(error: unknown): { text: string; exitCode: number 
   if (code === 'EADDRINUSE') {
     return { text: `${message}. Choose another port with JOBTREE_PORT.`, exitCode: exitCodes.failure };
   }
+  if (code === '53300' || code === '57P03' || name === 'UnavailableError')
+    return { text: `No connection to Postgres: ${message}`, exitCode: exitCodes.unreachable };
   if (isConnectionLoss(code))
     return { text: `No connection to Postgres: ${code}.`, exitCode: exitCodes.unreachable };
   return { text: stack ?? String(error), exitCode: exitCodes.failure };

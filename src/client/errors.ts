@@ -89,8 +89,10 @@ export function fromGraphqlErrors(errors: readonly unknown[]): JobtreeError {
       field: typeof field === 'string' ? field : undefined,
     });
   }
-  // A server that shuts down has not touched the request.
+  // A server that shuts down, is busy or has no Postgres has not touched the request.
   if (code === 'UNAVAILABLE') return new JobtreeError('UNREACHABLE', message, { cause: { code } });
+  // It lost Postgres, and whether that acted is not known.
+  if (code === 'CONNECTION_LOST') return new JobtreeError('UNREACHABLE', message, { cause: { code } });
   return new JobtreeError('BAD_RESPONSE', message, { cause: errors });
 }
 

@@ -1,6 +1,8 @@
+import type { IncomingMessage } from 'node:http';
 import { GraphQLError } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import type { Config } from '../config.ts';
+import { forRequest } from '../domain/engine.ts';
 import type { Services } from '../schema/builder.ts';
 import { schema } from '../schema/index.ts';
 import { documentCache } from './documents.ts';
@@ -21,7 +23,10 @@ export function createGraphQL(options: {
   const { config, services, operations, streams } = options;
   return createYoga<object, Services>({
     schema,
-    context: () => services,
+    context: (initial) => {
+      const isGone = goneness(initial);
+      return isGone === undefined ? services : { ...services, engine: forRequest(services.engine, isGone) };
+    },
     graphqlEndpoint: '/graphql',
     maxRequestBodySize: config.maxRequestBytes,
     multipart: false,
@@ -39,6 +44,22 @@ export function createGraphQL(options: {
     maskedErrors: { maskError: operations.maskError },
     logging: false,
   });
+}
+
+interface Initial {
+  /** Over HTTP by Yoga. */
+  readonly req?: IncomingMessage;
+  /** Over HTTP by the short way, where it is Node's own. */
+  readonly request?: object;
+  /** Over a WebSocket. */
+  readonly reader?: { readonly isGone?: boolean };
+}
+
+/** How to see that the client of a request has gone; looked up when its turn comes, which costs less than to be told. */
+function goneness({ req, request, reader }: Initial): (() => boolean) | undefined {
+  const socket = (req ?? (request as Partial<IncomingMessage> | undefined))?.socket;
+  if (socket !== undefined) return () => socket.destroyed;
+  return reader && (() => reader.isGone === true);
 }
 
 /** Yoga reads the parameters of a URL or a form as JSON, and takes its own failure at that for a fault of the server. */

@@ -1,24 +1,34 @@
 /**
  * What happens around every GraphQL operation, whichever way it came (HTTP, SSE, WebSocket): its size is checked, it is
- * counted, so that a shutdown can wait for it, and logged, and its faults are masked.
+ * counted, so that there are not too many and a shutdown can wait for them, and logged, and its faults are masked.
  */
 import { randomUUID } from 'node:crypto';
-import { type ExecutionArgs, execute, GraphQLError } from 'graphql';
+import {
+  type ExecutionArgs,
+  execute,
+  GraphQLError,
+  type GraphQLErrorOptions,
+  getOperationAST,
+  Kind,
+} from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
+import { connectionLoss } from '../db/connection-loss.ts';
 import { asRefusal } from '../db/sqlstate.ts';
-import { JobtreeError } from '../errors.ts';
+import { JobtreeError, UnavailableError } from '../errors.ts';
 import { readDocument } from './documents.ts';
 
 export class Operations {
   readonly #logger: Logger;
   readonly #maxTokens: number;
+  readonly #maxActive: number;
   #active = 0;
   #onIdle: (() => void) | undefined;
 
-  constructor(options: { logger: Logger; maxTokens: number }) {
+  constructor(options: { logger: Logger; maxTokens: number; maxActive: number }) {
     this.#logger = options.logger;
     this.#maxTokens = options.maxTokens;
+    this.#maxActive = options.maxActive;
   }
 
   /** Resolves once no query or mutation is under way. */
@@ -31,14 +41,20 @@ export class Operations {
 
   readonly plugin: Plugin = {
     onParse: ({ setParseFn }) => setParseFn((source) => readDocument(source, this.#maxTokens)),
-    onExecute: ({ args, setExecuteFn }) => {
+    onExecute: ({ args, setExecuteFn, setResultAndStopExecution }) => {
+      if (this.#isFull(args)) {
+        setResultAndStopExecution({ errors: [unavailable(busy, {})] });
+        return;
+      }
       // The reference implementation: its executor costs half of what the one of Yoga does, for each field.
       setExecuteFn(execute);
       this.#active++;
       const end = this.#started(args);
       return {
-        onExecuteDone: ({ result }) => {
+        onExecuteDone: ({ result, setResult }) => {
           end(isAsyncIterable(result) ? undefined : result.errors);
+          if (!isAsyncIterable(result) && result.errors !== undefined && isMutation(args))
+            setResult({ ...result, errors: result.errors.map(afterWork) });
           this.#active--;
           if (this.#active === 0) this.#onIdle?.();
         },
@@ -55,6 +71,12 @@ export class Operations {
     },
   };
 
+  /** The last quarter is for what keeps holds alive, so that nothing else can take a worker its items. */
+  #isFull(args: ExecutionArgs): boolean {
+    if (this.#active < this.#maxActive * 0.75) return false;
+    return this.#active >= this.#maxActive || !keepsHolds(args);
+  }
+
   /** Refusals reach the client with their code and field; faults reach the log, and the client gets an id to ask about. */
   readonly maskError = (error: unknown): GraphQLError => {
     const cause = asRefusal(error instanceof GraphQLError ? error.originalError : error);
@@ -63,6 +85,13 @@ export class Operations {
     if (cause instanceof JobtreeError) {
       const extensions = { code: cause.code, field: cause.field };
       return new GraphQLError(cause.message, { ...place, extensions });
+    }
+    // Nothing was sent: the server is too busy, or the request's client has gone.
+    if (cause instanceof UnavailableError && cause.cause === undefined) return unavailable(cause, place);
+    const loss = connectionLoss(cause);
+    if (loss !== undefined) {
+      this.#logger.warn({ err: cause }, 'requests fail without a connection to Postgres');
+      return loss === 'UNSENT' ? unavailable(noConnection, place) : connectionLost(place);
     }
     // What GraphQL itself has to say of a request: a syntax error, an unknown field, a variable of the wrong type.
     if (error instanceof GraphQLError && (cause === undefined || cause instanceof GraphQLError)) return error;
@@ -86,6 +115,44 @@ export class Operations {
       else this.#logger.debug({ requestId, operation, ms, codes: errors.map(codeOf) }, 'request failed');
     };
   }
+}
+
+const busy = new UnavailableError('The server has as much to do as it takes.');
+const noConnection = new UnavailableError('There is no connection to Postgres.');
+
+type Place = Pick<GraphQLErrorOptions, 'nodes' | 'path'>;
+
+function unavailable({ message }: UnavailableError, place: Place): GraphQLError {
+  return new GraphQLError(message, { ...place, extensions: { code: 'UNAVAILABLE' } });
+}
+
+function connectionLost(place: Place): GraphQLError {
+  return new GraphQLError(
+    'The connection to Postgres broke. What the operation changes may have been changed or not: try again if twice does no harm.',
+    { ...place, extensions: { code: 'CONNECTION_LOST' } },
+  );
+}
+
+const holdsFields = new Set(['heartbeat', 'exchange', 'reportOutcomes', 'releaseAssignments']);
+
+function keepsHolds({ document, operationName }: ExecutionArgs): boolean {
+  const operation = getOperationAST(document, operationName);
+  return (
+    operation?.operation === 'mutation' &&
+    operation.selectionSet.selections.every(
+      (selection) => selection.kind === Kind.FIELD && holdsFields.has(selection.name.value),
+    )
+  );
+}
+
+function isMutation({ document, operationName }: ExecutionArgs): boolean {
+  return getOperationAST(document, operationName)?.operation === 'mutation';
+}
+
+/** Below its root, a mutation has done its work, and only what is to be shown of it could not be read. */
+function afterWork(error: GraphQLError): GraphQLError {
+  const isAfter = (error.path?.length ?? 0) > 1 && connectionLoss(error.originalError ?? error.extensions);
+  return isAfter ? connectionLost({ nodes: error.nodes ?? null, path: error.path ?? null }) : error;
 }
 
 /** For the log, where messages may not stand: those of variables quote their values. */

@@ -39,6 +39,10 @@ export class SocketWindow {
     return this.#sent - this.#confirmed <= windowBytes && this.#socket.bufferedAmount <= windowBytes;
   }
 
+  get isGone(): boolean {
+    return this.#socket.readyState !== this.#socket.OPEN;
+  }
+
   send(text: string): void {
     this.#socket.send(text);
     this.#sent += text.length;
@@ -69,6 +73,11 @@ export class SocketReader implements Reader {
 
   get isReady(): boolean {
     return this.#window.isOpen;
+  }
+
+  /** For those who work for it, and can leave that. */
+  get isGone(): boolean {
+    return this.#window.isGone;
   }
 
   tell({ json }: EncodedEvent): void {
