@@ -13,6 +13,7 @@ import {
   JobtreeError,
   type NotClaimableReason,
   NotFoundError,
+  UnavailableError,
 } from '../errors.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 
@@ -29,12 +30,21 @@ const refusals: Readonly<Record<string, (error: DatabaseError) => JobtreeError>>
     new ItemNotClaimableError(error.message, error.column, error.detail as NotClaimableReason),
 };
 
+/** Postgres can't do what is wanted at the moment, and has undone what it began. */
+const shortages: Readonly<Record<string, string>> = {
+  '53100': 'The disk of Postgres is full.',
+  '53200': 'Postgres has no memory left.',
+  '25006': 'Postgres is read-only.',
+};
+
 /** What to throw for an error of Postgres: the refusal that it stands for, or the error itself. */
 export function asRefusal(error: unknown): unknown {
   // Prisma's "record not found".
   if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2025') {
     return new NotFoundError('What the id names does not exist.', 'id');
   }
+  const shortage = error instanceof DatabaseError && error.code !== undefined && shortages[error.code];
+  if (shortage) return new UnavailableError(shortage, { cause: error });
   const refusal = error instanceof DatabaseError && error.code !== undefined && refusals[error.code];
   return refusal ? refusal(error) : error;
 }

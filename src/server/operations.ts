@@ -86,12 +86,13 @@ export class Operations {
       const extensions = { code: cause.code, field: cause.field };
       return new GraphQLError(cause.message, { ...place, extensions });
     }
-    // Nothing was sent: the server is too busy, or the request's client has gone.
-    if (cause instanceof UnavailableError && cause.cause === undefined) return unavailable(cause, place);
     const loss = connectionLoss(cause);
     if (loss !== undefined) {
-      this.#logger.warn({ err: cause }, 'requests fail without a connection to Postgres');
-      return loss === 'UNSENT' ? unavailable(noConnection, place) : connectionLost(place);
+      const reason = cause instanceof UnavailableError ? cause : noConnection;
+      // A server that is too busy, or whose clients leave, has nothing to warn of.
+      if (reason.cause !== undefined || reason === noConnection)
+        this.#logger.warn({ err: cause }, 'requests fail, since Postgres can not serve them');
+      return loss === 'UNSENT' ? unavailable(reason, place) : connectionLost(place);
     }
     // What GraphQL itself has to say of a request: a syntax error, an unknown field, a variable of the wrong type.
     if (error instanceof GraphQLError && (cause === undefined || cause instanceof GraphQLError)) return error;

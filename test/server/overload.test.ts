@@ -1,4 +1,6 @@
 /** More is asked for than Postgres answers in time: what keeps holds alive goes on, and whoever is refused can try again. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { type Client, createClient, Worker } from '../../src/client/index.ts';
@@ -7,6 +9,7 @@ import { signal } from '../client/signals.ts';
 import { createJob, request } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { newType } from '../support/engine.ts';
+import { lockWaiters } from '../support/locks.ts';
 import { startServer } from '../support/server.ts';
 
 let db: TestDatabase;
@@ -48,8 +51,14 @@ it('reads that take all their connections for seconds cost no hold', async () =>
     const reads = Array.from({ length: 100 }, async () => {
       while (reading) await request(app.url, query, { id });
     });
-    // Longer than the hold lives without a heartbeat.
-    await new Promise((resolve) => setTimeout(resolve, 5_000));
+    // Longer than the hold lives without a heartbeat. Meanwhile the server is busy, not out of order.
+    const until = performance.now() + 5_000;
+    while (performance.now() < until) {
+      const askedAt = performance.now();
+      expect((await fetch(new URL('/readyz', app.url))).status).toBe(200);
+      expect(performance.now() - askedAt).toBeLessThan(3_000);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
     reading = false;
     await lock.query('rollback');
     await Promise.all(reads);
@@ -157,4 +166,117 @@ it('a start waits while Postgres has no connection, and says so when its time is
   const app = await starting;
   expect((await request(app.url, '{ jobs(first: 1) { nodes { id } } }')).errors).toBeUndefined();
   await app.close();
+});
+
+/** The head of a request whose body never comes. */
+async function begin(app: App, bytes: number): Promise<Socket> {
+  const { port, host } = new URL(app.url);
+  const socket = connect(Number(port), '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  socket.write(
+    `POST /graphql HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n{`,
+  );
+  await once(socket, 'connect');
+  // What this server is asked later, it reads later.
+  await fetch(new URL('/healthz', app.url));
+  return socket;
+}
+
+const post = (app: App, body: string) =>
+  fetch(app.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+const small = JSON.stringify({ query: '{ __typename }' });
+
+it('one request too many is told to come again before it is read, and a client does so', async () => {
+  const app = await startServer(db.url, { JOBTREE_MAX_REQUESTS: '10' });
+  onTestFinished(() => app.close());
+  const begun = await Promise.all(Array.from({ length: 10 }, () => begin(app, 100)));
+  await expect.poll(async () => (await post(app, small)).status).toBe(503);
+  const refused = await post(app, small);
+  expect({ status: refused.status, after: refused.headers.get('retry-after') }).toEqual({
+    status: 503,
+    after: '1',
+  });
+  expect(await refused.json()).toMatchObject({ errors: [{ extensions: { code: 'UNAVAILABLE' } }] });
+  // What is asked for a load balancer is answered.
+  expect((await fetch(new URL('/readyz', app.url))).status).toBe(200);
+
+  const client = createClient({ url: app.url });
+  const created = client.createJob({ type: 'again', items: [{}] });
+  for (const socket of begun) socket.destroy();
+  expect((await created).created).toBe(true);
+  expect((await post(app, small)).status).toBe(200);
+  await client.close();
+});
+
+it('bodies are taken as long as there is room for them, and small ones always', async () => {
+  const app = await startServer(db.url, {
+    JOBTREE_MAX_REQUEST_BYTES: '1000000',
+    JOBTREE_MAX_REQUEST_MEMORY_BYTES: '1000000',
+  });
+  onTestFinished(() => app.close());
+  const large = JSON.stringify({
+    query: '{ __typename }',
+    operationName: null,
+    variables: { a: 'x'.repeat(200_000) },
+  });
+  expect((await post(app, large)).status).toBe(200);
+  const begun = await begin(app, 900_000);
+  await expect.poll(async () => (await post(app, large).catch(() => undefined))?.status).toBe(503);
+  expect((await post(app, small)).status).toBe(200);
+  begun.destroy();
+  await expect.poll(async () => (await post(app, large)).status).toBe(200);
+});
+
+it('reads that are too many are refused one by one, and leave room for what keeps holds alive', async () => {
+  const app = await startServer(db.url, { JOBTREE_MAX_REQUESTS: '16', JOBTREE_POOL_SIZE: '4' });
+  onTestFinished(() => app.close());
+  const id = await createJob(app.url, { type: 'room', items: [{ payload: 1 }] });
+  const lock = await db.connect();
+  onTestFinished(() => lock.end());
+  await lock.query('begin');
+  await lock.query('lock table jobtree.job_item in access exclusive mode');
+  const query = 'query ($id: ID!) { job(id: $id) { items(first: 1) { nodes { payload } } } }';
+  const reads = Array.from({ length: 12 }, () => request(app.url, query, { id }));
+  await lockWaiters(db, 2);
+  const refused = await request(app.url, query, { id });
+  expect(refused.errors).toMatchObject([{ extensions: { code: 'UNAVAILABLE' } }]);
+  const beat = await request(
+    app.url,
+    'mutation { heartbeat(input: { assignmentIds: ["Assignment:x"] }) { ... on HeartbeatPayload { entries { status } } } }',
+  );
+  expect(beat.errors).toBeUndefined();
+  await lock.query('rollback');
+  await Promise.all(reads);
+});
+
+it('reads of clients that have gone are not sent', async () => {
+  const app = await startServer(db.url, { JOBTREE_POOL_SIZE: '4' });
+  onTestFinished(() => app.close());
+  const id = await createJob(app.url, { type: 'gone', items: [{ payload: 1 }] });
+  const lock = await db.connect();
+  onTestFinished(() => lock.end());
+  await lock.query('begin');
+  await lock.query('lock table jobtree.job_item in access exclusive mode');
+  // Each would wait for a second.
+  const query = 'query ($id: ID!) { job(id: $id) { items(first: 1) { nodes { payload } } } }';
+  const leaving = new AbortController();
+  const reads = Array.from({ length: 100 }, () =>
+    fetch(app.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query, variables: { id } }),
+      signal: leaving.signal,
+    }),
+  );
+  const left = Promise.allSettled(reads);
+  await lockWaiters(db, 2);
+  leaving.abort();
+  await left;
+  const askedAt = performance.now();
+  const answer = await request(app.url, 'query ($id: ID!) { job(id: $id) { progress { itemCount } } }', {
+    id,
+  });
+  expect(answer.data).toEqual({ job: { progress: { itemCount: 1 } } });
+  expect(performance.now() - askedAt).toBeLessThan(8_000);
+  await lock.query('rollback');
 });
