@@ -68,7 +68,7 @@ const settings = {
     .max(200)
     .default(10)
     .describe(
-      'The most Postgres connections for operations. Reads of the API take up to half as many more, and listening one.',
+      'The most Postgres connections for operations. Reads of the API take up to half as many more, heartbeats two, and listening and health one each.',
     ),
   JOBTREE_DATABASE_TIMEOUT_MS: milliseconds(1_000, 3_600_000, 60_000).describe(
     'How long Postgres may take to answer a statement, in milliseconds. After that the connection counts as dead, and the request fails.',
