@@ -26,6 +26,11 @@ export class PatientPool extends pg.Pool {
   constructor(config: pg.PoolConfig & { max: number; Client: typeof pg.Client }) {
     super({ ...config, connectionTimeoutMillis: checkoutMs });
     this.#max = config.max;
+    // What others ended is opened again at once, while there is room for it, rather than when it is needed.
+    this.on('remove', () => {
+      if (this.options.min && this.totalCount === 0 && !this.ending)
+        void this.open(checkoutMs).catch(() => undefined);
+    });
   }
 
   // pg's own overloads: with a callback, as `query` calls it, or with a promise.

@@ -192,13 +192,13 @@ function wire({ config, databaseUrl, logger }: AppOptions) {
   const parts = new Parts(
     [
       { name: 'migrations', start: migrateFirst },
+      { name: 'transport', start: () => startTime.allow(transport.start()), stop: () => transport.close() },
       {
         name: 'pools of connections',
         start: () => database.open(startTime.leftMs),
         stop: () => database.close(),
       },
       { name: 'health probe', start: () => probe.ask(), stop: () => probe.close() },
-      { name: 'transport', start: () => startTime.allow(transport.start()), stop: () => transport.close() },
       { name: 'folds', stop: () => folds.close() },
       { name: 'hub', stop: () => hub.close() },
       { name: 'work hints', stop: () => hints.close() },
