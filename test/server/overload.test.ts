@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { type Client, createClient, Worker } from '../../src/client/index.ts';
+import { createClient, Worker } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { signal } from '../client/signals.ts';
 import { createJob, request } from '../support/api.ts';
@@ -91,7 +91,6 @@ it('servers for which Postgres has hardly a connection answer, or say that nothi
   // Three servers keep five each.
   const url = await limitedTo(17);
   const apps: App[] = [];
-  const clients: Client[] = [];
   const workers: Worker[] = [];
   const ended: string[] = [];
   const over = signal();
@@ -140,7 +139,6 @@ it('servers for which Postgres has hardly a connection answer, or say that nothi
   } finally {
     over.fire();
     await Promise.all(workers.map((worker) => worker.stop()));
-    await Promise.all(clients.map((client) => client.close()));
     await Promise.all(apps.map((app) => app.close()));
   }
 });
