@@ -68,10 +68,13 @@ const settings = {
     .max(200)
     .default(10)
     .describe(
-      'The most Postgres connections for operations. Reads of the API take up to half as many more, and listening one.',
+      'The most Postgres connections for operations. Reads of the API take up to half as many more, heartbeats two, and listening and health one each.',
     ),
   JOBTREE_DATABASE_TIMEOUT_MS: milliseconds(1_000, 3_600_000, 60_000).describe(
     'How long Postgres may take to answer a statement, in milliseconds. After that the connection counts as dead, and the request fails.',
+  ),
+  JOBTREE_START_TIMEOUT_MS: milliseconds(0, 3_600_000, 30_000).describe(
+    'How long a start waits for connections while Postgres has none to give (too many clients, or it is just starting), in milliseconds. After that it exits with status 5.',
   ),
   JOBTREE_DURABLE_CLAIMS: z
     .enum(['true', 'false'])
@@ -117,6 +120,15 @@ const settings = {
     .default(64_000_000)
     .describe(
       'The most that the payloads, results and failures in an answer may have together, in bytes of their JSON text. One item alone may have more.',
+    ),
+  JOBTREE_MAX_REQUESTS: z.coerce
+    .number()
+    .int()
+    .min(10)
+    .max(1_000_000)
+    .default(5_000)
+    .describe(
+      'The most queries and mutations that may be under way at once, in all. The last quarter is for those that keep holds alive: heartbeats, reports, exchanges and releases. One more is told to come again.',
     ),
   JOBTREE_MAX_OPERATIONS_PER_SOCKET: z.coerce
     .number()
@@ -240,12 +252,14 @@ export interface Config {
   readonly port: number;
   readonly poolSize: number;
   readonly databaseTimeoutMs: number;
+  readonly startTimeoutMs: number;
   readonly durableClaims: boolean;
   readonly maxJsonBytes: number;
   readonly maxRequestBytes: number;
   readonly maxQueryTokens: number;
   readonly maxQueryCost: number;
   readonly maxAnswerBytes: number;
+  readonly maxRequests: number;
   readonly maxOperationsPerSocket: number;
   readonly maxMessagesPerSecond: number;
   readonly maxConnectionsPerAddress: number;
@@ -300,12 +314,14 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     port: value.JOBTREE_PORT,
     poolSize: value.JOBTREE_POOL_SIZE,
     databaseTimeoutMs: value.JOBTREE_DATABASE_TIMEOUT_MS,
+    startTimeoutMs: value.JOBTREE_START_TIMEOUT_MS,
     durableClaims: value.JOBTREE_DURABLE_CLAIMS === 'true',
     maxJsonBytes: value.JOBTREE_MAX_JSON_BYTES,
     maxRequestBytes: value.JOBTREE_MAX_REQUEST_BYTES,
     maxQueryTokens: value.JOBTREE_MAX_QUERY_TOKENS,
     maxQueryCost: value.JOBTREE_MAX_QUERY_COST,
     maxAnswerBytes: value.JOBTREE_MAX_ANSWER_BYTES,
+    maxRequests: value.JOBTREE_MAX_REQUESTS,
     maxOperationsPerSocket: value.JOBTREE_MAX_OPERATIONS_PER_SOCKET,
     maxMessagesPerSecond: value.JOBTREE_MAX_MESSAGES_PER_SECOND,
     maxConnectionsPerAddress: value.JOBTREE_MAX_CONNECTIONS_PER_ADDRESS,

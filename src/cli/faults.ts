@@ -1,19 +1,16 @@
 /** What nobody caught: a fault of the program itself, after which its state is not to be trusted. */
 import type { Logger } from 'pino';
 
-/**
- * Logs such faults, the first one loudly, and calls `onFault` once: the command then ends in good order, with a status that says that
- * it failed.
- */
-export function catchFaults(logger: Logger, onFault: () => void): { readonly hasFailed: boolean } {
-  const state = { hasFailed: false };
+/** Logs such faults, the first one loudly, which also calls `onFault`: the command then ends in good order. */
+export function catchFaults(logger: Logger, onFault: () => void): void {
+  let hasFailed = false;
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
-      if (state.hasFailed) {
+      if (hasFailed) {
         logger.error({ err: error }, 'one more fault that nothing has caught');
         return;
       }
-      state.hasFailed = true;
+      hasFailed = true;
       logger.fatal(
         { err: error },
         'a fault that nothing has caught: the server finishes what it has, and ends',
@@ -21,5 +18,4 @@ export function catchFaults(logger: Logger, onFault: () => void): { readonly has
       onFault();
     });
   }
-  return state;
 }

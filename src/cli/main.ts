@@ -24,8 +24,9 @@ const program = new Command('jobtree')
 program
   .command('start')
   .description('Start the server. Its settings are environment variables.')
+  .option('--processes <n>', 'how many processes serve, on one port', parseWholeNumber(1, 256), 1)
   .addHelpText('after', `${settings}${exitCodesHelp('success', 'failure', 'usage', 'unreachable')}`)
-  .action(run('continue', async () => (await import('./commands/start.ts')).start()));
+  .action(run('continue', async (options) => (await import('./commands/start.ts')).start(options)));
 
 program
   .command('migrate')

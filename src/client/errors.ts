@@ -80,19 +80,19 @@ export class HoldEndedError extends Error {
 export function fromGraphqlErrors(errors: readonly unknown[]): JobtreeError {
   const [first] = errors as readonly {
     message?: unknown;
-    extensions?: { code?: unknown; field?: unknown; maybeDone?: unknown };
+    extensions?: { code?: unknown; field?: unknown };
   }[];
   const message = typeof first?.message === 'string' ? first.message : 'The server failed.';
-  const { code, field, maybeDone } = first?.extensions ?? {};
-  // Only what may be repeated is: this has no cause that says otherwise.
-  if (maybeDone === true) return new JobtreeError('UNREACHABLE', message);
+  const { code, field } = first?.extensions ?? {};
+  // A server that shuts down, is busy or has no Postgres has not touched the request.
+  if (code === 'UNAVAILABLE') return new JobtreeError('UNREACHABLE', message, { cause: { code } });
+  // It lost Postgres, and whether that acted is not known.
+  if (code === 'OUTCOME_UNKNOWN') return new JobtreeError('UNREACHABLE', message, { cause: { code } });
   if (typeof code === 'string' && expected.has(code)) {
     return new JobtreeError(code as ClientErrorCode, message, {
       field: typeof field === 'string' ? field : undefined,
     });
   }
-  // A server that shuts down, or has no database, has not touched the request.
-  if (code === 'UNAVAILABLE') return new JobtreeError('UNREACHABLE', message, { cause: { code } });
   return new JobtreeError('BAD_RESPONSE', message, { cause: errors });
 }
 
@@ -103,6 +103,8 @@ const codes: Record<ErrorCode, true> = {
   JOB_FED_BY_PARENT: true,
   ITEM_NOT_CLAIMABLE: true,
   BUSY: true,
+  UNAVAILABLE: true,
+  OUTCOME_UNKNOWN: true,
 };
 const expected = new Set([...Object.keys(codes), 'LIMIT_EXCEEDED']);
 

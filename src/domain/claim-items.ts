@@ -17,7 +17,9 @@ export async function claimItems(
   claimId?: string | null,
 ): Promise<readonly Assignment[]> {
   const entries = checkRequests(worker, requests, claimId);
-  const claimed = await inTurn(engine.claimsUnderWay, entries, () => engine.merged.claims.submit(entries));
+  const claimed = await inTurn(engine.claimsUnderWay, entries, () =>
+    engine.merged.claims.submit(entries, engine.isGone),
+  );
   const assignments = await keepReadable(engine, claimed.flat());
   logClaims(engine, assignments);
   return assignments;

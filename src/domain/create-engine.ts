@@ -1,6 +1,6 @@
 /** Puts the engine together: its memory of where claims start, and the merging of calls that arrive together. */
 import { type AddEntry, insertItems } from './add-items.ts';
-import { Batcher } from './batcher.ts';
+import { Backlog, Batcher } from './batcher.ts';
 import { claimForRequests } from './claim-items.ts';
 import type { Engine } from './engine.ts';
 import { exchangeParts } from './exchange.ts';
@@ -13,12 +13,20 @@ import { type PreparedReport, reportPrepared } from './report-outcomes.ts';
 /** Two batches of a kind at a time: one is on its way while Postgres works on the other. */
 const width = 2;
 
+/** What waits beyond requests that are under way already are the parts of large ones. */
+const maxWaitingCalls = 20_000;
+const maxWaitingBytes = 100_000_000;
+
 /** An entry of 20 kB counts as one, larger ones by their size: a full batch then has about 20 MB. */
 const weighText = (text: string) => Math.max(1, text.length / 20_000);
 const weighItem = ({ payload, settings }: PreparedItem) => weighText(payload) + settings.length / 20_000;
-const weighReport = ({ result, other }: PreparedReport) => weighText(result ?? other ?? '');
+const bytesOfItem = ({ payload, settings }: PreparedItem) => payload.length + settings.length;
+const textOf = ({ result, other }: PreparedReport) => result ?? other ?? '';
+const weighReport = (report: PreparedReport) => weighText(textOf(report));
+const bytesOfReport = (report: PreparedReport) => textOf(report).length;
 
 export function createEngine(parts: Omit<Engine, 'lowWater' | 'merged' | 'claimsUnderWay'>): Engine {
+  const backlog = new Backlog({ maxCalls: maxWaitingCalls, maxBytes: maxWaitingBytes });
   const adders = new Map<string, Batcher<PreparedItem, AddEntry>>();
   const engine: Engine = {
     ...parts,
@@ -30,6 +38,7 @@ export function createEngine(parts: Omit<Engine, 'lowWater' | 'merged' | 'claims
         width,
         maxWeight: maxBatch,
         weigh: (request) => request.limit,
+        backlog,
       }),
       exchanges: new Batcher({
         run: (parts) => exchangeParts(engine, parts),
@@ -40,17 +49,23 @@ export function createEngine(parts: Omit<Engine, 'lowWater' | 'merged' | 'claims
             reports.reduce((sum, report) => sum + weighReport(report), 0),
             requests.reduce((sum, request) => sum + request.limit, 0),
           ),
+        backlog,
+        bytesOf: ({ reports }) => reports.reduce((sum, report) => sum + bytesOfReport(report), 0),
       }),
       reports: new Batcher({
         run: (reports) => reportPrepared(engine, reports, false),
         width,
         maxWeight: maxBatch,
         weigh: weighReport,
+        backlog,
+        bytesOf: bytesOfReport,
       }),
       busyReports: new Batcher({
         run: (reports) => reportPrepared(engine, reports, true),
         width,
         maxWeight: 0,
+        backlog,
+        bytesOf: bytesOfReport,
       }),
       heartbeats: new Batcher({ run: (ids) => keepLeases(engine, ids), width, maxWeight: maxBatch }),
       adds: (jobId) => {
@@ -61,6 +76,8 @@ export function createEngine(parts: Omit<Engine, 'lowWater' | 'merged' | 'claims
             width,
             maxWeight: maxBatch,
             weigh: weighItem,
+            backlog,
+            bytesOf: bytesOfItem,
             onIdle: () => adders.delete(jobId),
           });
           adders.set(jobId, batcher);

@@ -30,8 +30,15 @@ export interface Engine {
   readonly durableClaims: boolean;
   readonly lowWater: LowWater;
   readonly merged: Merged;
+  /** Of a request: whether its client has gone, so that nobody waits for the answer. */
+  readonly isGone?: () => boolean;
   /** Claims that may be repeated, by their ids, while they are under way. */
   readonly claimsUnderWay: Map<string, Promise<unknown>>;
+}
+
+/** The same for a request: what waits for its turn is not sent any more once the client has gone. */
+export function forRequest(engine: Engine, isGone: () => boolean): Engine {
+  return { ...engine, database: engine.database.forRequest(isGone), isGone };
 }
 
 /** How often each type is named. */

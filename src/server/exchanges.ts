@@ -1,6 +1,6 @@
 /**
- * HTTP requests from their first byte to the last one of their answer: what they take in memory counts, by address and in
- * all, and those that stand still are ended.
+ * HTTP requests from their first byte to the last one of their answer: they are counted, and so is what they take in memory,
+ * by address and in all; one too many is told so before anything of its body is read. Those that stand still are ended.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
@@ -25,14 +25,23 @@ export class Exchanges {
   readonly #bytes: Quota;
   readonly #addressOf: AddressOf;
   readonly #stalls: Stalls;
+  readonly #maxRequests: number;
   readonly #maxRequestBytes: number;
+  #requests = 0;
   readonly #open = new Map<IncomingMessage, Exchange>();
   readonly #timer: NodeJS.Timeout;
 
-  constructor(options: { bytes: Quota; addressOf: AddressOf; stalls: Stalls; maxRequestBytes: number }) {
+  constructor(options: {
+    bytes: Quota;
+    addressOf: AddressOf;
+    stalls: Stalls;
+    maxRequests: number;
+    maxRequestBytes: number;
+  }) {
     this.#bytes = options.bytes;
     this.#addressOf = options.addressOf;
     this.#stalls = options.stalls;
+    this.#maxRequests = options.maxRequests;
     this.#maxRequestBytes = options.maxRequestBytes;
     this.#timer = setInterval(() => this.#look(), lookEveryMs).unref();
   }
@@ -42,11 +51,12 @@ export class Exchanges {
     const share = this.#bytes.share(this.#addressOf(request));
     // More than is allowed is never read.
     const received = Math.min(Number(request.headers['content-length'] ?? 0), this.#maxRequestBytes);
-    const usedUp = share.take(received);
+    const usedUp = this.#requests >= this.#maxRequests ? 'server' : share.take(received);
     if (usedUp !== undefined) {
       answerBusy(response, usedUp);
       return false;
     }
+    this.#count(request, response);
     const exchange = { response, share, received, announced: 0 };
     this.#open.set(request, exchange);
     const arrived = this.#stalls.receive(request);
@@ -58,6 +68,15 @@ export class Exchanges {
     });
     if (request.headers['transfer-encoding'] !== undefined) countChunks(request, exchange);
     return true;
+  }
+
+  /** An event stream counts until its request is read: then it is a lasting connection, of which there are others. */
+  #count(request: IncomingMessage, response: ServerResponse): void {
+    const isStream = request.headers.accept?.includes('text/event-stream') === true;
+    this.#requests++;
+    (isStream ? request : response).once('close', () => this.#requests--);
+    // Of a request without a body nothing is read, so its end is not told.
+    if (isStream && request.method === 'GET') request.resume();
   }
 
   /** The answer will have so many bytes more. Throws if that is too much now. */

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { GraphQLError } from 'graphql';
 import { createYoga, type GraphQLParams, type Plugin } from 'graphql-yoga';
 import type { Config } from '../config.ts';
+import { forRequest } from '../domain/engine.ts';
 import type { Services } from '../schema/builder.ts';
 import { schema } from '../schema/index.ts';
 import { documentCache } from './documents.ts';
@@ -14,10 +15,14 @@ import type { SubscriptionCosts } from './subscription-costs.ts';
 
 export type Yoga = ReturnType<typeof createGraphQL>;
 
-/** Whose operation it is: the request as Node has it is in one place or the other. */
+/** Whose operation it is. */
 interface Initial {
+  /** Over HTTP by Yoga. */
   readonly req?: IncomingMessage;
-  readonly request: unknown;
+  /** Over HTTP by the short way, where it is Node's own. */
+  readonly request?: unknown;
+  /** Over a WebSocket, where it aborts when the client does not want the operation any more. */
+  readonly signal?: AbortSignal;
   readonly announce?: Services['announce'];
 }
 
@@ -33,11 +38,18 @@ export function createGraphQL(options: {
   const { config, services, operations, costs, streams, exchanges } = options;
   return createYoga<object, Services>({
     schema,
-    // A socket brings its own.
-    context: ({ req, request, announce }: Initial) =>
-      announce === undefined
-        ? { ...services, announce: (bytes: number) => exchanges.announce(req ?? request, bytes) }
-        : services,
+    context: ({ req, request, announce, signal }: Initial) => {
+      // Over HTTP; a socket brings its own.
+      const received = req ?? (request as Partial<IncomingMessage> | undefined);
+      return {
+        ...services,
+        engine: forRequest(
+          services.engine,
+          signal ? () => signal.aborted : () => received?.socket?.destroyed === true,
+        ),
+        ...(announce === undefined && { announce: (bytes: number) => exchanges.announce(received, bytes) }),
+      };
+    },
     graphqlEndpoint: '/graphql',
     maxRequestBodySize: config.maxRequestBytes,
     multipart: false,

@@ -1,9 +1,7 @@
 /** Operations that come on an open socket while the server shuts down: no answer, but the end of the socket, so that clients come again. */
-import pino from 'pino';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import type { App } from '../../src/server/create-app.ts';
-import { createWaitFor } from '../../src/server/slow-steps.ts';
 import { createJob, work } from '../support/api.ts';
 import { bundle } from '../support/bundle.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -100,14 +98,3 @@ it('the documented client of graphql-ws that subscribes just then goes on with t
   await following;
   expect(shown.at(-1)).toBe('Job complete');
 }, 30_000);
-
-it('a step that hangs is named in the log', async () => {
-  const lines: string[] = [];
-  vi.useFakeTimers();
-  const waitFor = createWaitFor(pino({ level: 'warn' }, { write: (line: string) => lines.push(line) }));
-  const step = waitFor('Postgres', new Promise<void>((resolve) => setTimeout(resolve, 5_000)));
-  await vi.advanceTimersByTimeAsync(5_000);
-  await step;
-  vi.useRealTimers();
-  expect(lines.map((line) => JSON.parse(line).what)).toEqual(['Postgres']);
-});

@@ -42,7 +42,7 @@ it('says that an operation may have been carried out when the connection broke a
   const wasCut = proxy.cutAt('positions');
   const answer = code(add, id);
   await Promise.race([wasCut, answer]);
-  expect(await answer).toEqual({ code: 'UNAVAILABLE', maybeDone: true });
+  expect(await answer).toEqual({ code: 'OUTCOME_UNKNOWN' });
   expect(await code(add, id)).toMatchObject({ code: 'UNAVAILABLE' });
   expect(await code(read, id)).toMatchObject({ code: 'UNAVAILABLE' });
   proxy.mend();
