@@ -52,9 +52,21 @@ export interface Item extends ItemKey {
   /** Of the worker that has it, or that succeeded. */
   readonly assignmentId: string | null;
   readonly failureCount: number;
+  /** What may be large: undefined if it was not read with the item. */
+  readonly payload: unknown;
+  readonly result: unknown;
+}
+
+/** What of an item is read only if it is wanted. */
+export interface WantedParts {
+  /** `retryAt`, `assignmentId` and `failureCount`; without them they look as if it neither waited, was held nor failed. */
+  readonly attempts: boolean;
+  readonly payload: boolean;
+  readonly result: boolean;
 }
 
 interface ItemRow {
+  readonly n: number;
   readonly job_id: string;
   readonly position: number;
   readonly priority: number;
@@ -64,10 +76,12 @@ interface ItemRow {
   readonly job_cancelled_at: Date | null;
   readonly failed: boolean | null;
   readonly finished_at: Date | null;
-  readonly retry_at: Date | null;
-  readonly lease_id: string | null;
-  readonly lease_position: number | null;
-  readonly failure_count: number;
+  readonly retry_at?: Date | null;
+  readonly lease_id?: string | null;
+  readonly lease_position?: number | null;
+  readonly failure_count?: number;
+  readonly payload?: unknown;
+  readonly result?: unknown;
 }
 
 const requested = 'from unnest($1::uuid[], $2::bigint[]) with ordinality as u(job_id, position, n)';
@@ -79,18 +93,10 @@ function toValues(keys: readonly ItemKey[]): [string[], number[]] {
   return [keys.map(({ jobId }) => jobId), keys.map(({ position }) => position)];
 }
 
-/** The items of these keys, in any order; of a key without an item, nothing. */
-export async function readItems(database: Database, keys: readonly ItemKey[]): Promise<Item[]> {
-  const { rows } = await database.pool.query<ItemRow>({
-    name: 'read_items',
-    text: `select i.job_id, i.position, coalesce(i.priority, j.priority) as priority, i.run_at, i.dedupe_key, i.created_at,
-             j.cancelled_at as job_cancelled_at, o.failed, o.finished_at, q.run_at as retry_at,
-             l.id as lease_id, l.position as lease_position, coalesce(f.count, 0) as failure_count
-           ${requested}
-           join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
-           join jobtree.job j on j.id = i.job_id
-           left join jobtree.outcome o on o.job_id = i.job_id and o.position = i.position
-           left join lateral (
+const attempts = {
+  columns:
+    'q.run_at as retry_at, l.id as lease_id, l.position as lease_position, coalesce(f.count, 0) as failure_count',
+  joins: `left join lateral (
              select max(attempt) as count from jobtree.failure where job_id = i.job_id and position = i.position
            ) f on true
            left join lateral (
@@ -107,9 +113,33 @@ export async function readItems(database: Database, keys: readonly ItemKey[]): P
                 and get_bit(open, (i.position - position)::int) = 1
               limit 1)
            ) l on true`,
+};
+
+/** The items of these keys, in their order; undefined for a key without an item. */
+export async function readItems(
+  database: Database,
+  keys: readonly ItemKey[],
+  parts: WantedParts = { attempts: true, payload: false, result: false },
+): Promise<(Item | undefined)[]> {
+  const wanted = [
+    parts.attempts && attempts.columns,
+    parts.payload && 'i.payload',
+    parts.result && 'o.result',
+  ].flatMap((columns) => columns || []);
+  const { rows } = await database.pool.query<ItemRow>({
+    name: `read_items/${Object.entries(parts).flatMap(([part, isWanted]) => (isWanted ? part : []))}`,
+    text: `select u.n, i.job_id, i.position, coalesce(i.priority, j.priority) as priority, i.run_at, i.dedupe_key, i.created_at,
+             ${['j.cancelled_at as job_cancelled_at', 'o.failed', 'o.finished_at', ...wanted].join(', ')}
+           ${requested}
+           join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
+           join jobtree.job j on j.id = i.job_id
+           left join jobtree.outcome o on o.job_id = i.job_id and o.position = i.position
+           ${parts.attempts ? attempts.joins : ''}`,
     values: toValues(keys),
   });
-  return rows.map(toItem);
+  const items = new Array<Item | undefined>(keys.length).fill(undefined);
+  for (const row of rows) items[row.n - 1] = toItem(row);
+  return items;
 }
 
 function toItem(row: ItemRow): Item {
@@ -127,9 +157,11 @@ function toItem(row: ItemRow): Item {
     createdAt: row.created_at,
     status: itemStatus(facts),
     finishedAt: itemFinishedAt(facts),
-    retryAt: row.retry_at,
-    assignmentId: leaseId === null ? null : assignmentIdOf(leaseId, position - (row.lease_position ?? 0) + 1),
-    failureCount: row.failure_count,
+    retryAt: row.retry_at ?? null,
+    assignmentId: leaseId == null ? null : assignmentIdOf(leaseId, position - (row.lease_position ?? 0) + 1),
+    failureCount: row.failure_count ?? 0,
+    payload: row.payload,
+    result: row.result,
   };
 }
 
