@@ -66,9 +66,8 @@ export interface WantedParts {
 }
 
 interface ItemRow {
+  /** Which of the keys, from 1. */
   readonly n: number;
-  readonly job_id: string;
-  readonly position: number;
   readonly priority: number;
   readonly run_at: Date | null;
   readonly dedupe_key: string | null;
@@ -128,7 +127,7 @@ export async function readItems(
   ].flatMap((columns) => columns || []);
   const { rows } = await database.pool.query<ItemRow>({
     name: `read_items/${Object.entries(parts).flatMap(([part, isWanted]) => (isWanted ? part : []))}`,
-    text: `select u.n, i.job_id, i.position, coalesce(i.priority, j.priority) as priority, i.run_at, i.dedupe_key, i.created_at,
+    text: `select u.n::int, coalesce(i.priority, j.priority) as priority, i.run_at, i.dedupe_key, i.created_at,
              ${['j.cancelled_at as job_cancelled_at', 'o.failed', 'o.finished_at', ...wanted].join(', ')}
            ${requested}
            join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
@@ -138,12 +137,15 @@ export async function readItems(
     values: toValues(keys),
   });
   const items = new Array<Item | undefined>(keys.length).fill(undefined);
-  for (const row of rows) items[row.n - 1] = toItem(row);
+  for (const row of rows) {
+    const key = keys[row.n - 1];
+    if (key !== undefined) items[row.n - 1] = toItem(key, row);
+  }
   return items;
 }
 
-function toItem(row: ItemRow): Item {
-  const { job_id: jobId, position, failed, finished_at: finishedAt, lease_id: leaseId } = row;
+function toItem({ jobId, position }: ItemKey, row: ItemRow): Item {
+  const { failed, finished_at: finishedAt, lease_id: leaseId } = row;
   const facts = {
     outcome: failed === null || finishedAt === null ? null : { failed, finishedAt },
     jobCancelledAt: row.job_cancelled_at,
