@@ -59,8 +59,8 @@ export interface Item extends ItemKey {
 
 /** What of an item is read only if it is wanted. */
 export interface WantedParts {
-  /** `retryAt`, `assignmentId` and `failureCount`; without them they look as if it neither waited, was held nor failed. */
-  readonly attempts: boolean;
+  /** All but its key, its status, its payload and its result. Without them those fields say nothing. */
+  readonly details: boolean;
   readonly payload: boolean;
   readonly result: boolean;
 }
@@ -68,13 +68,13 @@ export interface WantedParts {
 interface ItemRow {
   /** Which of the keys, from 1. */
   readonly n: number;
-  readonly priority: number;
-  readonly run_at: Date | null;
-  readonly dedupe_key: string | null;
-  readonly created_at: Date;
   readonly job_cancelled_at: Date | null;
   readonly failed: boolean | null;
-  readonly finished_at: Date | null;
+  readonly priority?: number;
+  readonly run_at?: Date | null;
+  readonly dedupe_key?: string | null;
+  readonly created_at?: Date;
+  readonly finished_at?: Date | null;
   readonly retry_at?: Date | null;
   readonly lease_id?: string | null;
   readonly lease_position?: number | null;
@@ -92,9 +92,9 @@ function toValues(keys: readonly ItemKey[]): [string[], number[]] {
   return [keys.map(({ jobId }) => jobId), keys.map(({ position }) => position)];
 }
 
-const attempts = {
-  columns:
-    'q.run_at as retry_at, l.id as lease_id, l.position as lease_position, coalesce(f.count, 0) as failure_count',
+const details = {
+  columns: `coalesce(i.priority, j.priority) as priority, i.run_at, i.dedupe_key, i.created_at, o.finished_at,
+             q.run_at as retry_at, l.id as lease_id, l.position as lease_position, coalesce(f.count, 0) as failure_count`,
   joins: `left join lateral (
              select max(attempt) as count from jobtree.failure where job_id = i.job_id and position = i.position
            ) f on true
@@ -118,22 +118,21 @@ const attempts = {
 export async function readItems(
   database: Database,
   keys: readonly ItemKey[],
-  parts: WantedParts = { attempts: true, payload: false, result: false },
+  parts: WantedParts = { details: true, payload: false, result: false },
 ): Promise<(Item | undefined)[]> {
   const wanted = [
-    parts.attempts && attempts.columns,
+    parts.details && details.columns,
     parts.payload && 'i.payload',
     parts.result && 'o.result',
   ].flatMap((columns) => columns || []);
   const { rows } = await database.pool.query<ItemRow>({
     name: `read_items/${Object.entries(parts).flatMap(([part, isWanted]) => (isWanted ? part : []))}`,
-    text: `select u.n::int, coalesce(i.priority, j.priority) as priority, i.run_at, i.dedupe_key, i.created_at,
-             ${['j.cancelled_at as job_cancelled_at', 'o.failed', 'o.finished_at', ...wanted].join(', ')}
+    text: `select ${['u.n::int', 'j.cancelled_at as job_cancelled_at', 'o.failed', ...wanted].join(', ')}
            ${requested}
            join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
            join jobtree.job j on j.id = i.job_id
            left join jobtree.outcome o on o.job_id = i.job_id and o.position = i.position
-           ${parts.attempts ? attempts.joins : ''}`,
+           ${parts.details ? details.joins : ''}`,
     values: toValues(keys),
   });
   const items = new Array<Item | undefined>(keys.length).fill(undefined);
@@ -144,19 +143,21 @@ export async function readItems(
   return items;
 }
 
+const unread = new Date(0);
+
 function toItem({ jobId, position }: ItemKey, row: ItemRow): Item {
-  const { failed, finished_at: finishedAt, lease_id: leaseId } = row;
+  const { failed, lease_id: leaseId } = row;
   const facts = {
-    outcome: failed === null || finishedAt === null ? null : { failed, finishedAt },
+    outcome: failed === null ? null : { failed, finishedAt: row.finished_at ?? unread },
     jobCancelledAt: row.job_cancelled_at,
   };
   return {
     jobId,
     position,
-    priority: row.priority,
-    runAt: row.run_at,
-    dedupeKey: row.dedupe_key,
-    createdAt: row.created_at,
+    priority: row.priority ?? 0,
+    runAt: row.run_at ?? null,
+    dedupeKey: row.dedupe_key ?? null,
+    createdAt: row.created_at ?? unread,
     status: itemStatus(facts),
     finishedAt: itemFinishedAt(facts),
     retryAt: row.retry_at ?? null,

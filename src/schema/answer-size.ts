@@ -22,15 +22,15 @@ const taken = createContextCache((_: Services) => ({ bytes: 0 }));
 
 /**
  * Refuses what is selected of these items if it is too large for the answer. One item alone is never too large, or there
- * would be no way to see it.
+ * would be no way to see it. Gives how many bytes it has.
  */
 export async function checkAnswerSize(
   items: readonly ItemKey[],
   context: Services,
   info: GraphQLResolveInfo,
-): Promise<void> {
+): Promise<number> {
   const parts = selectedParts(info);
-  if (items.length === 0 || Object.values(parts).every((times) => times === 0)) return;
+  if (items.length === 0 || Object.values(parts).every((times) => times === 0)) return 0;
   const sizes = await readItemSizes(context.engine.database, items, parts);
   const answer = taken(context);
   const before = answer.bytes;
@@ -40,7 +40,7 @@ export async function checkAnswerSize(
     if (answer.bytes <= context.maxAnswerBytes) fits++;
   }
   if (before === 0) fits = Math.max(fits, 1);
-  if (fits === sizes.length) return;
+  if (fits === sizes.length) return answer.bytes - before;
   const bytes = (answer.bytes - before).toLocaleString('en');
   const others = before === 0 ? '' : `, beside ${before.toLocaleString('en')} of others`;
   throw limitExceeded(

@@ -13,6 +13,7 @@ import { NotFoundError } from '../errors.ts';
 import { checkAnswerSize } from './answer-size.ts';
 import { Assignment } from './assignment.ts';
 import { builder, type Services } from './builder.ts';
+import { ByteBudget } from './byte-budget.ts';
 import { encodeGlobalId } from './global-id.ts';
 import { createGroupLoader, createLoader, loaderOptions } from './loader.ts';
 import { selectedFields } from './selection.ts';
@@ -134,23 +135,44 @@ builder.objectType(JobItem, {
   }),
 });
 
+/** What is shown of an item without its details. */
+const withoutDetails = new Set([
+  '__typename',
+  'id',
+  'job',
+  'status',
+  'payload',
+  'result',
+  'cursor',
+  'pageInfo',
+]);
+
+/**
+ * What the pages that are being read have together, in all operations of the process. Each takes several times its size until it is
+ * an answer, so many at a time would take more memory than a server should.
+ */
+const pageBytes = new ByteBudget(16_000_000);
+
 /** Pages of items that the same fields of an operation show are measured together, and then read together. */
 const pages = createGroupLoader(
   ({ info }: { keys: readonly ItemKey[]; info: GraphQLResolveInfo }) => info.fieldNodes,
   async (requests, services) => {
     const { info } = requests[0];
     const keys = requests.flatMap(({ keys }) => keys);
-    await checkAnswerSize(keys, services, info);
+    const bytes = await checkAnswerSize(keys, services, info);
     const fields = selectedFields(info, ['nodes', 'edges', 'node']);
     const parts = {
-      attempts: ['retryAt', 'assignment', 'failures', 'failureCount'].some((field) => fields.has(field)),
+      details: [...fields].some((field) => !withoutDetails.has(field)),
       payload: fields.has('payload'),
       result: fields.has('result'),
     };
-    const items: (Item | undefined)[] = [];
-    for (let i = 0; i < keys.length; i += maxBatch) {
-      items.push(...(await readItems(services.engine.database, keys.slice(i, i + maxBatch), parts)));
-    }
+    const items = await pageBytes.run(bytes, async () => {
+      const read: (Item | undefined)[] = [];
+      for (let i = 0; i < keys.length; i += maxBatch) {
+        read.push(...(await readItems(services.engine.database, keys.slice(i, i + maxBatch), parts)));
+      }
+      return read;
+    });
     let start = 0;
     return requests.map(({ keys }) => {
       const end = start + keys.length;
