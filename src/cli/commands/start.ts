@@ -1,4 +1,5 @@
 /** `jobtree start`: the server, until it is told to end. */
+import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 import { readConfig } from '../../config.ts';
 import { createApp } from '../../server/create-app.ts';
@@ -10,7 +11,14 @@ import { catchInterruption } from '../interruption.ts';
 /** Beyond the time that requests in flight are given. */
 const shutdownMarginMs = 5_000;
 
+/**
+ * How much what is kept may grow until it is looked through for garbage, in percent. V8 would let it grow to several times its size while
+ * answers of 1 MB are made, of which it keeps nothing: 46 MB became 350.
+ */
+const heapGrowthPercent = 50;
+
 export async function start(): Promise<number> {
+  setFlagsFromString(`--heap-growing-percent=${heapGrowthPercent}`);
   const config = readConfig(process.env);
   const logger = createLogger(config.logLevel);
   const { signal } = catchInterruption();
