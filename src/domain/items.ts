@@ -114,7 +114,10 @@ const details = {
            ) l on true`,
 };
 
-/** The items of these keys, in their order; undefined for a key without an item. */
+/**
+ * The items of these keys, in their order; undefined for a key without an item. Each is looked up by its key: the limits keep the
+ * planner from joining all that a job has, which it did where it had no statistics of it.
+ */
 export async function readItems(
   database: Database,
   keys: readonly ItemKey[],
@@ -129,9 +132,13 @@ export async function readItems(
     name: `read_items/${Object.entries(parts).flatMap(([part, isWanted]) => (isWanted ? part : []))}`,
     text: `select ${['u.n::int', 'j.cancelled_at as job_cancelled_at', 'o.failed', ...wanted].join(', ')}
            ${requested}
-           join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
-           join jobtree.job j on j.id = i.job_id
-           left join jobtree.outcome o on o.job_id = i.job_id and o.position = i.position
+           cross join lateral (
+             select * from jobtree.job_item where job_id = u.job_id and position = u.position limit 1
+           ) i
+           cross join lateral (select priority, cancelled_at from jobtree.job where id = u.job_id limit 1) j
+           left join lateral (
+             select * from jobtree.outcome where job_id = u.job_id and position = u.position limit 1
+           ) o on true
            ${parts.details ? details.joins : ''}`,
     values: toValues(keys),
   });
@@ -243,7 +250,9 @@ export async function readItemSizes(
                    where f.job_id = i.job_id and f.position = i.position), 0) else 0 end
              order by u.n) as sizes
            ${requested}
-           join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position`,
+           cross join lateral (
+             select * from jobtree.job_item where job_id = u.job_id and position = u.position limit 1
+           ) i`,
     values: [...toValues(keys), payload, result, failures],
   });
   return rows[0]?.sizes ?? [];

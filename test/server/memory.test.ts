@@ -20,7 +20,6 @@ beforeAll(async () => {
   await db.query(
     `update jobtree.outcome set failed = false, result = json_build_object('n', position, 'text', repeat('x', 950))`,
   );
-  await db.query('vacuum analyze');
   server = await startServerProcess(db.url);
 });
 afterAll(async () => {
