@@ -61,15 +61,15 @@ const none: ItemParts = { payload: 0, result: 0, failures: 0 };
 
 /**
  * Refuses what is selected of these items if it is too large for the answer. One item alone is never too large, or there
- * would be no way to see it.
+ * would be no way to see it. Gives how many bytes it has.
  */
 export async function checkAnswerSize(
   items: readonly ItemKey[],
   context: Services,
   info: GraphQLResolveInfo,
-): Promise<void> {
+): Promise<number> {
   const parts = selectedParts(info);
-  if (items.length === 0 || Object.values(parts).every((times) => times === 0)) return;
+  if (items.length === 0 || Object.values(parts).every((times) => times === 0)) return 0;
   const sizes = await readItemSizes(context.engine.database, items, parts);
   const answer = taken(context);
   for (const part of ['payload', 'result', 'failures'] as const) {
@@ -84,7 +84,7 @@ export async function checkAnswerSize(
   if (before === 0) fits = Math.max(fits, 1);
   if (fits === sizes.length) {
     context.announce?.(answer.bytes - before);
-    return;
+    return answer.bytes - before;
   }
   const bytes = (answer.bytes - before).toLocaleString('en');
   const others = before === 0 ? '' : `, beside ${before.toLocaleString('en')} of others`;

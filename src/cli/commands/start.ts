@@ -1,5 +1,6 @@
 /** `jobtree start`: the server, until it is told to end; in this process, or in several. */
 import cluster from 'node:cluster';
+import { setFlagsFromString } from 'node:v8';
 import { readConfig } from '../../config.ts';
 import { createLogger } from '../../server/log.ts';
 import { openDatabase } from '../database.ts';
@@ -7,7 +8,14 @@ import { catchInterruption } from '../interruption.ts';
 import { Processes, serveForPrimary } from '../start/processes.ts';
 import { serve } from '../start/serve.ts';
 
+/**
+ * How much what is kept may grow until it is looked through for garbage, in percent. V8 would let it grow to several times its size while
+ * answers of 1 MB are made, of which it keeps nothing: 46 MB became 350.
+ */
+const heapGrowthPercent = 50;
+
 export async function start({ processes }: { processes: number }): Promise<number> {
+  setFlagsFromString(`--heap-growing-percent=${heapGrowthPercent}`);
   const config = readConfig(process.env);
   const logger = createLogger(config.logLevel);
   if (cluster.isWorker) return serveForPrimary(config, config.databaseUrl ?? '', logger);
