@@ -9,6 +9,10 @@ export const errorCodes = {
   JOB_FED_BY_PARENT: "The job is fed by its parent, whose completion seals it; it can't be sealed by hand.",
   ITEM_NOT_CLAIMABLE: 'The item is not waiting for a worker.',
   BUSY: 'Another transaction holds what the operation needs. Nothing has changed: try again.',
+  UNAVAILABLE:
+    'The server can not do it now, mostly since Postgres does not answer. Nothing has changed: try again.',
+  OUTCOME_UNKNOWN:
+    'The connection to Postgres was lost before its answer came, so it is not known whether the operation was carried out.',
 } as const;
 export type ErrorCode = keyof typeof errorCodes;
 
@@ -61,4 +65,12 @@ export class ItemNotClaimableError extends JobtreeError {
 
 export class BusyError extends JobtreeError {
   readonly code = 'BUSY' as const;
+}
+
+export class UnavailableError extends JobtreeError {
+  readonly code = 'UNAVAILABLE' as const;
+}
+
+export class OutcomeUnknownError extends JobtreeError {
+  readonly code = 'OUTCOME_UNKNOWN' as const;
 }

@@ -5,6 +5,7 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { PrismaClient } from '../generated/prisma/client.ts';
+import { noteFailedConnect } from './lost-connection.ts';
 import { asRefusal, isRetryable } from './sqlstate.ts';
 
 export interface DatabaseOptions {
@@ -49,6 +50,16 @@ const connectionCheckMs = 10_000;
 class PooledClient extends pg.Client {
   constructor(config?: pg.ClientConfig) {
     super({ ...config, connectionTimeoutMillis: connectMs });
+  }
+
+  // The pool connects with a callback.
+  // biome-ignore lint/suspicious/noExplicitAny: pg's own overloads say nothing that matters here
+  override connect(callback?: any): any {
+    if (callback === undefined) return super.connect();
+    super.connect((error: Error) => {
+      if (error) noteFailedConnect(error);
+      callback(error);
+    });
   }
 }
 

@@ -13,8 +13,11 @@ import {
   JobtreeError,
   type NotClaimableReason,
   NotFoundError,
+  OutcomeUnknownError,
+  UnavailableError,
 } from '../errors.ts';
 import { Prisma } from '../generated/prisma/client.ts';
+import { connectionRefusal } from './lost-connection.ts';
 
 const refusals: Readonly<Record<string, (error: DatabaseError) => JobtreeError>> = {
   JT001: (error) => new NotFoundError(error.message, error.column),
@@ -36,11 +39,12 @@ export function asRefusal(error: unknown): unknown {
     return new NotFoundError('What the id names does not exist.', 'id');
   }
   const refusal = error instanceof DatabaseError && error.code !== undefined && refusals[error.code];
-  return refusal ? refusal(error) : error;
+  return refusal ? refusal(error) : (connectionRefusal(error) ?? error);
 }
 
-/** Whether Postgres itself refused a statement, so that nothing of it happened; a broken connection leaves that open. */
+/** Whether Postgres refused a statement for what it says, so that nothing of it happened. Without Postgres none would do better. */
 export function isRolledBack(error: unknown): boolean {
+  if (error instanceof UnavailableError || error instanceof OutcomeUnknownError) return false;
   return error instanceof DatabaseError || error instanceof JobtreeError;
 }
 

@@ -9,7 +9,7 @@
 import type { ExchangeMutation, ReportInput } from '../../generated/graphql/graphql.ts';
 import { backoffMs } from '../backoff.ts';
 import { newClaimId } from '../claim-id.ts';
-import { JobtreeError, payloadOf } from '../errors.ts';
+import { JobtreeError, payloadOf, refusal } from '../errors.ts';
 import { maxEntries, maxUnits } from '../limits.ts';
 import { exchange } from '../operations.ts';
 import type { Socket } from '../socket.ts';
@@ -269,9 +269,7 @@ export class Exchanges {
     if (claim === undefined) return;
     const claimed = payloadOf(answer);
     if ('claimError' in claimed && claimed.claimError != null)
-      throw new JobtreeError(claimed.claimError.code, claimed.claimError.message, {
-        field: claimed.claimError.field,
-      });
+      throw refusal(claimed.claimError.code, claimed.claimError.message, { field: claimed.claimError.field });
     const { assignments } = claimed;
     const got = new Map<string, number>();
     for (const { type } of assignments) got.set(type, (got.get(type) ?? 0) + 1);

@@ -92,7 +92,11 @@ export type ErrorCode =
   /** The job is sealed or cancelled, and takes no more items. */
   | 'JOB_SEALED'
   /** What the id names does not exist (any more). */
-  | 'NOT_FOUND';
+  | 'NOT_FOUND'
+  /** The connection to Postgres was lost before its answer came, so it is not known whether the operation was carried out. */
+  | 'OUTCOME_UNKNOWN'
+  /** The server can not do it now, mostly since Postgres does not answer. Nothing has changed: try again. */
+  | 'UNAVAILABLE';
 
 /** Outcomes of attempts, and room for new work. */
 export type ExchangeInput = {
