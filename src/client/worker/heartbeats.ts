@@ -9,6 +9,9 @@ import type { Hold } from './holds.ts';
 
 export type EndedStatus = Exclude<HoldStatus, 'HELD' | 'INVALID'>;
 
+/** How much of the period an answer may take: what is found to be hung then has been replaced by the next heartbeat. */
+const answerShare = 0.8;
+
 export interface HeartbeatParts {
   readonly holds: ReadonlyMap<string, Hold>;
   /** Sends one heartbeat for up to 1,000 holds. */
@@ -62,7 +65,7 @@ export class Heartbeats {
     const sentAt = performance.now();
     try {
       const ids = holds.map((hold) => hold.assignment.id);
-      const statuses = await this.#parts.send(ids, periodMs);
+      const statuses = await this.#parts.send(ids, periodMs * answerShare);
       for (const [i, hold] of holds.entries()) this.#settle(hold, statuses[i], sentAt);
     } catch (error) {
       this.#parts.onError(error);

@@ -19,6 +19,7 @@ import { Hold, type Slots } from './holds.ts';
 import { logEvents } from './log.ts';
 import { readOptions, type Settings, type WorkerOptions } from './options.ts';
 import { failed, type Outcome, permanent, succeeded } from './outcome.ts';
+import { Problems } from './problems.ts';
 
 /** How long `stop()` tries to deliver what handlers made of their time, beyond `stopTimeoutMs`. */
 const flushTimeoutMs = 5_000;
@@ -39,6 +40,7 @@ export class Worker extends Emitter<WorkerEvents> {
   readonly #exchanges: Exchanges;
   readonly #heartbeats: Heartbeats;
   readonly #hints: Hints;
+  readonly #problems = new Problems((error, again) => this.#announce(error, again));
   readonly #waiting = new Set<() => void>();
   #running = 0;
   #started = false;
@@ -244,15 +246,16 @@ export class Worker extends Emitter<WorkerEvents> {
     // The server is there, and what it could not do is sent again.
     if (error instanceof JobtreeError && error.code === 'BUSY') return;
     if (!(error instanceof JobtreeError) || error.code !== 'UNREACHABLE') {
-      this.#announce(error);
+      this.#problems.add(error);
     } else if (this.#connected !== false) {
       this.#connected = false;
       if (!this.emit('disconnected', error)) console.warn(`jobtree worker ${this.name}: ${error.message}`);
     }
   }
 
-  #announce(error: unknown): void {
-    if (!this.emit('error', error)) console.error(`jobtree worker ${this.name}:`, error);
+  #announce(error: unknown, again = 0): void {
+    if (this.emit('error', error, again)) return;
+    console.error(`jobtree worker ${this.name}${again === 0 ? '' : `, ${again} times more`}:`, error);
   }
 
   /** Whether the condition came true in time. */
