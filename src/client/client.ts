@@ -318,15 +318,9 @@ export class Client {
     return this.#http.request(document, variables, { repeatable, signal });
   }
 
-  #exchange(part: Partial<operations.ExchangeVariables>, options: CallOptions, repeatable: boolean) {
-    const variables = {
-      withBoth: false,
-      withReports: false,
-      withReleases: false,
-      withClaims: false,
-      ...part,
-    };
-    return this.#send(operations.exchange, variables, options, repeatable);
+  #exchange(part: Partial<operations.ExchangePartsVariables>, options: CallOptions, repeatable: boolean) {
+    const variables = { withReports: false, withReleases: false, withClaims: false, ...part };
+    return this.#send(operations.exchangeParts, variables, options, repeatable);
   }
 
   #untilClosed({ signal }: CallOptions): AbortSignal {

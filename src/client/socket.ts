@@ -60,8 +60,10 @@ export class Socket {
   request<R, V>(document: TypedDocumentString<R, V>, variables: V, timeoutMs: number): Promise<R> {
     return new Promise((resolve, reject) => {
       const sentAt = performance.now();
+      let answered = false;
       const end = this.subscribe(document, variables, {
         next: (data) => {
+          answered = true;
           clearTimeout(timer);
           resolve(data);
         },
@@ -70,6 +72,8 @@ export class Socket {
           reject(error);
         },
         complete: () => {
+          // It follows every answer, and an error costs as much as the rest of a small one.
+          if (answered) return;
           clearTimeout(timer);
           reject(new JobtreeError('UNREACHABLE', 'The connection was closed.'));
         },
@@ -149,6 +153,7 @@ async function connect(
 ): Promise<GraphqlWs> {
   let pauseMs = 0;
   let pong: ReturnType<typeof setTimeout> | undefined;
+  let operations = 0;
   const client = createClient({
     url: async () => {
       await wait(pauseMs, closing);
@@ -157,6 +162,7 @@ async function connect(
     },
     webSocketImpl: webSocketImpl ?? (await defaultWebSocket(headers)),
     retryAttempts: 0,
+    generateID: () => String(++operations),
     lazyCloseTimeout: 1_000,
     connectionAckWaitTimeout: connectWithinMs,
     keepAlive: pingEveryMs,

@@ -13,7 +13,7 @@ export type EndedStatus = Exclude<HoldStatus, 'HELD' | 'INVALID'>;
 const answerShare = 0.8;
 
 export interface HeartbeatParts {
-  readonly holds: ReadonlyMap<string, Hold>;
+  readonly holds: ReadonlySet<Hold>;
   /** Sends one heartbeat for up to 1,000 holds. */
   readonly send: (assignmentIds: string[], timeoutMs: number) => Promise<HoldStatus[]>;
   readonly onEnded: (hold: Hold, status: EndedStatus) => void;
@@ -49,7 +49,7 @@ export class Heartbeats {
 
   #beat(): void {
     this.#dueAt = Number.POSITIVE_INFINITY;
-    const holds = [...this.#parts.holds.values()];
+    const holds = [...this.#parts.holds];
     if (holds.length === 0) return;
     const interval = holds.reduce(
       (shortest, hold) => Math.min(shortest, hold.assignment.heartbeatIntervalMs),

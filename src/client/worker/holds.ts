@@ -6,13 +6,14 @@
  *      ├──────────────────────┤          the server does not honour it any more: the handler is aborted, its outcome dropped
  *      └──▶ released ─────────┘          given back: the worker stops, or its heartbeats failed and the handler gave up
  *
- * Whatever is not gone is in the map and heartbeats. A slot of the type is taken until the handler has settled, wanted or
+ * Whatever is not gone is in the set and heartbeats. A slot of the type is taken until the handler has settled, wanted or
  * not, so there are never more handlers at work than the type's concurrency.
  */
 import { type AbortCode, HoldEndedError } from '../errors.ts';
 import type { Assignment } from '../types.ts';
 import type { Handler, HandlerContext } from './handler.ts';
 import { NewItems } from './new-items.ts';
+import type { Outcome } from './outcome.ts';
 
 /** A type that the worker does, and its room. */
 export interface Slots {
@@ -39,6 +40,8 @@ export class Hold implements HandlerContext {
   missed = 0;
   abortedFor: AbortCode | undefined;
   newItems: NewItems | undefined;
+  /** What came of it, once it is finished: it waits here for its acknowledgement. */
+  outcome: Outcome | undefined;
   // Most handlers never look at their signal, and one costs more than all else here.
   #controller: AbortController | undefined;
 

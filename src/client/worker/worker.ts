@@ -12,7 +12,7 @@ import { heartbeat } from '../operations.ts';
 import type { Assignment } from '../types.ts';
 import { Emitter } from './emitter.ts';
 import type { WorkerEvents } from './events.ts';
-import { Exchanges, type PendingReport, type ReportEntry } from './exchanges.ts';
+import { Exchanges, type ReportEntry } from './exchanges.ts';
 import { type EndedStatus, Heartbeats } from './heartbeats.ts';
 import { Hints } from './hints.ts';
 import { Hold, type Slots } from './holds.ts';
@@ -36,7 +36,7 @@ export class Worker extends Emitter<WorkerEvents> {
   readonly name: string;
   readonly #settings: Settings;
   readonly #slots: ReadonlyMap<string, Slots>;
-  readonly #holds = new Map<string, Hold>();
+  readonly #holds = new Set<Hold>();
   readonly #exchanges: Exchanges;
   readonly #heartbeats: Heartbeats;
   readonly #hints: Hints;
@@ -62,7 +62,7 @@ export class Worker extends Emitter<WorkerEvents> {
       worker: name,
       slots,
       onClaimed: (assignment, sentAt) => this.#begin(assignment, sentAt),
-      onReported: (pending, entry) => this.#reported(pending, entry),
+      onReported: (hold, entry) => this.#reported(hold, entry),
       onReleased: (hold) => this.#forget(hold) && this.emit('released', hold.assignment),
       onError: (error) => this.#problem(error),
       onSettled: (well) => {
@@ -118,7 +118,7 @@ export class Worker extends Emitter<WorkerEvents> {
     this.#hints.stop();
     this.#exchanges.stopClaiming();
     await this.#until(() => this.#running === 0 && this.#exchanges.isIdle, this.#settings.stopTimeoutMs);
-    for (const hold of this.#holds.values()) {
+    for (const hold of this.#holds) {
       if (hold.state === 'running') {
         this.#abort(hold, 'STOPPED');
         this.#release(hold);
@@ -142,7 +142,7 @@ export class Worker extends Emitter<WorkerEvents> {
     if (slots === undefined)
       throw new Error(`The server gave an item of the type ${assignment.type}, unasked.`);
     const hold = new Hold(assignment, slots, sentAt);
-    this.#holds.set(assignment.id, hold);
+    this.#holds.add(hold);
     this.#heartbeats.add(hold);
     if (this.#stopped !== undefined) {
       this.#release(hold);
@@ -193,7 +193,8 @@ export class Worker extends Emitter<WorkerEvents> {
 
   #report(hold: Hold, outcome: Outcome): void {
     hold.state = 'finished';
-    this.#exchanges.report({ hold, ...outcome });
+    hold.outcome = outcome;
+    this.#exchanges.report(hold);
   }
 
   #release(hold: Hold): void {
@@ -201,8 +202,8 @@ export class Worker extends Emitter<WorkerEvents> {
     this.#exchanges.release(hold);
   }
 
-  #reported({ hold, report }: PendingReport, { status, retryAt = null, error }: ReportEntry): void {
-    const failure = report.failure as FailureInput | undefined;
+  #reported(hold: Hold, { status, retryAt = null, error }: ReportEntry): void {
+    const failure = hold.outcome?.report.failure as FailureInput | undefined;
     if (status === 'INVALID' && failure === undefined) {
       this.#report(
         hold,
@@ -231,7 +232,7 @@ export class Worker extends Emitter<WorkerEvents> {
 
   #forget(hold: Hold): boolean {
     hold.state = 'gone';
-    return this.#holds.delete(hold.assignmentId);
+    return this.#holds.delete(hold);
   }
 
   #reached(): void {
