@@ -18,7 +18,7 @@ import { maxEntries, maxUnits } from '../limits.ts';
 import { exchange, exchangeParts } from '../operations.ts';
 import type { Socket } from '../socket.ts';
 import type { Assignment } from '../types.ts';
-import { type ClaimRequest, chooseRequests } from './claim-requests.ts';
+import { aheadOf, type ClaimRequest, chooseRequests } from './claim-requests.ts';
 import type { Hold, Slots } from './holds.ts';
 
 export interface ReportEntry {
@@ -68,7 +68,6 @@ interface Answer {
 
 export class Exchanges {
   readonly #parts: ExchangeParts;
-  readonly #batch: number;
   readonly #reports: Hold[] = [];
   readonly #releases: Hold[] = [];
   readonly #unanswered: Claim[] = [];
@@ -83,8 +82,6 @@ export class Exchanges {
 
   constructor(parts: ExchangeParts) {
     this.#parts = parts;
-    const concurrency = parts.slots.reduce((sum, slots) => sum + slots.concurrency, 0);
-    this.#batch = Math.min(maxEntries, Math.ceil(concurrency / atOnce));
   }
 
   report(hold: Hold): void {
@@ -95,6 +92,12 @@ export class Exchanges {
   release(hold: Hold): void {
     this.#releases.push(hold);
     this.wake();
+  }
+
+  /** How many items an exchange has, so that as many exchanges as may be under way have all that the worker can hold. */
+  get #batch(): number {
+    const most = this.#parts.slots.reduce((sum, slots) => sum + slots.concurrency + aheadOf(slots), 0);
+    return Math.min(maxEntries, Math.ceil(most / atOnce));
   }
 
   /** From now on only reports and releases go out, and claims without an answer once more. */

@@ -24,6 +24,11 @@ import { Problems } from './problems.ts';
 /** How long `stop()` tries to deliver what handlers made of their time, beyond `stopTimeoutMs`. */
 const flushTimeoutMs = 5_000;
 
+/** How long what was claimed ahead may wait for a handler. */
+const waitMs = 100;
+/** How much the time of one handler counts towards the mean. */
+const meanShare = 1 / 4;
+
 /**
  * Does the work of one or several types.
  *
@@ -42,6 +47,8 @@ export class Worker extends Emitter<WorkerEvents> {
   readonly #hints: Hints;
   readonly #problems = new Problems((error, again) => this.#announce(error, again));
   readonly #waiting = new Set<() => void>();
+  readonly #filling = new Set<Slots>();
+  #overdueTimer: ReturnType<typeof setTimeout> | undefined;
   #running = 0;
   #started = false;
   /** Nothing is told any more but `stopped`. */
@@ -78,7 +85,7 @@ export class Worker extends Emitter<WorkerEvents> {
         return payloadOf(data.heartbeat).entries.map((entry) => entry.status);
       },
       onEnded: (hold, status) => this.#ended(hold, status),
-      onSilence: (hold) => hold.state === 'running' && this.#abort(hold, 'HEARTBEATS_FAILED'),
+      onSilence: (hold) => this.#silent(hold),
       onError: (error) => this.#problem(error),
     });
     this.#hints = new Hints({
@@ -117,6 +124,8 @@ export class Worker extends Emitter<WorkerEvents> {
     this.#started = true;
     this.#hints.stop();
     this.#exchanges.stopClaiming();
+    clearTimeout(this.#overdueTimer);
+    for (const slots of this.#slots.values()) for (const hold of slots.waiting.splice(0)) this.#release(hold);
     await this.#until(() => this.#running === 0 && this.#exchanges.isIdle, this.#settings.stopTimeoutMs);
     for (const hold of this.#holds) {
       if (hold.state === 'running') {
@@ -148,6 +157,28 @@ export class Worker extends Emitter<WorkerEvents> {
       this.#release(hold);
       return;
     }
+    slots.waiting.push(hold);
+    this.#fill(slots);
+    if (slots.waiting.length > 0) this.#overdueTimer ??= setTimeout(() => this.#giveBackOverdue(), waitMs);
+  }
+
+  /** Gives free handlers what waits. */
+  #fill(slots: Slots): void {
+    // A handler that is done at once frees its slot while this loop is at it.
+    if (this.#filling.has(slots)) return;
+    this.#filling.add(slots);
+    while (slots.running < slots.concurrency) {
+      const hold = slots.waiting.shift();
+      if (hold === undefined) break;
+      this.#run(hold);
+    }
+    this.#filling.delete(slots);
+  }
+
+  #run(hold: Hold): void {
+    const { assignment, slots } = hold;
+    hold.state = 'running';
+    hold.since = performance.now();
     slots.running++;
     this.#running++;
     this.emit('claimed', assignment);
@@ -164,6 +195,23 @@ export class Worker extends Emitter<WorkerEvents> {
     } catch (error) {
       this.#fail(hold, error);
     }
+  }
+
+  /** What was claimed ahead of a handler that takes its time after all is for another worker. */
+  #giveBackOverdue(): void {
+    const now = performance.now();
+    let oldest = Number.POSITIVE_INFINITY;
+    for (const slots of this.#slots.values()) {
+      const inTime = slots.waiting.findIndex(({ since }) => now - since < waitMs);
+      const overdue = slots.waiting.splice(0, inTime === -1 ? slots.waiting.length : inTime);
+      for (const hold of overdue) this.#release(hold);
+      if (overdue.length > 0) slots.meanMs = Math.max(slots.meanMs, waitMs);
+      oldest = Math.min(oldest, slots.waiting[0]?.since ?? oldest);
+    }
+    const isOver = oldest === Number.POSITIVE_INFINITY;
+    this.#overdueTimer = isOver
+      ? undefined
+      : setTimeout(() => this.#giveBackOverdue(), oldest + waitMs - now);
   }
 
   #succeed(hold: Hold, result: unknown): void {
@@ -185,8 +233,11 @@ export class Worker extends Emitter<WorkerEvents> {
 
   /** The outcome is on its way by now: `stop()` takes a worker without handlers and outcomes for done. */
   #freeSlot(hold: Hold): void {
-    hold.slots.running--;
+    const { slots } = hold;
+    slots.running--;
     this.#running--;
+    slots.meanMs += (performance.now() - hold.since - slots.meanMs) * meanShare;
+    this.#fill(slots);
     this.#exchanges.wake();
     this.#check();
   }
@@ -221,9 +272,27 @@ export class Worker extends Emitter<WorkerEvents> {
 
   /** What has an outcome learns from its report what became of it. */
   #ended(hold: Hold, status: EndedStatus): void {
+    if (hold.state === 'waiting') {
+      this.#drop(hold);
+      this.#forget(hold);
+    }
     if (hold.state !== 'running') return;
     this.#forget(hold);
     this.#abort(hold, status);
+  }
+
+  #silent(hold: Hold): void {
+    if (hold.state === 'running') this.#abort(hold, 'HEARTBEATS_FAILED');
+    if (hold.state !== 'waiting') return;
+    this.#drop(hold);
+    this.#release(hold);
+  }
+
+  /** It is not to be run any more. */
+  #drop(hold: Hold): void {
+    const { waiting } = hold.slots;
+    waiting.splice(waiting.indexOf(hold), 1);
+    this.#exchanges.wake();
   }
 
   #abort(hold: Hold, code: AbortCode): void {
