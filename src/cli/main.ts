@@ -64,6 +64,11 @@ program
   .option('--priority <n>', 'higher goes first', parseWholeNumber(-32_768, 32_767))
   .option('--no-seal', 'leave the job open for more items')
   .option('--watch', 'then watch the job until it is complete')
+  .addOption(
+    new Option('--patience <time>', 'how long to try again while the server or its Postgres is away')
+      .argParser(parseDuration)
+      .default(60_000, '60s'),
+  )
   .addOption(urlOption())
   .addOption(jsonOption('the outcome as JSON'))
   .addHelpText(

@@ -118,9 +118,11 @@ export class Database {
     this.#pools = [this.#holds, this.#operations, reads];
     for (const pool of this.#pools) {
       pool.on('error', options.onIdleError);
-      pool.on('connect', (client) =>
-        this.#connections.set(client, { madeAt: performance.now(), calls: 0, idle: false }),
-      );
+      pool.on('connect', (client) => {
+        this.#connections.set(client, { madeAt: performance.now(), calls: 0, idle: false });
+        // One that breaks while it is in use says so twice: what it was asked fails, and that is enough.
+        client.on('error', () => {});
+      });
       pool.on('acquire', (client) => {
         const connection = this.#connections.get(client);
         if (connection !== undefined) connection.idle = false;

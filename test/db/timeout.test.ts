@@ -52,6 +52,20 @@ test('a read without an answer fails, and the next one gets its own answer', asy
   expect(await count()).toBe(before);
 });
 
+test('a connection that breaks under the read of a request fails that read, and nothing else', async () => {
+  const database = open();
+  const request = database.forRequest(() => false);
+  const read = request.pool.query({ text: 'select pg_sleep(10)' });
+  const broken = expect(read).rejects.toThrow();
+  await expect
+    .poll(() => db.query(`select from pg_stat_activity where query = 'select pg_sleep(10)'`))
+    .toHaveLength(1);
+  proxy.cut();
+  await broken;
+  proxy.mend();
+  expect((await request.pool.query({ text: 'select 1 as one' })).rows).toEqual([{ one: 1 }]);
+});
+
 test('a server whose connections died says that it is not ready, and recovers', async () => {
   const app = await startServer(proxy.url, { JOBTREE_DATABASE_TIMEOUT_MS: '1000' });
   onTestFinished(() => app.close());

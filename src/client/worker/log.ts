@@ -39,6 +39,6 @@ export function logEvents(worker: Worker, logger: Logger): void {
   worker.on('aborted', (assignment, code) => logger.warn({ ...fields(assignment), code }, 'item aborted'));
   worker.on('stale', (assignment) => logger.warn(fields(assignment), 'outcome came too late'));
   worker.on('released', (assignment) => logger.info(fields(assignment), 'item given back'));
-  worker.on('error', (error) => logger.error({ worker: name, err: error }, 'worker problem'));
+  worker.on('error', (error, again) => logger.error({ worker: name, err: error, again }, 'worker problem'));
   worker.on('stopped', () => logger.info({ worker: name }, 'worker stopped'));
 }

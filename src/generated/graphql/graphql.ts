@@ -421,21 +421,26 @@ export type ClaimItemMutation = { claimItem:
    };
 
 export type ExchangeMutationVariables = Exact<{
+  input: ExchangeInput;
+}>;
+
+
+export type ExchangeMutation = { exchange:
+    | { reported: { entries: Array<{ index: number, status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, payload?: unknown | null, heartbeatIntervalMs: number }>, claimError?: { code: ErrorCode, message: string, field?: string | null } | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   };
+
+export type ExchangePartsMutationVariables = Exact<{
   reports?: InputMaybe<ReportOutcomesInput>;
   withReports: Scalars['Boolean']['input'];
   releases?: InputMaybe<ReleaseAssignmentsInput>;
   withReleases: Scalars['Boolean']['input'];
   claims?: InputMaybe<ClaimItemsInput>;
   withClaims: Scalars['Boolean']['input'];
-  both?: InputMaybe<ExchangeInput>;
-  withBoth: Scalars['Boolean']['input'];
 }>;
 
 
-export type ExchangeMutation = { exchange?:
-    | { reported: { entries: Array<{ index: number, status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, payload?: unknown | null, heartbeatIntervalMs: number }>, claimError?: { code: ErrorCode, message: string, field?: string | null } | null }
-    | { code: ErrorCode, message: string, field?: string | null }
-  , reportOutcomes?:
+export type ExchangePartsMutation = { reportOutcomes?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { entries: Array<{ index: number, status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }
   , releaseAssignments?:
@@ -888,8 +893,8 @@ export const ClaimItemDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<ClaimItemMutation, ClaimItemMutationVariables>;
 export const ExchangeDocument = new TypedDocumentString(`
-    mutation Exchange($reports: ReportOutcomesInput = {reports: []}, $withReports: Boolean!, $releases: ReleaseAssignmentsInput = {assignmentIds: []}, $withReleases: Boolean!, $claims: ClaimItemsInput = {worker: "", requests: []}, $withClaims: Boolean!, $both: ExchangeInput = {reports: [], claim: {worker: "", requests: []}}, $withBoth: Boolean!) {
-  exchange(input: $both) @include(if: $withBoth) {
+    mutation Exchange($input: ExchangeInput!) {
+  exchange(input: $input) {
     ... on ExchangePayload {
       reported {
         entries(all: false) {
@@ -923,6 +928,10 @@ export const ExchangeDocument = new TypedDocumentString(`
       field
     }
   }
+}
+    `) as unknown as TypedDocumentString<ExchangeMutation, ExchangeMutationVariables>;
+export const ExchangePartsDocument = new TypedDocumentString(`
+    mutation ExchangeParts($reports: ReportOutcomesInput = {reports: []}, $withReports: Boolean!, $releases: ReleaseAssignmentsInput = {assignmentIds: []}, $withReleases: Boolean!, $claims: ClaimItemsInput = {worker: "", requests: []}, $withClaims: Boolean!) {
   reportOutcomes(input: $reports) @include(if: $withReports) {
     ... on ReportOutcomesPayload {
       entries(all: false) {
@@ -975,7 +984,7 @@ export const ExchangeDocument = new TypedDocumentString(`
     }
   }
 }
-    `) as unknown as TypedDocumentString<ExchangeMutation, ExchangeMutationVariables>;
+    `) as unknown as TypedDocumentString<ExchangePartsMutation, ExchangePartsMutationVariables>;
 export const HeartbeatDocument = new TypedDocumentString(`
     mutation Heartbeat($input: HeartbeatInput!) {
   heartbeat(input: $input) {
