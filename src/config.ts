@@ -68,10 +68,13 @@ const settings = {
     .max(200)
     .default(10)
     .describe(
-      'The most Postgres connections for operations. Reads of the API take up to half as many more, and listening one.',
+      'The most Postgres connections for operations. Reads of the API take up to half as many more, heartbeats two, and listening and health one each.',
     ),
   JOBTREE_DATABASE_TIMEOUT_MS: milliseconds(1_000, 3_600_000, 60_000).describe(
     'How long Postgres may take to answer a statement, in milliseconds. After that the connection counts as dead, and the request fails.',
+  ),
+  JOBTREE_START_TIMEOUT_MS: milliseconds(0, 3_600_000, 30_000).describe(
+    'How long a start waits for connections while Postgres has none to give (too many clients, or it is just starting), in milliseconds. After that it exits with status 5.',
   ),
   JOBTREE_DURABLE_CLAIMS: z
     .enum(['true', 'false'])
@@ -118,6 +121,15 @@ const settings = {
     .describe(
       'The most that the payloads, results and failures in an answer may have together, in bytes of their JSON text. One item alone may have more.',
     ),
+  JOBTREE_MAX_REQUESTS: z.coerce
+    .number()
+    .int()
+    .min(10)
+    .max(1_000_000)
+    .default(5_000)
+    .describe(
+      'The most queries and mutations that may be under way at once, in all. The last quarter is for those that keep holds alive: heartbeats, reports, exchanges and releases. One more is told to come again.',
+    ),
   JOBTREE_MAX_OPERATIONS_PER_SOCKET: z.coerce
     .number()
     .int()
@@ -139,6 +151,31 @@ const settings = {
     .max(1_000_000)
     .default(10_000)
     .describe('The most WebSockets and event streams, together, that a client address may have open.'),
+  JOBTREE_MAX_SUBSCRIPTION_COST: z.coerce
+    .number()
+    .int()
+    .min(1_000)
+    .max(1_000_000_000)
+    .default(2_000_000)
+    .describe(
+      'The most that the open subscriptions of a client address may cost together, counted as for JOBTREE_MAX_QUERY_COST and at least 100 each; one connection may have a quarter of it.',
+    ),
+  JOBTREE_MAX_BYTES_PER_ADDRESS: z.coerce
+    .number()
+    .int()
+    .min(100_000)
+    .max(10_000_000_000)
+    .default(100_000_000)
+    .describe(
+      'The most bytes of requests and answers that a client address may have under way; beyond, requests are refused (429) until less is. One request alone is never refused.',
+    ),
+  JOBTREE_MAX_BYTES_UNDER_WAY: z.coerce
+    .number()
+    .int()
+    .min(100_000)
+    .max(10_000_000_000)
+    .default(200_000_000)
+    .describe('The same for all clients together (503).'),
   JOBTREE_TRUSTED_PROXIES: z.coerce
     .number()
     .int()
@@ -168,6 +205,16 @@ const settings = {
     .enum(['true', 'false'])
     .default('false')
     .describe('Whether payloads and results may stand in the log.'),
+  JOBTREE_ALLOWED_HOSTS: z
+    .string()
+    .regex(
+      /^(\*|[a-z0-9._-]+(,[a-z0-9._-]+)*)$/i,
+      'must be names (jobs.example.com), with commas between, or *',
+    )
+    .optional()
+    .describe(
+      'The names under which clients reach the server, beside `localhost`, addresses and JOBTREE_HOST: `jobs.example.com`, with commas between, or `*` for all. Requests to other names are refused.',
+    ),
   JOBTREE_ALLOWED_ORIGINS: z
     .string()
     .regex(
@@ -205,15 +252,20 @@ export interface Config {
   readonly port: number;
   readonly poolSize: number;
   readonly databaseTimeoutMs: number;
+  readonly startTimeoutMs: number;
   readonly durableClaims: boolean;
   readonly maxJsonBytes: number;
   readonly maxRequestBytes: number;
   readonly maxQueryTokens: number;
   readonly maxQueryCost: number;
   readonly maxAnswerBytes: number;
+  readonly maxRequests: number;
   readonly maxOperationsPerSocket: number;
   readonly maxMessagesPerSecond: number;
   readonly maxConnectionsPerAddress: number;
+  readonly maxSubscriptionCost: number;
+  readonly maxBytesPerAddress: number;
+  readonly maxBytesUnderWay: number;
   readonly trustedProxies: number;
   readonly foldIntervalMs: number;
   readonly sweepIntervalMs: number;
@@ -221,6 +273,7 @@ export interface Config {
   readonly shutdownTimeoutMs: number;
   readonly logLevel: z.infer<typeof settings.JOBTREE_LOG_LEVEL>;
   readonly logPayloads: boolean;
+  readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
   readonly graphiql: boolean;
 }
@@ -261,15 +314,20 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     port: value.JOBTREE_PORT,
     poolSize: value.JOBTREE_POOL_SIZE,
     databaseTimeoutMs: value.JOBTREE_DATABASE_TIMEOUT_MS,
+    startTimeoutMs: value.JOBTREE_START_TIMEOUT_MS,
     durableClaims: value.JOBTREE_DURABLE_CLAIMS === 'true',
     maxJsonBytes: value.JOBTREE_MAX_JSON_BYTES,
     maxRequestBytes: value.JOBTREE_MAX_REQUEST_BYTES,
     maxQueryTokens: value.JOBTREE_MAX_QUERY_TOKENS,
     maxQueryCost: value.JOBTREE_MAX_QUERY_COST,
     maxAnswerBytes: value.JOBTREE_MAX_ANSWER_BYTES,
+    maxRequests: value.JOBTREE_MAX_REQUESTS,
     maxOperationsPerSocket: value.JOBTREE_MAX_OPERATIONS_PER_SOCKET,
     maxMessagesPerSecond: value.JOBTREE_MAX_MESSAGES_PER_SECOND,
     maxConnectionsPerAddress: value.JOBTREE_MAX_CONNECTIONS_PER_ADDRESS,
+    maxSubscriptionCost: value.JOBTREE_MAX_SUBSCRIPTION_COST,
+    maxBytesPerAddress: value.JOBTREE_MAX_BYTES_PER_ADDRESS,
+    maxBytesUnderWay: value.JOBTREE_MAX_BYTES_UNDER_WAY,
     trustedProxies: value.JOBTREE_TRUSTED_PROXIES,
     foldIntervalMs: value.JOBTREE_FOLD_INTERVAL_MS,
     sweepIntervalMs: value.JOBTREE_SWEEP_INTERVAL_MS,
@@ -277,6 +335,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     shutdownTimeoutMs: value.JOBTREE_SHUTDOWN_TIMEOUT_MS,
     logLevel: value.JOBTREE_LOG_LEVEL,
     logPayloads: value.JOBTREE_LOG_PAYLOADS === 'true',
+    allowedHosts: value.JOBTREE_ALLOWED_HOSTS?.split(',') ?? [],
     allowedOrigins: value.JOBTREE_ALLOWED_ORIGINS?.split(',') ?? [],
     graphiql: value.JOBTREE_GRAPHIQL === 'true',
   });

@@ -9,6 +9,10 @@ export const errorCodes = {
   JOB_FED_BY_PARENT: "The job is fed by its parent, whose completion seals it; it can't be sealed by hand.",
   ITEM_NOT_CLAIMABLE: 'The item is not waiting for a worker.',
   BUSY: 'Another transaction holds what the operation needs. Nothing has changed: try again.',
+  UNAVAILABLE:
+    'The server can not do it now, mostly since Postgres does not answer. Nothing has changed: try again.',
+  OUTCOME_UNKNOWN:
+    'The connection to Postgres was lost before its answer came, so it is not known whether the operation was carried out.',
 } as const;
 export type ErrorCode = keyof typeof errorCodes;
 
@@ -26,11 +30,16 @@ export abstract class JobtreeError extends Error {
   /** The path of the input field that is to blame: `items[3].runAt`. */
   readonly field: string | undefined;
 
-  constructor(message: string, field?: string) {
-    super(message);
+  constructor(message: string, field?: string, options?: ErrorOptions) {
+    super(cut(message, 1_000), options);
     this.name = new.target.name;
-    this.field = field;
+    this.field = field && cut(field, 500);
   }
+}
+
+/** Both quote what was sent, which may be large. */
+function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
 export class NotFoundError extends JobtreeError {
@@ -61,4 +70,21 @@ export class ItemNotClaimableError extends JobtreeError {
 
 export class BusyError extends JobtreeError {
   readonly code = 'BUSY' as const;
+}
+
+/** The operation can't be done at the moment, and nothing of it was done. */
+export class UnavailableError extends JobtreeError {
+  readonly code = 'UNAVAILABLE' as const;
+
+  constructor(reason: string, options?: ErrorOptions) {
+    super(`${reason} Nothing was done: try again.`, undefined, options);
+  }
+}
+
+export class OutcomeUnknownError extends JobtreeError {
+  readonly code = 'OUTCOME_UNKNOWN' as const;
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, undefined, options);
+  }
 }

@@ -15,6 +15,7 @@ as $$
 declare
   v_payloads json[];
   v_problem record;
+  v_deep text;
 begin
   if json_typeof(p_items) is distinct from 'array' then
     raise exception '% must be a list.', p_field using errcode = 'JT002', column = p_field;
@@ -28,6 +29,16 @@ begin
   from (
     select e.value as item, e.value -> 'payload' as payload from json_array_elements(p_items) e(value) offset 0
   ) g;
+  -- Most have fewer lists and objects, all together, than one may be deep.
+  if octet_length(p_items::text) - octet_length(replace(replace(p_items::text, '[', ''), '{', '')) > 256 then
+    select format('%s[%s].payload', p_field, e.n - 1) into v_deep
+    from json_array_elements(p_items) with ordinality e(value, n)
+    where json_typeof(e.value) = 'object' and jobtree.is_too_deep((e.value -> 'payload')::text)
+    limit 1;
+    if v_deep is not null then
+      raise exception '% is nested more than 256 levels deep.', v_deep using errcode = 'JT002', column = v_deep;
+    end if;
+  end if;
   if v_payloads is not null then
     return v_payloads;
   end if;

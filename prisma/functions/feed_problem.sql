@@ -1,6 +1,6 @@
 -- What is wrong with a success whose job feeds child jobs: a forEach that leads to no list, new items for a type that
 -- is not the type of exactly one fed child, more than 1,000 new items, or more than 20 MB of them by mappings: a report
--- of a few kilobytes could name gigabytes.
+-- of a few kilobytes could name gigabytes. Nor may a payload become too deep that a mapping wraps in an object.
 --
 -- p_job_id   the job of the item
 -- p_payload  the item's payload
@@ -40,6 +40,14 @@ as $$
       select coalesce(json_array_length(case json_typeof(p_report -> 'newItems') when 'array' then p_report -> 'newItems' end), 0) as items
     ) n
     where m.items + n.items > 1000 or m.bytes > 20e6
+    union all
+    select 'result', format('New items of type %s would be nested more than 256 levels deep.', c.type)
+    from jobtree.job c
+    cross join lateral jsonb_each_text(case jsonb_typeof(c.feed -> 'payload') when 'object' then c.feed -> 'payload' else '{}' end) t(key, path)
+    where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.cancelled_at is null
+      -- An element is less deep than the list that it comes from.
+      and t.path !~ '^element'
+      and jobtree.is_too_deep(jobtree.feed_value(t.path, p_payload, coalesce(p_report -> 'result', 'null'), null)::text, 255)
     limit 1
   ) p
 $$;

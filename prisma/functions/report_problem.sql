@@ -12,6 +12,8 @@ as $$
     select i.field, i.message
     from jobtree.input_problem(p_report, '{assignmentId,result,failure,newItems}') i
     union all
+    select 'result', 'is nested more than 256 levels deep' where jobtree.is_too_deep((p_report -> 'result')::text)
+    union all
     select 'failure', 'must stand alone: a report has a result (null is one) or a failure'
     where (p_report ->> 'failure' is not null) = (p_report ? 'result')
       or p_report ->> 'failure' is not null and p_report ->> 'newItems' is not null
@@ -26,12 +28,17 @@ as $$
     select format('newItems[%s]', e.n - 1) || coalesce('.' || nullif(i.field, ''), ''), i.message
     from jsonb_array_elements(case jsonb_typeof(p_report -> 'newItems') when 'array' then p_report -> 'newItems' end)
       with ordinality e(value, n)
-    cross join lateral jobtree.input_problem(e.value, '{type,payload,dedupeKey,priority,runAt}') i
+    cross join lateral (
+      select i.field, i.message from jobtree.input_problem(e.value, '{type,payload,dedupeKey,priority,runAt}') i
+      union all
+      select 'payload', 'is nested more than 256 levels deep' where jobtree.is_too_deep((e.value -> 'payload')::text)
+    ) i
     limit 1
   ) p
   -- Most are a result, or a failure, as they should be: that takes a glance.
   where (case
     when p_report ? 'result' then p_report - '{assignmentId,result}'::text[] = '{}'
+      and (pg_column_size(p_report) <= 512 or not jobtree.is_too_deep((p_report -> 'result')::text))
     else p_report - '{assignmentId,failure}'::text[] = '{}' and jsonb_typeof(p_report -> 'failure') = 'object'
       and (p_report -> 'failure') - '{code,message,permanent}'::text[] = '{}'
       and jsonb_typeof(p_report #> '{failure,code}') = 'string' and length(p_report #>> '{failure,code}') between 1 and 200

@@ -1,6 +1,6 @@
 /** What all commands that talk to a server have in common. */
 import { Option } from 'commander';
-import { type Client, createClient } from '../client/index.ts';
+import { type Client, type ClientOptions, createClient } from '../client/index.ts';
 
 export interface ApiOptions {
   readonly url: string;
@@ -19,10 +19,10 @@ export function jsonOption(what: string): Option {
 
 /** For as long as it takes. */
 export async function withClient<T>(
-  { url, retryMs = 2_000 }: { url: string; retryMs?: number },
+  { url, retryMs = 2_000, onRetry }: { url: string } & Pick<ClientOptions, 'retryMs' | 'onRetry'>,
   use: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const client = createClient({ url, retryMs });
+  const client = createClient({ url, retryMs, onRetry });
   try {
     return await use(client);
   } finally {

@@ -33,9 +33,17 @@ export function describeError(error: unknown): { text: string; exitCode: number 
   if (code === 'EADDRINUSE') {
     return { text: `${message}. Choose another port with JOBTREE_PORT.`, exitCode: exitCodes.failure };
   }
+  if (code === '53300' || code === '57P03' || name === 'UnavailableError')
+    return { text: `No connection to Postgres: ${reason(error)}`, exitCode: exitCodes.unreachable };
   if (isConnectionLoss(code))
     return { text: `No connection to Postgres: ${code}.`, exitCode: exitCodes.unreachable };
   return { text: stack ?? String(error), exitCode: exitCodes.failure };
+}
+
+/** What Postgres itself said, if it did. */
+function reason(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? cause.message : message;
 }
 
 function codeFor(error: JobtreeError): number {

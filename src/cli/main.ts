@@ -24,8 +24,9 @@ const program = new Command('jobtree')
 program
   .command('start')
   .description('Start the server. Its settings are environment variables.')
+  .option('--processes <n>', 'how many processes serve, on one port', parseWholeNumber(1, 256), 1)
   .addHelpText('after', `${settings}${exitCodesHelp('success', 'failure', 'usage', 'unreachable')}`)
-  .action(run('continue', async () => (await import('./commands/start.ts')).start()));
+  .action(run('continue', async (options) => (await import('./commands/start.ts')).start(options)));
 
 program
   .command('migrate')
@@ -63,6 +64,11 @@ program
   .option('--priority <n>', 'higher goes first', parseWholeNumber(-32_768, 32_767))
   .option('--no-seal', 'leave the job open for more items')
   .option('--watch', 'then watch the job until it is complete')
+  .addOption(
+    new Option('--patience <time>', 'how long to try again while the server or its Postgres is away')
+      .argParser(parseDuration)
+      .default(60_000, '60s'),
+  )
   .addOption(urlOption())
   .addOption(jsonOption('the outcome as JSON'))
   .addHelpText(

@@ -45,7 +45,7 @@ export async function addInBatches(
       const data = await http.request(addItems, { input, all }, { repeatable, signal });
       collect(result, payloadOf(data.addItems), done);
     } catch (error) {
-      throw withProgress(error, done, items.length);
+      throw withProgress(error, done, batch.length, items.length);
     }
     done += batch.length;
   }
@@ -86,9 +86,14 @@ function collect(
   result.invalid += payload.invalid;
 }
 
-/** An error behind the first request has to say how far it got. */
-function withProgress(error: unknown, done: number, of: number): unknown {
-  if (done === 0 || !(error instanceof JobtreeError)) return error;
-  const message = `The first ${done} of ${of} items went through, then: ${error.message}`;
-  return new JobtreeError(error.code, message, { field: error.field, cause: error });
+/** How far it got, and for which items that is not known. */
+function withProgress(error: unknown, done: number, asked: number, of: number): unknown {
+  if (!(error instanceof JobtreeError) || (done === 0 && error.outcome === 'NOTHING_DONE')) return error;
+  const { code, field, outcome } = error;
+  const soFar = done === 0 ? '' : `The first ${done} of ${of} items went through, then: `;
+  const unknown =
+    outcome === 'UNKNOWN'
+      ? ` Whether items[${done}] to items[${done + asked - 1}] were added is not known.`
+      : '';
+  return new JobtreeError(code, `${soFar}${error.message}${unknown}`, { field, outcome, cause: error });
 }

@@ -42,8 +42,13 @@ export interface ClientOptions {
   readonly url?: string | undefined;
   /** Sent with every request and, except in browsers, with the WebSocket's. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** For how long a request that got no answer or `BUSY`, and is safe to repeat, is tried again, in milliseconds. Default: 5,000. */
+  /**
+   * For how long a request is tried again, in milliseconds, if the server or its Postgres is away or busy, and a second time is
+   * safe. Default: 5,000.
+   */
   readonly retryMs?: number | undefined;
+  /** Told why, before a request is tried again. Default: nobody. */
+  readonly onRetry?: ((error: JobtreeError) => void) | undefined;
   /** How long an answer may take, in milliseconds. Default: 60,000. */
   readonly timeoutMs?: number | undefined;
   /** What sends requests. Default: Node's own `node:http`, with connections that are kept; elsewhere the global `fetch`. */
@@ -56,9 +61,10 @@ export interface ClientOptions {
  * Talks to one service. Queries and mutations go over HTTP, subscriptions and workers share one WebSocket, which is opened
  * when it is needed. Every refusal is a thrown `JobtreeError`.
  *
- * A call that got no answer, or the answer BUSY, is repeated (`retryMs`) if a second time changes nothing: reads, `sealJob`, `cancelJob`,
- * reports, heartbeats, `createJob` with a dedupe key, `addItems` when all items have one. Any other throws `UNREACHABLE`,
- * unless it can't have reached the server.
+ * A call is repeated (`retryMs`) when it is known that nothing was done: the server could not be reached, was busy, or its Postgres
+ * was away. A call whose answer was lost is repeated if a second time changes nothing: reads, `sealJob`, `cancelJob`,
+ * reports, heartbeats, `createJob` with a dedupe key, `addItems` when all items have one. Any other then throws `UNREACHABLE` with
+ * the `outcome` UNKNOWN.
  */
 export class Client {
   /** The WebSocket, for workers. @internal */
@@ -68,8 +74,8 @@ export class Client {
 
   constructor(options: ClientOptions = {}) {
     const url = endpoint(options.url);
-    const { headers = {}, retryMs = 5_000, timeoutMs = 60_000, fetch, webSocketImpl } = options;
-    this.#http = new Http({ url, headers, retryMs, timeoutMs, post: createPost(fetch) });
+    const { headers = {}, retryMs = 5_000, timeoutMs = 60_000, fetch, webSocketImpl, onRetry } = options;
+    this.#http = new Http({ url, headers, retryMs, timeoutMs, onRetry, post: createPost(fetch) });
     this.socket = new Socket({ url, headers, webSocketImpl });
   }
 
@@ -218,7 +224,7 @@ export class Client {
    * reconnection. A hint may be lost or come for nothing, so poll slowly behind it.
    */
   workAvailable(types: readonly string[], options: CallOptions = {}): AsyncGenerator<true, void, undefined> {
-    return watchWork(this.socket, types, { patience: 10 }, this.#untilClosed(options));
+    return watchWork(this.socket, types, {}, this.#untilClosed(options));
   }
 
   /**
@@ -312,15 +318,9 @@ export class Client {
     return this.#http.request(document, variables, { repeatable, signal });
   }
 
-  #exchange(part: Partial<operations.ExchangeVariables>, options: CallOptions, repeatable: boolean) {
-    const variables = {
-      withBoth: false,
-      withReports: false,
-      withReleases: false,
-      withClaims: false,
-      ...part,
-    };
-    return this.#send(operations.exchange, variables, options, repeatable);
+  #exchange(part: Partial<operations.ExchangePartsVariables>, options: CallOptions, repeatable: boolean) {
+    const variables = { withReports: false, withReleases: false, withClaims: false, ...part };
+    return this.#send(operations.exchangeParts, variables, options, repeatable);
   }
 
   #untilClosed({ signal }: CallOptions): AbortSignal {

@@ -4,10 +4,12 @@ import type { ErrorCode, NotClaimableReason } from '../generated/graphql/graphql
 /**
  * Why an operation did not succeed: a refusal of the server (its codes), or
  * - `LIMIT_EXCEEDED`: the operation asks for more than the server does or answers at once; the message says what. Nothing was done.
- * - `UNREACHABLE`: there was no answer. Whether the server acted is not known, unless the operation is safe to repeat.
+ * - `UNREACHABLE`: there was no answer, or the server has none since its Postgres is away. `outcome` says what is known.
  * - `BAD_RESPONSE`: the answer is not one of jobtree, or the server failed; its log says more.
  */
-export type ClientErrorCode = ErrorCode | 'LIMIT_EXCEEDED' | 'UNREACHABLE' | 'BAD_RESPONSE';
+export type ClientErrorCode = RefusalCode | 'LIMIT_EXCEEDED' | 'UNREACHABLE' | 'BAD_RESPONSE';
+/** The client tries again by itself after the others, and says UNREACHABLE when its patience is over. */
+type RefusalCode = Exclude<ErrorCode, 'UNAVAILABLE' | 'OUTCOME_UNKNOWN'>;
 
 /** The one error that the client's operations throw (but for `signal.reason`, when you abort one). */
 export class JobtreeError extends Error {
@@ -18,21 +20,25 @@ export class JobtreeError extends Error {
   readonly field: string | undefined;
   /** With `ITEM_NOT_CLAIMABLE`: why the item is not waiting for a worker. */
   readonly reason: NotClaimableReason | undefined;
+  /** What became of the operation: `UNKNOWN` if the server may have carried it out, though no answer came. */
+  readonly outcome: 'NOTHING_DONE' | 'UNKNOWN';
 
-  constructor(
-    code: ClientErrorCode,
-    message: string,
-    details: {
-      field?: string | null | undefined;
-      reason?: NotClaimableReason | undefined;
-      cause?: unknown;
-    } = {},
-  ) {
+  constructor(code: ClientErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, 'cause' in details ? { cause: details.cause } : undefined);
     this.code = code;
     this.field = details.field ?? undefined;
     this.reason = details.reason;
+    const mayBeDone = code === 'UNREACHABLE' || code === 'BAD_RESPONSE';
+    this.outcome = details.outcome ?? (mayBeDone ? 'UNKNOWN' : 'NOTHING_DONE');
   }
+}
+
+interface ErrorDetails {
+  readonly field?: string | null | undefined;
+  readonly reason?: NotClaimableReason | undefined;
+  /** Default: unknown without an answer of the server, and nothing done with a refusal. */
+  readonly outcome?: 'NOTHING_DONE' | 'UNKNOWN' | undefined;
+  readonly cause?: unknown;
 }
 
 /** Thrown by a handler: the item has failed for good, whatever `maxFailuresPerItem` says. */
@@ -84,14 +90,9 @@ export function fromGraphqlErrors(errors: readonly unknown[]): JobtreeError {
   }[];
   const message = typeof first?.message === 'string' ? first.message : 'The server failed.';
   const { code, field } = first?.extensions ?? {};
-  if (typeof code === 'string' && expected.has(code)) {
-    return new JobtreeError(code as ClientErrorCode, message, {
-      field: typeof field === 'string' ? field : undefined,
-    });
-  }
-  // A server that shuts down has not touched the request.
-  if (code === 'UNAVAILABLE') return new JobtreeError('UNREACHABLE', message, { cause: { code } });
-  return new JobtreeError('BAD_RESPONSE', message, { cause: errors });
+  if (typeof code !== 'string' || !expected.has(code))
+    return new JobtreeError('BAD_RESPONSE', message, { cause: errors });
+  return refusal(code as ErrorCode, message, { field: typeof field === 'string' ? field : undefined });
 }
 
 const codes: Record<ErrorCode, true> = {
@@ -101,8 +102,17 @@ const codes: Record<ErrorCode, true> = {
   JOB_FED_BY_PARENT: true,
   ITEM_NOT_CLAIMABLE: true,
   BUSY: true,
+  UNAVAILABLE: true,
+  OUTCOME_UNKNOWN: true,
 };
 const expected = new Set([...Object.keys(codes), 'LIMIT_EXCEEDED']);
+
+/** A refusal by the server, with one of its codes. */
+export function refusal(code: ErrorCode, message: string, details: ErrorDetails = {}): JobtreeError {
+  if (code === 'UNAVAILABLE')
+    return new JobtreeError('UNREACHABLE', message, { ...details, outcome: 'NOTHING_DONE' });
+  return new JobtreeError(code === 'OUTCOME_UNKNOWN' ? 'UNREACHABLE' : code, message, details);
+}
 
 /** Whether the same operation may well succeed a little later. */
 export function isTransient({ code }: JobtreeError): boolean {
@@ -120,7 +130,7 @@ interface Refusal {
 export function payloadOf<T extends object>(result: T | Refusal | null | undefined): Exclude<T, Refusal> {
   if (result == null) throw new JobtreeError('BAD_RESPONSE', 'The answer of the server lacks a result.');
   if ('code' in result && 'message' in result) {
-    throw new JobtreeError(result.code, result.message, { field: result.field, reason: result.reason });
+    throw refusal(result.code, result.message, { field: result.field, reason: result.reason });
   }
   return result as Exclude<T, Refusal>;
 }

@@ -1,11 +1,19 @@
 /**
  * Requests over HTTP: one POST each. A request whose response is lost may have been carried out, so it is only sent
- * again if that changes nothing, or if it can't have arrived.
+ * again if that changes nothing, or if it is known that nothing was done.
  */
 import type { TypedDocumentString } from '../generated/graphql/graphql.ts';
 import { backoffMs, wait } from './backoff.ts';
 import { fromGraphqlErrors, isTransient, JobtreeError } from './errors.ts';
 import type { Post, PostAnswer } from './post.ts';
+
+const tooManyRequests = 429;
+const badGateway = 502;
+const serviceUnavailable = 503;
+const gatewayTimeout = 504;
+
+/** Codes of the system for a connection that was never made. */
+const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 
 export interface HttpOptions {
   readonly url: string;
@@ -13,6 +21,7 @@ export interface HttpOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly retryMs: number;
   readonly timeoutMs: number;
+  readonly onRetry: ((error: JobtreeError) => void) | undefined;
 }
 
 export interface RequestOptions {
@@ -35,14 +44,18 @@ export class Http {
   ): Promise<R> {
     const body = JSON.stringify({ query: document.toString(), variables });
     const giveUpAt = performance.now() + this.#options.retryMs;
+    let mayBeDone = false;
     for (let failures = 1; ; failures++) {
       try {
         return await this.#post<R>(body, signal);
       } catch (error) {
         signal?.throwIfAborted();
-        const again = error instanceof JobtreeError && isTransient(error) && (repeatable || neverSent(error));
-        const delay = backoffMs(failures);
-        if (!again || performance.now() + delay > giveUpAt) throw error;
+        if (!(error instanceof JobtreeError)) throw error;
+        mayBeDone ||= error.outcome === 'UNKNOWN';
+        const delay = Math.max(backoffMs(failures), retryAfterMs(error));
+        if (!isTransient(error) || performance.now() + delay > giveUpAt) throw lastOf(error, mayBeDone);
+        if (mayBeDone && !repeatable) throw notRepeated(error);
+        this.#options.onRetry?.(error);
         await wait(delay, signal);
         signal?.throwIfAborted();
       }
@@ -60,17 +73,24 @@ export class Http {
         signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
       });
     } catch (cause) {
-      throw new JobtreeError('UNREACHABLE', `No answer from ${url}: ${describe(cause)}.`, { cause });
+      const outcome = neverSent.has(codeOf(cause) ?? '') ? 'NOTHING_DONE' : 'UNKNOWN';
+      throw new JobtreeError('UNREACHABLE', `No answer from ${url}: ${describe(cause)}.`, { cause, outcome });
     }
+    const { status, retryAfter } = response;
     const answer = parse(response.text);
+    if (status === tooManyRequests || status === serviceUnavailable) {
+      const text = answer?.errors ? fromGraphqlErrors(answer.errors).message : `${url} answered ${status}.`;
+      throw new JobtreeError('UNREACHABLE', text, { outcome: 'NOTHING_DONE', cause: { retryAfter } });
+    }
     if (answer == null) {
-      const unreachable = response.status >= 502 && response.status <= 504;
+      const unreachable = status === badGateway || status === gatewayTimeout;
       throw new JobtreeError(
         unreachable ? 'UNREACHABLE' : 'BAD_RESPONSE',
-        `${url} answered ${response.status} without a GraphQL response.`,
+        `${url} answered ${status} without a GraphQL response.`,
       );
     }
-    if (answer.errors && answer.errors.length > 0) throw fromGraphqlErrors(answer.errors);
+    const errors = answer.errors?.filter((error) => !isOfOneValue(error)) ?? [];
+    if (errors.length > 0) throw fromGraphqlErrors(errors);
     return answer.data as R;
   }
 }
@@ -84,8 +104,29 @@ function parse(text: string): { data?: unknown; errors?: unknown[] } | undefined
   }
 }
 
-function neverSent(error: JobtreeError): boolean {
-  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UNAVAILABLE'].includes(codeOf(error.cause) ?? '');
+/** A payload or result that is too deep to be shown is null, and keeps nothing else from being shown. */
+function isOfOneValue(error: unknown): boolean {
+  return (error as { extensions?: { code?: unknown } }).extensions?.code === 'TOO_DEEP';
+}
+
+/** The last of several tries that failed: what is known of one is not known of those before it. */
+function lastOf(error: JobtreeError, mayBeDone: boolean): JobtreeError {
+  if (!mayBeDone || error.outcome === 'UNKNOWN') return error;
+  const { code, message, field, reason } = error;
+  const text = `${message} An earlier try may have been carried out.`;
+  return new JobtreeError(code, text, { field, reason, outcome: 'UNKNOWN', cause: error });
+}
+
+function notRepeated(error: JobtreeError): JobtreeError {
+  const advice =
+    'It may have been carried out all the same, and is not tried again, since that could do it twice.';
+  return new JobtreeError(error.code, `${error.message} ${advice}`, { cause: error });
+}
+
+/** How long a server, or what stands before it, asks to be left alone. */
+function retryAfterMs({ cause }: JobtreeError): number {
+  const seconds = Number((cause as { retryAfter?: unknown } | undefined)?.retryAfter ?? 0);
+  return Number.isFinite(seconds) ? seconds * 1_000 : 0;
 }
 
 /** The system's code; it hides in the cause of fetch's own error. */

@@ -15,7 +15,8 @@ export class NotJsonError extends Error {
   }
 }
 
-const deepest = 500;
+/** The limit of the server. */
+const deepest = 256;
 
 /**
  * Checks a value that is to be sent as JSON. Returns its size, roughly: the units of its JSON text, escapes not counted.

@@ -1,5 +1,5 @@
 /** Every operation that the client sends. The types of variables and results are generated from them (codegen.ts). */
-import type { ExchangeMutationVariables } from '../generated/graphql/graphql.ts';
+import type { ExchangePartsMutationVariables } from '../generated/graphql/graphql.ts';
 import { graphql } from '../generated/graphql/index.ts';
 
 export const createJob = graphql(`
@@ -118,22 +118,21 @@ export const claimItem = graphql(`
   }
 `);
 
-/** What a worker sends, in one request: outcomes and what it gives back, then how many items it has room for. */
-export const exchange = graphql(`
-  mutation Exchange(
+/**
+ * What a worker sends nearly always: outcomes, and how many items it has room for, in one transaction. The text goes out with every
+ * exchange, so it is short.
+ */
+export const exchange = graphql(
+  `mutation Exchange($input: ExchangeInput!) { exchange(input: $input) { ... on ExchangePayload { reported { entries(all: false) { index status retryAt error { message field } } } assignments { id itemId jobId type attempt payload heartbeatIntervalMs } claimError { code message field } } ... on Error { code message field } } }`,
+);
+
+/** The parts of an exchange where one has nothing to say, and items to give back. */
+export const exchangeParts = graphql(`
+  mutation ExchangeParts(
     $reports: ReportOutcomesInput = { reports: [] }, $withReports: Boolean!
     $releases: ReleaseAssignmentsInput = { assignmentIds: [] }, $withReleases: Boolean!
     $claims: ClaimItemsInput = { worker: "", requests: [] }, $withClaims: Boolean!
-    $both: ExchangeInput = { reports: [], claim: { worker: "", requests: [] } }, $withBoth: Boolean!
   ) {
-    exchange(input: $both) @include(if: $withBoth) {
-      ... on ExchangePayload {
-        reported { entries(all: false) { index status retryAt error { message field } } }
-        assignments { id itemId jobId type attempt payload heartbeatIntervalMs }
-        claimError { code message field }
-      }
-      ... on Error { code message field }
-    }
     reportOutcomes(input: $reports) @include(if: $withReports) {
       ... on ReportOutcomesPayload { entries(all: false) { index status retryAt error { message field } } }
       ... on Error { code message field }
@@ -176,4 +175,4 @@ export const workAvailable = graphql(`
   }
 `);
 
-export type ExchangeVariables = ExchangeMutationVariables;
+export type ExchangePartsVariables = ExchangePartsMutationVariables;

@@ -14,6 +14,8 @@ export interface PostRequest {
 export interface PostAnswer {
   readonly status: number;
   readonly text: string;
+  /** The header `Retry-After`, if there is one. */
+  readonly retryAfter: string | undefined;
 }
 
 export type Post = (url: string, request: PostRequest) => Promise<PostAnswer>;
@@ -29,7 +31,8 @@ export function createPost(fetch: typeof globalThis.fetch | undefined): Post {
 function byFetch(fetch: typeof globalThis.fetch): Post {
   return async (url, request) => {
     const response = await fetch(url, { method: 'POST', ...request });
-    return { status: response.status, text: await response.text() };
+    const retryAfter = response.headers.get('retry-after') ?? undefined;
+    return { status: response.status, text: await response.text(), retryAfter };
   };
 }
 
@@ -55,7 +58,9 @@ function byNode(http: typeof NodeHttp, https: typeof NodeHttps): Post {
           text += part;
         });
         response.on('error', fail); // also when it ends too early
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+        response.on('end', () => {
+          resolve({ status: response.statusCode ?? 0, text, retryAfter: response.headers['retry-after'] });
+        });
       });
       // In one piece with its length.
       request.end(body);

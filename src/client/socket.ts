@@ -3,8 +3,17 @@
  * between. It never reconnects or repeats anything by itself, since only the caller knows what may be repeated: when the
  * connection is lost every operation on it fails with UNREACHABLE, and the next one opens a new connection: at once, but a
  * little later, each client at another moment, if the server said that it restarts.
+ *
+ * A connection on which nothing at all has come while somebody waited for an answer is taken for dead and closed: its server hangs,
+ * and behind a load balancer the next connection may lead to another one.
  */
-import { createClient, type FormattedExecutionResult, type Client as GraphqlWs } from 'graphql-ws/client';
+import {
+  CloseCode,
+  createClient,
+  type FormattedExecutionResult,
+  type Client as GraphqlWs,
+} from 'graphql-ws/client';
+import type { ClientOptions } from 'ws';
 import type { TypedDocumentString } from '../generated/graphql/graphql.ts';
 import { restartPauseMs, wait } from './backoff.ts';
 import { fromGraphqlErrors, JobtreeError } from './errors.ts';
@@ -23,7 +32,13 @@ export interface Sink<R> {
 
 const pingEveryMs = 10_000;
 const pongWithinMs = 10_000;
-const connectWithinMs = 10_000;
+const connectWithinMs = 5_000;
+/** A process that was blocked finds timers due before it has read what came: it looks again after the reading. */
+const lateReadingMs = 100;
+/** How long the other side may take to agree to the end of a connection. */
+const closeWithinMs = 1_000;
+/** Codes for closing a connection whose other side says nothing: it would not answer that either. */
+const unanswered: readonly (number | undefined)[] = [4499, CloseCode.ConnectionAcknowledgementTimeout];
 /** The code with which a server that restarts closes its sockets. */
 const restart = 1012;
 /** What one message from the server may have, in bytes: a claim of many large payloads is one message. */
@@ -32,6 +47,9 @@ const maxMessageBytes = 512 * 1024 * 1024;
 export class Socket {
   readonly #options: SocketOptions;
   #client: Promise<GraphqlWs> | undefined;
+  #current: GraphqlWs | undefined;
+  /** When the last message came, whatever it was. */
+  #heardAt = 0;
   readonly #closing = new AbortController();
 
   constructor(options: SocketOptions) {
@@ -41,8 +59,11 @@ export class Socket {
   /** One answer. Without it in time the operation is dropped, though the server may still carry it out. */
   request<R, V>(document: TypedDocumentString<R, V>, variables: V, timeoutMs: number): Promise<R> {
     return new Promise((resolve, reject) => {
+      const sentAt = performance.now();
+      let answered = false;
       const end = this.subscribe(document, variables, {
         next: (data) => {
+          answered = true;
           clearTimeout(timer);
           resolve(data);
         },
@@ -51,15 +72,20 @@ export class Socket {
           reject(error);
         },
         complete: () => {
+          // It follows every answer, and an error costs as much as the rest of a small one.
+          if (answered) return;
           clearTimeout(timer);
           reject(new JobtreeError('UNREACHABLE', 'The connection was closed.'));
         },
       });
-      const timer = setTimeout(() => {
+      const giveUp = () => {
         end();
-        reject(
-          new JobtreeError('UNREACHABLE', `No answer from ${this.#options.url} within ${timeoutMs} ms.`),
-        );
+        const { url } = this.#options;
+        reject(new JobtreeError('UNREACHABLE', `No answer from ${url} within ${timeoutMs} ms.`));
+        if (this.#heardAt < sentAt) this.#current?.terminate();
+      };
+      let timer = setTimeout(() => {
+        timer = setTimeout(giveUp, lateReadingMs);
       }, timeoutMs);
     });
   }
@@ -110,7 +136,12 @@ export class Socket {
   #connect(): Promise<GraphqlWs> {
     if (this.#closing.signal.aborted)
       return Promise.reject(new JobtreeError('UNREACHABLE', 'The client is closed.'));
-    this.#client ??= connect(this.#options, this.#closing.signal);
+    this.#client ??= connect(this.#options, this.#closing.signal, () => {
+      this.#heardAt = performance.now();
+    }).then((client) => {
+      this.#current = client;
+      return client;
+    });
     return this.#client;
   }
 }
@@ -118,9 +149,11 @@ export class Socket {
 async function connect(
   { url, headers, webSocketImpl }: SocketOptions,
   closing: AbortSignal,
+  onHeard: () => void,
 ): Promise<GraphqlWs> {
   let pauseMs = 0;
   let pong: ReturnType<typeof setTimeout> | undefined;
+  let operations = 0;
   const client = createClient({
     url: async () => {
       await wait(pauseMs, closing);
@@ -129,15 +162,16 @@ async function connect(
     },
     webSocketImpl: webSocketImpl ?? (await defaultWebSocket(headers)),
     retryAttempts: 0,
+    generateID: () => String(++operations),
     lazyCloseTimeout: 1_000,
     connectionAckWaitTimeout: connectWithinMs,
     keepAlive: pingEveryMs,
     on: {
+      message: onHeard,
       ping: (received) => {
         if (received) return;
-        // A process that was blocked finds timers due before it has read what came: look again after the reading.
         pong = setTimeout(() => {
-          pong = setTimeout(() => client.terminate(), 100);
+          pong = setTimeout(() => client.terminate(), lateReadingMs);
         }, pongWithinMs);
       },
       pong: () => clearTimeout(pong),
@@ -161,7 +195,13 @@ async function defaultWebSocket(headers: Readonly<Record<string, string>>): Prom
         maxPayload: maxMessageBytes,
         perMessageDeflate: false,
         handshakeTimeout: connectWithinMs,
-      });
+        closeTimeout: closeWithinMs,
+      } as ClientOptions);
+    }
+
+    override close(code?: number, reason?: string): void {
+      if (unanswered.includes(code)) this.terminate();
+      else super.close(code, reason);
     }
   };
 }

@@ -1,11 +1,12 @@
 /**
  * Subscriptions that outlive their connection. Every value is a whole state, and only the newest waits to be read: a slow
  * reader costs no memory. After a lost connection the server starts with the current state again, or waits for news if that
- * is known already.
+ * is known already. Whatever is wrong with the server, a watch tries again, for as long as its reader wants.
  */
 import type { TypedDocumentString } from '../generated/graphql/graphql.ts';
 import { backoffMs, wait } from './backoff.ts';
 import { isTransient, JobtreeError } from './errors.ts';
+import { Signal } from './signal.ts';
 import type { Socket } from './socket.ts';
 
 const steadyMs = 10_000;
@@ -15,8 +16,6 @@ export interface Watched<R, T> {
   take(data: R): T | undefined;
   /** Whether nothing comes after it. A stream that completes before has lost its server. */
   isFinal(value: T): boolean;
-  /** How many failures of the server in a row to put up with; a lost connection is no failure. */
-  readonly patience: number;
   /** Called before trying again. */
   onLost?(error: JobtreeError): void;
 }
@@ -31,58 +30,48 @@ export async function* watch<R, V, T>(
   document: TypedDocumentString<R, V>,
   /** Asked for at each connection. */
   variables: () => V,
-  { take, isFinal, patience, onLost }: Watched<R, T>,
+  { take, isFinal, onLost }: Watched<R, T>,
   signal?: AbortSignal,
 ): AsyncGenerator<T, void, undefined> {
-  let tries = 0;
-  for (let failures = 0; !signal?.aborted; ) {
+  for (let tries = 0; !signal?.aborted; ) {
     const startedAt = performance.now();
     let pending: T | undefined;
-    let ended: JobtreeError | 'completed' | undefined;
-    let notify = () => {};
+    let ended: JobtreeError | undefined;
+    const changed = new Signal();
+    const end = (error: JobtreeError) => {
+      ended = error;
+      changed.fire();
+    };
     const stop = socket.subscribe(document, variables(), {
       next: (data) => {
         pending = take(data) ?? pending;
-        notify();
+        changed.fire();
       },
-      error: (error) => {
-        ended = error;
-        notify();
-      },
-      complete: () => {
-        ended = 'completed';
-        notify();
-      },
+      error: end,
+      complete: () => end(new JobtreeError('UNREACHABLE', 'The server ended the stream.')),
     });
-    const onAbort = () => notify();
-    signal?.addEventListener('abort', onAbort);
+    signal?.addEventListener('abort', changed.fire);
     try {
       while (!signal?.aborted) {
         if (pending !== undefined) {
           const value: T = pending;
           pending = undefined;
           tries = 0;
-          failures = 0;
           yield value;
           if (isFinal(value)) return;
         } else if (ended !== undefined) {
           break;
         } else {
-          await new Promise<void>((resolve) => {
-            notify = resolve;
-          });
+          await changed.wait();
         }
       }
     } finally {
-      signal?.removeEventListener('abort', onAbort);
+      signal?.removeEventListener('abort', changed.fire);
       stop();
     }
     if (signal?.aborted || ended === undefined) return;
-    const error =
-      ended === 'completed' ? new JobtreeError('UNREACHABLE', 'The server ended the stream.') : ended;
-    if (isTransient(error)) failures = 0;
-    else if (error.code !== 'BAD_RESPONSE' || ++failures > patience) throw error;
-    onLost?.(error);
+    if (!isTransient(ended) && ended.code !== 'BAD_RESPONSE') throw ended;
+    onLost?.(ended);
     // What lasted had begun, though nothing came: what is known is not told again.
     tries = performance.now() - startedAt > steadyMs ? 1 : tries + 1;
     await wait(backoffMs(tries), signal);

@@ -1,11 +1,12 @@
-/** What can be watched: the progress of a job, of a tree, and whether there is work. */
+/**
+ * What can be watched: the progress of a job, of a tree, and whether there is work. A server may know less than the one before it,
+ * so a state that is older than what is known already is dropped.
+ */
 import type { JobtreeError } from './errors.ts';
 import { jobProgress, jobTreeProgress, workAvailable } from './operations.ts';
 import type { Socket } from './socket.ts';
 import type { JobProgress, JobTreeProgress } from './types.ts';
 import { watch } from './watch.ts';
-
-const patience = 10;
 
 export function watchJob(socket: Socket, jobId: string, signal: AbortSignal) {
   let last: JobProgress | undefined;
@@ -16,25 +17,22 @@ export function watchJob(socket: Socket, jobId: string, signal: AbortSignal) {
   };
   const isFinal = (progress: JobProgress) => progress.status === 'COMPLETED';
   const variables = () => ({ jobId, sinceRevision: last?.revision ?? null });
-  return watch(socket, jobProgress, variables, { take, isFinal, patience }, signal);
+  return watch(socket, jobProgress, variables, { take, isFinal }, signal);
 }
 
 export function watchTree(socket: Socket, rootId: string, signal: AbortSignal) {
   const jobs = new Map<string, JobProgress>();
-  let sinceRevision: string | null = null;
-  const take = ({ jobTreeProgress: tree }: { jobTreeProgress: JobTreeProgress }): JobTreeProgress => {
+  let last: JobTreeProgress | undefined;
+  const take = ({ jobTreeProgress: tree }: { jobTreeProgress: JobTreeProgress }) => {
+    // An event names the jobs that have changed since the one before, on the same connection.
     for (const job of tree.jobs) if (isNews(jobs.get(job.jobId), job)) jobs.set(job.jobId, job);
-    sinceRevision = tree.revision;
-    return { ...tree, jobs: [...jobs.values()] };
+    if (last !== undefined && tree.revision <= last.revision && !tree.complete) return undefined;
+    last = { ...tree, jobs: [...jobs.values()] };
+    return last;
   };
   const isFinal = (tree: JobTreeProgress) => tree.complete;
-  return watch(
-    socket,
-    jobTreeProgress,
-    () => ({ rootId, sinceRevision }),
-    { take, isFinal, patience },
-    signal,
-  );
+  const variables = () => ({ rootId, sinceRevision: last?.revision ?? null });
+  return watch(socket, jobTreeProgress, variables, { take, isFinal }, signal);
 }
 
 /** Yields for every hint, though hints that nobody has read yet count once; `onTypes` hears of each. */
@@ -42,7 +40,6 @@ export function watchWork(
   socket: Socket,
   types: readonly string[],
   options: {
-    patience: number;
     onTypes?: (types: readonly string[]) => void;
     onLost?: (error: JobtreeError) => void;
   },
@@ -53,7 +50,7 @@ export function watchWork(
     onTypes?.(data.workAvailable.types);
     return true;
   };
-  const watched = { take, isFinal: () => false, patience: options.patience, ...(onLost && { onLost }) };
+  const watched = { take, isFinal: () => false, ...(onLost && { onLost }) };
   return watch(socket, workAvailable, () => ({ types: [...types] }), watched, signal);
 }
 

@@ -1,10 +1,13 @@
 /**
- * The way to Postgres: operations call stored functions over a pool of named statements, one round trip each; the API's
- * reads go through Prisma, which is several times slower for one row and writes the joins.
+ * The way to Postgres: operations call stored functions by named statements, one round trip each; many of the API's reads go
+ * through Prisma, which is several times slower for one row and writes the joins. Operations, reads and what keeps holds alive
+ * have a pool each, so that none of them takes the connections of another.
  */
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
+import { UnavailableError } from '../errors.ts';
 import { PrismaClient } from '../generated/prisma/client.ts';
+import { PatientPool } from './patient-pool.ts';
 import { asRefusal, isRetryable } from './sqlstate.ts';
 
 export interface DatabaseOptions {
@@ -40,7 +43,7 @@ const types: pg.CustomTypesConfig = {
     pg.types.getTypeParser(oid, format as 'text')) as pg.CustomTypesConfig['getTypeParser'],
 };
 
-/** The pool's own timeout is for waiting in its queue, too; a connection that is not there by then never will be. */
+/** A connection that is not there by then never will be; the pool's own timeout is for waiting in its queue, too. */
 const connectMs = 3_000;
 const answerAfterRenewalMs = 1_000;
 /** How long a statement may wait for a lock: nobody waits longer for what a stranger's open transaction holds. */
@@ -64,48 +67,62 @@ class UnnamedStatementsClient extends PooledClient {
   }
 }
 
+/** Folds and sweeps go on meanwhile, so a failure that lasts is met again. */
+const writeFailureMs = 10_000;
+const writeFailures: Readonly<Record<string, string>> = {
+  '53100': 'its disk is full',
+  '25006': 'it is read-only',
+  '58030': 'its disk fails',
+};
+/** Beats of workers go there together, two calls at a time. */
+const holdsPoolSize = 2;
+
 export class Database {
-  readonly pool: pg.Pool;
-  readonly #reads: pg.Pool;
+  /** For reads, Prisma's too: however many there are, they take no connection from what writes. */
+  readonly pool: Pick<PatientPool, 'query' | 'connect' | 'totalCount' | 'waitingCount'>;
+  readonly #operations: PatientPool;
+  /** For what keeps holds alive, which nothing else may hold up. */
+  readonly #holds: PatientPool;
+  readonly #pools: readonly PatientPool[];
   /** Every connection of the pools. */
   readonly #connections = new Map<pg.PoolClient, { readonly madeAt: number; calls: number; idle: boolean }>();
   readonly prisma: PrismaClient;
   readonly url: string;
+  #writeFailure: { at: number; reason: string | undefined } = { at: 0, reason: undefined };
   readonly #statements = new Map<string, string>();
 
   constructor(options: DatabaseOptions) {
     this.url = options.url;
     // A connection may die without a word: keepalive finds that out about one that idles or waits, the timeout about all.
-    const connection: pg.PoolConfig & { Client: typeof pg.Client } = {
-      Client: PooledClient,
+    const connection = {
+      Client: options.preparedStatements === false ? UnnamedStatementsClient : PooledClient,
       connectionString: options.url,
-      connectionTimeoutMillis: 10_000,
       query_timeout: options.timeoutMs,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
+      types,
       ...(options.pooled !== true && {
         lock_timeout: lockTimeoutMs,
         statement_timeout: options.timeoutMs,
         onConnect: checkConnection,
       }),
+      // So that a server which has nothing to do for a while finds one when Postgres is full of others.
+      min: 1,
     };
-    this.pool = new pg.Pool({
-      ...connection,
-      max: options.poolSize,
-      types,
-      application_name: 'jobtree',
-      ...(options.preparedStatements === false && { Client: UnnamedStatementsClient }),
-    });
-    this.#reads = new pg.Pool({
-      ...connection,
-      max: Math.max(2, Math.floor(options.poolSize / 2)),
-      application_name: 'jobtree reads',
-    });
-    for (const pool of [this.pool, this.#reads]) {
+    const open = (max: number, name: string) =>
+      new PatientPool({ ...connection, max, application_name: name });
+    this.#operations = open(options.poolSize, 'jobtree');
+    const reads = open(Math.max(2, Math.floor(options.poolSize / 2)), 'jobtree reads');
+    this.pool = reads;
+    this.#holds = open(holdsPoolSize, 'jobtree holds');
+    this.#pools = [this.#holds, this.#operations, reads];
+    for (const pool of this.#pools) {
       pool.on('error', options.onIdleError);
-      pool.on('connect', (client) =>
-        this.#connections.set(client, { madeAt: Date.now(), calls: 0, idle: false }),
-      );
+      pool.on('connect', (client) => {
+        this.#connections.set(client, { madeAt: performance.now(), calls: 0, idle: false });
+        // One that breaks while it is in use says so twice: what it was asked fails, and that is enough.
+        client.on('error', () => {});
+      });
       pool.on('acquire', (client) => {
         const connection = this.#connections.get(client);
         if (connection !== undefined) connection.idle = false;
@@ -119,11 +136,15 @@ export class Database {
       pool.on('remove', (client) => this.#connections.delete(client));
     }
     // It prepares nothing by name.
-    this.prisma = new PrismaClient({ adapter: new PrismaPg(this.#reads) });
+    this.prisma = new PrismaClient({
+      adapter: new PrismaPg(reads),
+      // It may be large, and is read by itself.
+      omit: { job: { feed: true } },
+    });
   }
 
   /**
-   * Postgres can be reached again, and could not before that time: connections that were made before it may be dead without a
+   * Postgres can be reached again, and could not before that time (of `performance.now()`): connections that were made before it may be dead without a
    * word. Ends those that idle, and those that do not get their answer soon; their calls fail, and may be repeated.
    */
   renewConnections(before: number): void {
@@ -136,20 +157,75 @@ export class Database {
     }
   }
 
+  /** Opens a connection of each pool, which stays; waits for it for so long while Postgres has none to give. */
+  async open(waitMs: number): Promise<void> {
+    for (const pool of this.#pools) await pool.open(waitMs);
+  }
+
   /**
    * Calls `jobtree.<name>` and returns its rows. JSON goes in as text, everything else as pg takes it. A call that fails
    * without an answer of Postgres, such as after the timeout, may have been carried out.
    */
-  async call<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]> {
+  call<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]> {
+    return this.#call(this.#operations, name, values);
+  }
+
+  /** The same for what keeps holds alive: it waits neither for reads nor for operations. */
+  callForHolds<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]> {
+    return this.#call(this.#holds, name, values);
+  }
+
+  async #call<Row extends object>(
+    pool: PatientPool,
+    name: string,
+    values: readonly unknown[],
+  ): Promise<Row[]> {
     const text = this.#statement(name, values.length);
     for (let attempt = 1; ; attempt++) {
       try {
-        return (await this.pool.query<Row>({ name: `${name}/${values.length}`, text, values: [...values] }))
-          .rows;
+        return (await pool.query<Row>({ name: `${name}/${values.length}`, text, values: [...values] })).rows;
       } catch (error) {
-        if (!isRetryable(error) || attempt === 5) throw asRefusal(error);
+        if (!isRetryable(error) || attempt === 5) {
+          this.#noteWriteFailure(error);
+          throw asRefusal(error);
+        }
       }
     }
+  }
+
+  /** Why Postgres refuses what is written, if it did so within the last seconds: such as a disk that is full. */
+  get writeFailure(): string | undefined {
+    const { at, reason } = this.#writeFailure;
+    return performance.now() - at < writeFailureMs ? reason : undefined;
+  }
+
+  #noteWriteFailure(error: unknown): void {
+    const state = error instanceof pg.DatabaseError ? (error.code ?? '') : '';
+    const reason = writeFailures[state];
+    if (reason !== undefined) this.#writeFailure = { at: performance.now(), reason };
+  }
+
+  /** The same for a request, whose reads are not sent any more once nobody waits for their answers. */
+  forRequest(isGone: () => boolean): Database {
+    const query = async (statement: pg.QueryConfig) => {
+      const client = await this.pool.connect();
+      let failure: Error | undefined;
+      try {
+        if (isGone()) throw new UnavailableError('The client has gone.');
+        return await client.query(statement);
+      } catch (error) {
+        if (!(error instanceof UnavailableError)) failure = error as Error;
+        throw error;
+      } finally {
+        client.release(failure);
+      }
+    };
+    const { call, callForHolds } = this;
+    return Object.create(this, {
+      pool: { value: { query } },
+      call: { value: call.bind(this) },
+      callForHolds: { value: callForHolds.bind(this) },
+    }) as Database;
   }
 
   #statement(name: string, count: number): string {
@@ -165,7 +241,7 @@ export class Database {
 
   async close(): Promise<void> {
     await this.prisma.$disconnect();
-    await Promise.all([this.pool.end(), this.#reads.end()]);
+    await Promise.all(this.#pools.map((pool) => pool.end()));
   }
 }
 

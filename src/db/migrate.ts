@@ -8,8 +8,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { isFull } from './patient-pool.ts';
 
 /** The same two levels up from src/db and from dist/db. */
 export const MIGRATIONS_DIRECTORY = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
@@ -39,18 +41,20 @@ export interface MigrateOptions {
   /** Called with the name of each migration before it runs. */
   onApply?: (name: string) => void;
   directory?: string;
+  /** How long to wait for a connection while Postgres has none to give. Default: not at all. */
+  waitMs?: number;
 }
+
+const askAgainMs = 250;
 
 export async function migrate({
   connectionString,
   onApply,
   directory = MIGRATIONS_DIRECTORY,
+  waitMs = 0,
 }: MigrateOptions): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(directory);
-  const client = new pg.Client({ connectionString });
-  // A lost connection also rejects the query in flight, which is where it is handled.
-  client.on('error', () => {});
-  await client.connect();
+  const client = await connect(connectionString, waitMs);
   try {
     requireSupportedServer(await serverVersion(client));
     const applied: string[] = [];
@@ -62,6 +66,22 @@ export async function migrate({
     }
   } finally {
     await client.end();
+  }
+}
+
+async function connect(connectionString: string, waitMs: number): Promise<pg.Client> {
+  const giveUpAt = performance.now() + waitMs;
+  for (;;) {
+    const client = new pg.Client({ connectionString });
+    // A lost connection also rejects the query in flight, which is where it is handled.
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      return client;
+    } catch (error) {
+      if (!isFull(error) || performance.now() >= giveUpAt) throw error;
+      await delay(askAgainMs * (0.5 + Math.random()));
+    }
   }
 }
 

@@ -4,8 +4,6 @@
  */
 import { DatabaseError } from 'pg';
 import {
-  BusyError,
-  errorCodes,
   InvalidInputError,
   ItemNotClaimableError,
   JobFedByParentError,
@@ -13,8 +11,11 @@ import {
   JobtreeError,
   type NotClaimableReason,
   NotFoundError,
+  OutcomeUnknownError,
+  UnavailableError,
 } from '../errors.ts';
 import { Prisma } from '../generated/prisma/client.ts';
+import { connectionRefusal } from './lost-connection.ts';
 
 const refusals: Readonly<Record<string, (error: DatabaseError) => JobtreeError>> = {
   JT001: (error) => new NotFoundError(error.message, error.column),
@@ -23,8 +24,6 @@ const refusals: Readonly<Record<string, (error: DatabaseError) => JobtreeError>>
   JT004: (error) => new JobFedByParentError(error.message, error.column),
   // statement_too_complex: the stack that Postgres gives its JSON parser ended.
   '54001': () => new InvalidInputError('A JSON value is nested too deeply.'),
-  // lock_not_available: lock_timeout is over.
-  '55P03': () => new BusyError(errorCodes.BUSY),
   JT005: (error) =>
     new ItemNotClaimableError(error.message, error.column, error.detail as NotClaimableReason),
 };
@@ -36,12 +35,19 @@ export function asRefusal(error: unknown): unknown {
     return new NotFoundError('What the id names does not exist.', 'id');
   }
   const refusal = error instanceof DatabaseError && error.code !== undefined && refusals[error.code];
-  return refusal ? refusal(error) : error;
+  return refusal ? refusal(error) : (connectionRefusal(error) ?? error);
 }
 
-/** Whether Postgres itself refused a statement, so that nothing of it happened; a broken connection leaves that open. */
+/** Whether Postgres refused a statement for what it says, so that nothing of it happened. Without Postgres none would do better. */
 export function isRolledBack(error: unknown): boolean {
+  if (isOutage(error)) return false;
   return error instanceof DatabaseError || error instanceof JobtreeError;
+}
+
+/** Whether it says that Postgres can't serve anybody at the moment. */
+export function isOutage(error: unknown): boolean {
+  const cause = asRefusal(error);
+  return cause instanceof UnavailableError || cause instanceof OutcomeUnknownError;
 }
 
 /**

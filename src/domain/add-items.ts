@@ -8,10 +8,9 @@ import type { Engine } from './engine.ts';
 import { itemIdOf } from './item-state.ts';
 import { type NewItem, type PreparedItem, prepareItem, toItemText } from './items.ts';
 import { joinTexts } from './json-text.ts';
+import type { AddEntry } from './merged.ts';
 
-export type AddEntry =
-  | { readonly status: 'ADDED' | 'DUPLICATE'; readonly itemId: string }
-  | { readonly status: 'INVALID'; readonly error: InvalidInputError };
+export type { AddEntry };
 
 export async function addItems(
   engine: Engine,

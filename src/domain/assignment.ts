@@ -1,4 +1,4 @@
-import type { Engine } from './engine.ts';
+import type { Logger } from 'pino';
 import { assignmentIdOf, itemIdOf } from './item-state.ts';
 import { JsonText, splitTexts } from './json-text.ts';
 
@@ -64,7 +64,11 @@ export function toAssignments(row: LeaseRow): Assignment[] {
   });
 }
 
-export function logClaims({ logger, logPayloads }: Engine, assignments: readonly Assignment[]): void {
+/** Payloads may hold what no log should: they are only in it if the settings say so. */
+export function logClaims(
+  { logger, logPayloads }: { readonly logger: Logger; readonly logPayloads: boolean },
+  assignments: readonly Assignment[],
+): void {
   if (!logger.isLevelEnabled('debug')) return;
   for (const { id, itemId, jobId, type, attempt, worker, payload } of assignments) {
     const ids = { assignmentId: id, itemId, jobId, type, attempt, worker };

@@ -3,10 +3,40 @@
  * meanwhile wait and go out together as soon as a place is free. So a quiet server adds no delay, and a busy one sends
  * few large statements: one item a call costs Postgres about thirty times what an item in a batch of 500 does.
  *
+ * What waits is bounded, by calls and by bytes, for all batchers that share a `Backlog`: a call beyond it is refused. A call
+ * whose client has gone is dropped when its turn comes.
+ *
  * A batch that Postgres refuses is taken apart, so that what is wrong with one caller's entries never reaches another. One
  * whose answer was lost may have been carried out, so it is not sent again.
  */
 import { isRolledBack } from '../db/sqlstate.ts';
+import { UnavailableError } from '../errors.ts';
+
+/** What waits in merged calls, to be shared by batchers. */
+export class Backlog {
+  readonly #maxCalls: number;
+  readonly #maxBytes: number;
+  #calls = 0;
+  #bytes = 0;
+
+  constructor(options: { maxCalls: number; maxBytes: number }) {
+    this.#maxCalls = options.maxCalls;
+    this.#maxBytes = options.maxBytes;
+  }
+
+  /** One call alone may have any size. */
+  enter(bytes: number): void {
+    if (this.#calls >= this.#maxCalls || (this.#calls > 0 && this.#bytes + bytes > this.#maxBytes))
+      throw new UnavailableError('More calls wait for Postgres than the server keeps.');
+    this.#calls++;
+    this.#bytes += bytes;
+  }
+
+  leave(bytes: number): void {
+    this.#calls--;
+    this.#bytes -= bytes;
+  }
+}
 
 export class Batcher<Entry, Answer> {
   readonly #run: (entries: Entry[]) => Promise<Answer[]>;
@@ -14,6 +44,8 @@ export class Batcher<Entry, Answer> {
   readonly #maxWeight: number;
   readonly #weigh: (entry: Entry) => number;
   readonly #onIdle: (() => void) | undefined;
+  readonly #backlog: Backlog | undefined;
+  readonly #bytesOf: (entry: Entry) => number;
   #waiting: Call<Entry, Answer>[] = [];
   #underWay = 0;
 
@@ -24,25 +56,40 @@ export class Batcher<Entry, Answer> {
     maxWeight: number;
     weigh?: (entry: Entry) => number;
     onIdle?: () => void;
+    /** Without it, whatever comes may wait. */
+    backlog?: Backlog;
+    bytesOf?: (entry: Entry) => number;
   }) {
     this.#run = options.run;
     this.#width = options.width;
     this.#maxWeight = options.maxWeight;
     this.#weigh = options.weigh ?? (() => 1);
     this.#onIdle = options.onIdle;
+    this.#backlog = options.backlog;
+    this.#bytesOf = options.bytesOf ?? (() => 0);
   }
 
-  submit(entries: Entry[]): Promise<Answer[]> {
+  /** With `isGone`, a call that waits is dropped once nobody wants its answer. */
+  submit(entries: Entry[], isGone?: () => boolean): Promise<Answer[]> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ entries, resolve, reject });
+      const bytes = entries.reduce((sum, entry) => sum + this.#bytesOf(entry), 0);
+      try {
+        this.#backlog?.enter(bytes);
+      } catch (error) {
+        if (this.#underWay === 0) this.#onIdle?.();
+        throw error;
+      }
+      this.#waiting.push({ entries, bytes, isGone, resolve, reject });
       this.#next();
     });
   }
 
   #next(): void {
-    while (this.#underWay < this.#width && this.#waiting.length > 0) {
+    while (this.#underWay < this.#width) {
+      const calls = this.#take();
+      if (calls.length === 0) return;
       this.#underWay++;
-      void this.#send(this.#take()).finally(() => {
+      void this.#send(calls).finally(() => {
         this.#underWay--;
         this.#next();
         if (this.#underWay === 0) this.#onIdle?.();
@@ -51,14 +98,22 @@ export class Batcher<Entry, Answer> {
   }
 
   #take(): Call<Entry, Answer>[] {
+    const calls: Call<Entry, Answer>[] = [];
     let weight = 0;
     let count = 0;
-    for (const { entries } of this.#waiting) {
-      for (const entry of entries) weight += this.#weigh(entry);
-      if (count > 0 && weight > this.#maxWeight) break;
+    for (const call of this.#waiting) {
+      const isGone = call.isGone?.() === true;
+      if (!isGone) {
+        for (const entry of call.entries) weight += this.#weigh(entry);
+        if (calls.length > 0 && weight > this.#maxWeight) break;
+        calls.push(call);
+      }
       count++;
+      this.#backlog?.leave(call.bytes);
+      if (isGone) call.reject(new UnavailableError('The client has gone.'));
     }
-    return this.#waiting.splice(0, count);
+    this.#waiting.splice(0, count);
+    return calls;
   }
 
   async #send(calls: Call<Entry, Answer>[]): Promise<void> {
@@ -78,6 +133,8 @@ export class Batcher<Entry, Answer> {
 
 interface Call<Entry, Answer> {
   readonly entries: Entry[];
+  readonly bytes: number;
+  readonly isGone: (() => boolean) | undefined;
   readonly resolve: (answers: Answer[]) => void;
   readonly reject: (error: unknown) => void;
 }

@@ -1,6 +1,7 @@
 /** Checks of single values. Each throws an InvalidInputError that names the field, or returns what was asked for. */
 import { InvalidInputError } from '../errors.ts';
-import { maxBatch, runAtEnd } from './limits.ts';
+import { isTextDeeperThan, JsonText } from './json-text.ts';
+import { maxBatch, maxJsonDepth, runAtEnd } from './limits.ts';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const revision = /^[0-9a-f]{8}-[0-9a-f]{14}$/;
@@ -81,7 +82,11 @@ export function checkBatch(size: number, field: string): void {
 
 /** The JSON text of a value, if Postgres can store it. */
 export function toJsonText(value: unknown, field: string, maxBytes: number): string {
-  const text = guardDepth(field, () => JSON.stringify(value ?? null));
+  // First: what is deeper than the stack ends whoever looks into it.
+  if (isDeeperThan(value, maxJsonDepth)) {
+    throw new InvalidInputError(`${field} is nested more than ${maxJsonDepth} levels deep.`, field);
+  }
+  const text = JSON.stringify(value ?? null);
   // A character has at most three bytes in UTF-8 for each unit of its length, so most texts need no count.
   if (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes) {
     throw new InvalidInputError(
@@ -90,18 +95,23 @@ export function toJsonText(value: unknown, field: string, maxBytes: number): str
     );
   }
   // JSON.stringify writes null for a number that is none or beyond all measure: so is 1e400 when it is read.
-  if (unstorable.test(text) || text.includes('null')) guardDepth(field, () => checkLeaves(value, field));
+  if (unstorable.test(text) || text.includes('null')) checkLeaves(value, field);
   return text;
 }
 
-/** A value nested so deeply that the stack ends is the caller's fault. */
-function guardDepth<T>(field: string, walk: () => T): T {
-  try {
-    return walk();
-  } catch (error) {
-    if (error instanceof RangeError) throw new InvalidInputError(`${field} is nested too deeply.`, field);
-    throw error;
+/** Whether lists and objects of a JSON value are nested more than so deep; a list of numbers is 1 deep. */
+export function isDeeperThan(value: unknown, most: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (value instanceof JsonText) return isTextDeeperThan(value.text, most);
+  if (most === 0) return true;
+  if (Array.isArray(value)) {
+    for (const element of value) if (isDeeperThan(element, most - 1)) return true;
+  } else {
+    for (const key in value) {
+      if (isDeeperThan((value as Record<string, unknown>)[key], most - 1)) return true;
+    }
   }
+  return false;
 }
 
 /** Finds the string or number that can't be stored, if there is one: text that only looks like an escape is fine. */

@@ -1,7 +1,9 @@
+import { ItemNotClaimableError } from '../errors.ts';
 import { type Assignment, type LeaseRow, logClaims, toAssignments } from './assignment.ts';
 import { checkText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import type { ItemKey } from './item-state.ts';
+import { keepReadable } from './keep-readable.ts';
 import { maxNameLength } from './limits.ts';
 
 /** Claims one named item, whatever waits before it; an ItemNotClaimableError says why it can't. */
@@ -20,7 +22,13 @@ export async function claimItem(
   );
   if (row === undefined) throw new Error('claim_item returned no row');
   engine.effects.touched(row.root_id);
-  const assignments = toAssignments(row);
-  logClaims(engine, assignments);
-  return assignments[0] as Assignment;
+  const [assignment] = await keepReadable(engine, toAssignments(row));
+  if (assignment === undefined)
+    throw new ItemNotClaimableError(
+      'The payload is nested too deeply: the item has failed.',
+      'itemId',
+      'FAILED',
+    );
+  logClaims(engine, [assignment]);
+  return assignment;
 }

@@ -3,15 +3,11 @@ import { InvalidInputError } from '../errors.ts';
 import { type Assignment, type LeaseRow, logClaims, toAssignments } from './assignment.ts';
 import { checkBatch, checkClaimId, checkInteger, checkText } from './checks.ts';
 import type { Engine } from './engine.ts';
+import { keepReadable } from './keep-readable.ts';
 import { maxBatch, maxNameLength } from './limits.ts';
+import type { ClaimRequest } from './merged.ts';
 
-export interface ClaimRequest {
-  readonly worker: string;
-  readonly type: string;
-  readonly limit: number;
-  /** The claim that it belongs to, if that may be repeated. */
-  readonly claimId: string | undefined;
-}
+export type { ClaimRequest };
 
 /** With a `claimId`, a claim that was carried out before gives what it got then, and nothing new. */
 export async function claimItems(
@@ -19,10 +15,12 @@ export async function claimItems(
   worker: string,
   requests: readonly { readonly type: string; readonly limit: number }[],
   claimId?: string | null,
-): Promise<Assignment[]> {
+): Promise<readonly Assignment[]> {
   const entries = checkRequests(worker, requests, claimId);
-  const claimed = await inTurn(engine.claimsUnderWay, entries, () => engine.merged.claims.submit(entries));
-  const assignments = claimed.flat();
+  const claimed = await inTurn(engine.claimsUnderWay, entries, () =>
+    engine.merged.claims.submit(entries, engine.isGone),
+  );
+  const assignments = await keepReadable(engine, claimed.flat());
   logClaims(engine, assignments);
   return assignments;
 }

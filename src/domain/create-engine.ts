@@ -1,6 +1,6 @@
 /** Puts the engine together: its memory of where claims start, and the merging of calls that arrive together. */
 import { type AddEntry, insertItems } from './add-items.ts';
-import { Batcher } from './batcher.ts';
+import { Backlog, Batcher } from './batcher.ts';
 import { claimForRequests } from './claim-items.ts';
 import type { Engine } from './engine.ts';
 import { exchangeParts } from './exchange.ts';
@@ -13,13 +13,21 @@ import { type PreparedReport, reportPrepared } from './report-outcomes.ts';
 /** Two batches of a kind at a time: one is on its way while Postgres works on the other. */
 const width = 2;
 
+/** What waits beyond requests that are under way already are the parts of large ones. */
+const maxWaitingCalls = 20_000;
+const maxWaitingBytes = 100_000_000;
+
 /** An entry of 20 kB counts as one, larger ones by their size: a full batch then has about 20 MB. */
 const weighText = (text: string) => Math.max(1, text.length / 20_000);
 const weighItem = ({ payload, settings }: PreparedItem) => weighText(payload) + settings.length / 20_000;
+const bytesOfItem = ({ payload, settings }: PreparedItem) => payload.length + settings.length;
 const weighReport = ({ text, newItems }: PreparedReport) =>
   newItems.reduce((sum, item) => sum + weighText(item), weighText(text));
+const bytesOfReport = ({ text, newItems }: PreparedReport) =>
+  newItems.reduce((sum, item) => sum + item.length, text.length);
 
 export function createEngine(parts: Omit<Engine, 'lowWater' | 'merged' | 'claimsUnderWay'>): Engine {
+  const backlog = new Backlog({ maxCalls: maxWaitingCalls, maxBytes: maxWaitingBytes });
   const adders = new Map<string, Batcher<PreparedItem, AddEntry>>();
   const engine: Engine = {
     ...parts,
@@ -31,6 +39,7 @@ export function createEngine(parts: Omit<Engine, 'lowWater' | 'merged' | 'claims
         width,
         maxWeight: maxBatch,
         weigh: (request) => request.limit,
+        backlog,
       }),
       exchanges: new Batcher({
         run: (parts) => exchangeParts(engine, parts),
@@ -41,17 +50,23 @@ export function createEngine(parts: Omit<Engine, 'lowWater' | 'merged' | 'claims
             reports.reduce((sum, report) => sum + weighReport(report), 0),
             requests.reduce((sum, request) => sum + request.limit, 0),
           ),
+        backlog,
+        bytesOf: ({ reports }) => reports.reduce((sum, report) => sum + bytesOfReport(report), 0),
       }),
       reports: new Batcher({
         run: (reports) => reportPrepared(engine, reports, false),
         width,
         maxWeight: maxBatch,
         weigh: weighReport,
+        backlog,
+        bytesOf: bytesOfReport,
       }),
       busyReports: new Batcher({
         run: (reports) => reportPrepared(engine, reports, true),
         width,
         maxWeight: 0,
+        backlog,
+        bytesOf: bytesOfReport,
       }),
       heartbeats: new Batcher({ run: (ids) => keepLeases(engine, ids), width, maxWeight: maxBatch }),
       adds: (jobId) => {
@@ -62,6 +77,8 @@ export function createEngine(parts: Omit<Engine, 'lowWater' | 'merged' | 'claims
             width,
             maxWeight: maxBatch,
             weigh: weighItem,
+            backlog,
+            bytesOf: bytesOfItem,
             onIdle: () => adders.delete(jobId),
           });
           adders.set(jobId, batcher);

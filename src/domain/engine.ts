@@ -4,16 +4,9 @@
  */
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
-import type { AddEntry } from './add-items.ts';
-import type { Assignment } from './assignment.ts';
-import type { Batcher } from './batcher.ts';
-import type { ClaimRequest } from './claim-items.ts';
-import type { ExchangePart, ExchangePartAnswer } from './exchange.ts';
-import type { HoldStatus } from './heartbeat.ts';
-import type { PreparedItem } from './items.ts';
 import type { Limits } from './limits.ts';
 import type { LowWater } from './low-water.ts';
-import type { MergedAnswer, PreparedReport } from './report-outcomes.ts';
+import type { Merged } from './merged.ts';
 
 export interface Effects {
   /** The tree has deltas to fold, with `fromStart` maybe some that committed late. */
@@ -37,8 +30,15 @@ export interface Engine {
   readonly durableClaims: boolean;
   readonly lowWater: LowWater;
   readonly merged: Merged;
+  /** Of a request: whether its client has gone, so that nobody waits for the answer. */
+  readonly isGone?: () => boolean;
   /** Claims that may be repeated, by their ids, while they are under way. */
   readonly claimsUnderWay: Map<string, Promise<unknown>>;
+}
+
+/** The same for a request: what waits for its turn is not sent any more once the client has gone. */
+export function forRequest(engine: Engine, isGone: () => boolean): Engine {
+  return { ...engine, database: engine.database.forRequest(isGone), isGone };
 }
 
 /** How often each type is named. */
@@ -46,15 +46,4 @@ export function countTypes(types: Iterable<string>): Map<string, number> {
   const counts = new Map<string, number>();
   for (const type of types) counts.set(type, (counts.get(type) ?? 0) + 1);
   return counts;
-}
-
-/** Calls of one kind that arrive while others are under way go to the database together. */
-interface Merged {
-  readonly claims: Batcher<ClaimRequest, Assignment[]>;
-  readonly exchanges: Batcher<ExchangePart, ExchangePartAnswer>;
-  readonly reports: Batcher<PreparedReport, MergedAnswer>;
-  /** Reports that met a lock: each call alone, and it waits. */
-  readonly busyReports: Batcher<PreparedReport, MergedAnswer>;
-  readonly heartbeats: Batcher<string, HoldStatus>;
-  adds(jobId: string): Batcher<PreparedItem, AddEntry>;
 }

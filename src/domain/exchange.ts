@@ -5,19 +5,12 @@
 import { InvalidInputError, JobtreeError } from '../errors.ts';
 import { type Assignment, logClaims } from './assignment.ts';
 import { checkBatch } from './checks.ts';
-import {
-  beginClaim,
-  type ClaimedRow,
-  type ClaimRequest,
-  checkRequests,
-  claimForRequests,
-  inTurn,
-} from './claim-items.ts';
+import { beginClaim, type ClaimedRow, checkRequests, claimForRequests, inTurn } from './claim-items.ts';
 import type { Engine } from './engine.ts';
+import { keepReadable } from './keep-readable.ts';
+import type { ExchangePart, ExchangePartAnswer } from './merged.ts';
 import {
   beginReport,
-  type MergedAnswer,
-  type PreparedReport,
   prepareReports,
   type Report,
   type ReportAnswer,
@@ -30,21 +23,9 @@ export interface Claim {
   readonly claimId?: string | null | undefined;
 }
 
-/** One worker's part of a call. */
-export interface ExchangePart {
-  readonly reports: readonly PreparedReport[];
-  readonly requests: readonly ClaimRequest[];
-}
-
-export interface ExchangePartAnswer {
-  readonly reports: MergedAnswer[];
-  /** Or why the claim was refused. */
-  readonly claimed: Assignment[] | JobtreeError;
-}
-
 export interface Exchange {
   readonly answers: ReportAnswer[];
-  readonly assignments: Assignment[];
+  readonly assignments: readonly Assignment[];
   /** Why the claim was refused; the reports count all the same. */
   readonly claimError: InvalidInputError | undefined;
 }
@@ -61,8 +42,9 @@ export async function exchange(engine: Engine, reports: readonly Report[], claim
     if (!(done.claimed instanceof InvalidInputError)) throw done.claimed;
     return { answers, assignments: [], claimError: done.claimed };
   }
-  logClaims(engine, done.claimed);
-  return { answers, assignments: done.claimed, claimError: undefined };
+  const assignments = await keepReadable(engine, done.claimed);
+  logClaims(engine, assignments);
+  return { answers, assignments, claimError: undefined };
 }
 
 /** The call itself, for the parts of one or several workers. */

@@ -2,6 +2,7 @@
  * Finishes what calls have begun and left: cancellations of jobs with very many ranges of items, and deletions of large trees. Both
  * are rows in Postgres, so any server goes on with them, also after a crash.
  */
+import { isOutage } from '../db/sqlstate.ts';
 import type { Engine } from './engine.ts';
 import { foldProgress } from './fold-progress.ts';
 
@@ -20,6 +21,7 @@ export async function finishSome(engine: Engine, signal: AbortSignal): Promise<b
       if (deleting) more = (await deleteSome(engine, id)) === 'MORE' || more;
       else more = (await cancelSome(engine, id, rootId, signal)) || more;
     } catch (error) {
+      if (isOutage(error)) throw error;
       // Such as of a tree with a row that a stranger's transaction holds: the others do not wait for it.
       engine.logger.warn({ err: error, jobId: id, deleting }, 'finishing a job failed; it is tried again');
     }

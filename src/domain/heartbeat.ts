@@ -1,8 +1,9 @@
 import { checkBatch } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { splitAssignmentId } from './item-state.ts';
+import type { HoldStatus } from './merged.ts';
 
-export type HoldStatus = 'HELD' | 'FINISHED' | 'LOST' | 'CANCELLED';
+export type { HoldStatus };
 
 /** Keeps assignments alive, and says which are none any more. */
 export async function heartbeat(engine: Engine, assignmentIds: readonly string[]): Promise<HoldStatus[]> {
@@ -23,7 +24,7 @@ export async function keepLeases(engine: Engine, assignmentIds: readonly string[
     }
     bits[number - 1] = '1';
   }
-  const rows = await engine.database.call<{ lease_id: string; number: number; status: HoldStatus }>(
+  const rows = await engine.database.callForHolds<{ lease_id: string; number: number; status: HoldStatus }>(
     'keep_leases',
     [...named.keys()],
     [...named.values()].map((bits) => bits.join('')),

@@ -65,22 +65,35 @@ export interface Item extends ItemKey {
   /** Of the worker that has it, or that succeeded. */
   readonly assignmentId: string | null;
   readonly failureCount: number;
+  /** What may be large: undefined if it was not read with the item. */
+  readonly payload: unknown;
+  readonly result: unknown;
+}
+
+/** What of an item is read only if it is wanted. */
+export interface WantedParts {
+  /** All but its key, its status, its payload and its result. Without them those fields say nothing. */
+  readonly details: boolean;
+  readonly payload: boolean;
+  readonly result: boolean;
 }
 
 interface ItemRow {
-  readonly job_id: string;
-  readonly position: number;
-  readonly priority: number;
-  readonly run_at: Date | null;
-  readonly dedupe_key: string | null;
-  readonly created_at: Date;
+  /** Which of the keys, from 1. */
+  readonly n: number;
   readonly job_cancelled_at: Date | null;
   readonly failed: boolean | null;
-  readonly finished_at: Date | null;
-  readonly retry_at: Date | null;
-  readonly lease_id: string | null;
-  readonly lease_position: number | null;
-  readonly failure_count: number;
+  readonly priority?: number;
+  readonly run_at?: Date | null;
+  readonly dedupe_key?: string | null;
+  readonly created_at?: Date;
+  readonly finished_at?: Date | null;
+  readonly retry_at?: Date | null;
+  readonly lease_id?: string | null;
+  readonly lease_position?: number | null;
+  readonly failure_count?: number;
+  readonly payload?: unknown;
+  readonly result?: unknown;
 }
 
 const requested = 'from unnest($1::uuid[], $2::bigint[]) with ordinality as u(job_id, position, n)';
@@ -92,18 +105,10 @@ function toValues(keys: readonly ItemKey[]): [string[], number[]] {
   return [keys.map(({ jobId }) => jobId), keys.map(({ position }) => position)];
 }
 
-/** The items of these keys, in any order; of a key without an item, nothing. */
-export async function readItems(database: Database, keys: readonly ItemKey[]): Promise<Item[]> {
-  const { rows } = await database.pool.query<ItemRow>({
-    name: 'read_items',
-    text: `select i.job_id, i.position, coalesce(i.priority, j.priority) as priority, i.run_at, i.dedupe_key, i.created_at,
-             j.cancelled_at as job_cancelled_at, o.failed, o.finished_at, q.run_at as retry_at,
-             l.id as lease_id, l.position as lease_position, coalesce(f.count, 0) as failure_count
-           ${requested}
-           join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
-           join jobtree.job j on j.id = i.job_id
-           left join jobtree.outcome o on o.job_id = i.job_id and o.position = i.position
-           left join lateral (
+const details = {
+  columns: `coalesce(i.priority, j.priority) as priority, i.run_at, i.dedupe_key, i.created_at, o.finished_at,
+             q.run_at as retry_at, l.id as lease_id, l.position as lease_position, coalesce(f.count, 0) as failure_count`,
+  joins: `left join lateral (
              select max(attempt) as count from jobtree.failure where job_id = i.job_id and position = i.position
            ) f on true
            left join lateral (
@@ -120,29 +125,66 @@ export async function readItems(database: Database, keys: readonly ItemKey[]): P
                 and get_bit(open, (i.position - position)::int) = 1
               limit 1)
            ) l on true`,
+};
+
+/**
+ * The items of these keys, in their order; undefined for a key without an item. Each is looked up by its key: the limits keep the
+ * planner from joining all that a job has, which it did where it had no statistics of it.
+ */
+export async function readItems(
+  database: Database,
+  keys: readonly ItemKey[],
+  parts: WantedParts = { details: true, payload: false, result: false },
+): Promise<(Item | undefined)[]> {
+  const wanted = [
+    parts.details && details.columns,
+    parts.payload && 'i.payload',
+    parts.result && 'o.result',
+  ].flatMap((columns) => columns || []);
+  const { rows } = await database.pool.query<ItemRow>({
+    name: `read_items/${Object.entries(parts).flatMap(([part, isWanted]) => (isWanted ? part : []))}`,
+    text: `select ${['u.n::int', 'j.cancelled_at as job_cancelled_at', 'o.failed', ...wanted].join(', ')}
+           ${requested}
+           cross join lateral (
+             select * from jobtree.job_item where job_id = u.job_id and position = u.position limit 1
+           ) i
+           cross join lateral (select priority, cancelled_at from jobtree.job where id = u.job_id limit 1) j
+           left join lateral (
+             select * from jobtree.outcome where job_id = u.job_id and position = u.position limit 1
+           ) o on true
+           ${parts.details ? details.joins : ''}`,
     values: toValues(keys),
   });
-  return rows.map(toItem);
+  const items = new Array<Item | undefined>(keys.length).fill(undefined);
+  for (const row of rows) {
+    const key = keys[row.n - 1];
+    if (key !== undefined) items[row.n - 1] = toItem(key, row);
+  }
+  return items;
 }
 
-function toItem(row: ItemRow): Item {
-  const { job_id: jobId, position, failed, finished_at: finishedAt, lease_id: leaseId } = row;
+const unread = new Date(0);
+
+function toItem({ jobId, position }: ItemKey, row: ItemRow): Item {
+  const { failed, lease_id: leaseId } = row;
   const facts = {
-    outcome: failed === null || finishedAt === null ? null : { failed, finishedAt },
+    outcome: failed === null ? null : { failed, finishedAt: row.finished_at ?? unread },
     jobCancelledAt: row.job_cancelled_at,
   };
   return {
     jobId,
     position,
-    priority: row.priority,
-    runAt: row.run_at,
-    dedupeKey: row.dedupe_key,
-    createdAt: row.created_at,
+    priority: row.priority ?? 0,
+    runAt: row.run_at ?? null,
+    dedupeKey: row.dedupe_key ?? null,
+    createdAt: row.created_at ?? unread,
     status: itemStatus(facts),
     finishedAt: itemFinishedAt(facts),
-    retryAt: row.retry_at,
-    assignmentId: leaseId === null ? null : assignmentIdOf(leaseId, position - (row.lease_position ?? 0) + 1),
-    failureCount: row.failure_count,
+    retryAt: row.retry_at ?? null,
+    assignmentId: leaseId == null ? null : assignmentIdOf(leaseId, position - (row.lease_position ?? 0) + 1),
+    failureCount: row.failure_count ?? 0,
+    payload: row.payload,
+    result: row.result,
   };
 }
 
@@ -221,7 +263,9 @@ export async function readItemSizes(
                    where f.job_id = i.job_id and f.position = i.position), 0) else 0 end
              order by u.n) as sizes
            ${requested}
-           join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position`,
+           cross join lateral (
+             select * from jobtree.job_item where job_id = u.job_id and position = u.position limit 1
+           ) i`,
     values: [...toValues(keys), payload, result, failures],
   });
   return rows[0]?.sizes ?? [];

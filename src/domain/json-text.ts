@@ -4,6 +4,13 @@
  */
 import { randomUUID } from 'node:crypto';
 
+const quote = 0x22;
+const openingBracket = 0x5b;
+const backslash = 0x5c;
+const closingBracket = 0x5d;
+const openingBrace = 0x7b;
+const closingBrace = 0x7d;
+
 export class JsonText {
   readonly text: string;
 
@@ -43,6 +50,29 @@ export function stringify(value: unknown): string {
   let whole = parts[0] as string;
   for (const [i, text] of texts.entries()) whole += text + parts[i + 1];
   return whole;
+}
+
+/** Whether lists and objects in a JSON text are nested more than so deep. */
+export function isTextDeeperThan(text: string, most: number): boolean {
+  // So short it has not as many brackets.
+  if (text.length <= 2 * most) return false;
+  let depth = 0;
+  let isString = false;
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i);
+    if (isString) {
+      if (char === backslash) i++;
+      else if (char === quote) isString = false;
+    } else if (char === quote) {
+      isString = true;
+    } else if (char === openingBracket || char === openingBrace) {
+      depth++;
+      if (depth > most) return true;
+    } else if (char === closingBracket || char === closingBrace) {
+      depth--;
+    }
+  }
+  return false;
 }
 
 /** Stands between JSON texts that go to a stored function or come from one; none can contain it. */

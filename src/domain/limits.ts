@@ -5,11 +5,20 @@ export interface Limits {
 }
 
 export const maxBatch = 1_000;
+/** How many lists and objects deep the JSON of a payload, a result or a feed may be: `[]` is 1 deep. */
+export const maxJsonDepth = 256;
+/**
+ * What is stored may be deeper: it is older than that limit. So deep it can be shown, without danger to the stack of who writes
+ * the answer.
+ */
+export const maxShownDepth = 1_000;
 export const maxNameLength = 200;
 export const maxDedupeKeyLength = 500;
 export const maxTreeDepth = 32;
 export const maxTreeJobs = 1_000;
 export const maxFailuresLimit = 1_000;
+/** About what the payloads of a claim have together at most, as claim_items has it. */
+export const maxClaimBytes = 32_000_000;
 /** Of a feed's mapping, as JSON text. */
 export const maxFeedBytes = 10_000;
 export const maxBackoffSteps = 100;

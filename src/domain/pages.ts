@@ -15,72 +15,173 @@ export interface Range<Key> {
   readonly backwards: boolean;
 }
 
+const firstUuid = '00000000-0000-0000-0000-000000000000';
+const lastUuid = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const afterAllPositions = Number.MAX_SAFE_INTEGER;
-const isCancelled = 'exists (select from jobtree.job where id = $1 and cancelled_at is not null)';
-const hasNoOutcome =
-  'not exists (select from jobtree.outcome o where o.job_id = i.job_id and o.position = i.position)';
+/** The most rows that a page reads: one more than it shows. */
+const maxPageRows = 1_001;
+const direction = (backwards: boolean) => (backwards ? 'desc' : 'asc');
 
-/** Where items of each status are found in the order of their positions, as `i`. */
-const itemsByStatus: Readonly<Record<ItemStatus | 'ANY', string>> = {
-  ANY: 'from jobtree.job_item i where true',
-  PENDING: `from jobtree.job_item i where ${hasNoOutcome} and not ${isCancelled}`,
-  CANCELLED: `from jobtree.job_item i where ${hasNoOutcome} and ${isCancelled}`,
-  SUCCEEDED: 'from jobtree.outcome i where not i.failed',
-  FAILED: 'from jobtree.outcome i where i.failed',
-};
-
-/** Items of a job in the order in which they were added, the last first for a page from the end. */
-export async function readItemKeys(
-  database: Database,
-  jobId: string,
-  status: ItemStatus | null,
-  { after = -1, before = afterAllPositions, take, backwards }: Range<number>,
-): Promise<ItemKey[]> {
-  const direction = backwards ? 'desc' : 'asc';
-  const { rows } = await database.pool.query<{ position: number }>({
-    name: `read_item_keys/${status ?? 'ANY'}/${direction}`,
-    text: `select i.position ${itemsByStatus[status ?? 'ANY']}
-             and i.job_id = $1 and i.position > $2 and i.position < $3
-           order by i.position ${direction}
-           limit $4`,
-    values: [jobId, after, before, take],
-  });
-  return rows.map(({ position }) => ({ jobId, position }));
+/** A page of the items of a job. */
+export interface ItemsRequest {
+  readonly jobId: string;
+  readonly range: Range<number>;
 }
 
-/** Successes of several jobs, by job and then in the order in which the items were added. */
-export async function readResultKeys(
+const requests = `from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::int[])
+             with ordinality as u(job_id, after, before, take, n)`;
+
+/**
+ * What of a table lies between the keys of a request `u`. Such a comparison looks to the planner like a good part of the table,
+ * however little its statistics know of this job. So it reads in the order of the key up to the limit, which it knows, and
+ * never sorts all that a job has. $4 is nothing that it knows: the limit of a request stands around this one.
+ */
+function between(select: string, i: string, backwards: boolean, condition = 'true'): string {
+  return `select ${select}
+          where (${i}.job_id, ${i}.position) > (u.job_id, u.after) and (${i}.job_id, ${i}.position) < (u.job_id, u.before)
+            and ${condition}
+          order by ${i}.job_id ${direction(backwards)}, ${i}.position ${direction(backwards)}`;
+}
+
+const limited = (select: string) => `select k.position from (${select} limit ${maxPageRows}) k limit u.take`;
+const isCancelled = 'exists (select from jobtree.job where id = u.job_id and cancelled_at is not null)';
+
+/**
+ * What is pending waits in an entry, or a worker has it in a lease: so nothing that is finished is read. Entries have at most 128
+ * items, and no two have the same ones. All leases that are held at the time are read, which are few.
+ */
+function selectPending(backwards: boolean): string {
+  const first = 'greatest(q.position, u.after + 1)';
+  const last = 'least(q.position + q.count, u.before) - 1';
+  return `case when ${isCancelled} then '{}' else array(
+            select p.position from (
+              (select e.position from (
+                select q.position, q.count from jobtree.queue_entry q
+                where (q.job_id, q.position) > (u.job_id, u.after - 128) and (q.job_id, q.position) < (u.job_id, u.before)
+                  and q.position + q.count - 1 > u.after
+                order by q.job_id ${direction(backwards)}, q.position ${direction(backwards)}
+                limit ${maxPageRows}
+              ) q
+              cross join lateral generate_series(${backwards ? `${last}, ${first}, -1` : `${first}, ${last}`}) e(position)
+              limit u.take)
+              union all
+              select h.position + g from held h cross join lateral generate_series(0, h.count - 1) g
+              where h.job_id = u.job_id and h.position < u.before and h.position + h.count - 1 > u.after
+                and get_bit(h.open, g) = 1 and h.position + g > u.after and h.position + g < u.before
+            ) p
+            order by p.position ${direction(backwards)}
+            limit u.take
+          ) end`;
+}
+
+/** Both sides in the order of their keys, so that they are merged up to the limit. */
+function selectCancelled(backwards: boolean): string {
+  const ordered = (table: string) => between(`t.job_id, t.position from jobtree.${table} t`, 't', backwards);
+  return `case when ${isCancelled} then array(
+            select i.position from (${ordered('job_item')} offset 0) i
+            left join (${ordered('outcome')} offset 0) o on o.job_id = i.job_id and o.position = i.position
+            where o.position is null
+            order by i.job_id ${direction(backwards)}, i.position ${direction(backwards)}
+            limit u.take
+          ) else '{}' end`;
+}
+
+const outcomes = (condition: string) => (backwards: boolean) =>
+  `array(${limited(between('o.position from jobtree.outcome o', 'o', backwards, condition))})`;
+
+/** The positions of the items of each status that a request `u` asks for, in their order. */
+const positionsByStatus: Readonly<Record<ItemStatus | 'ANY', (backwards: boolean) => string>> = {
+  ANY: (backwards) => `array(${limited(between('i.position from jobtree.job_item i', 'i', backwards))})`,
+  PENDING: selectPending,
+  CANCELLED: selectCancelled,
+  SUCCEEDED: outcomes('not o.failed'),
+  FAILED: outcomes('o.failed'),
+};
+const heldLeases = `with held as materialized (
+             select l.job_id, l.position, l.count, l.open
+             from (select * from jobtree.lease where deadline_at is not null offset 0) l where l.job_id = any ($1)
+           )`;
+
+/**
+ * Pages of items in the order in which they were added, one for each request, all in one query. From the end if `backwards`,
+ * and then the last item is the first.
+ */
+export async function readItemKeys(
   database: Database,
-  jobIds: readonly string[],
-  { after, before, take, backwards }: Range<ItemKey>,
-): Promise<ItemKey[]> {
-  const direction = backwards ? 'desc' : 'asc';
-  const jobs = jobIds
-    .filter(
-      (id) => (after === undefined || id >= after.jobId) && (before === undefined || id <= before.jobId),
-    )
-    .sort();
-  if (backwards) jobs.reverse();
-  const { rows } = await database.pool.query<{ job_id: string; position: number }>({
-    name: `read_result_keys/${direction}`,
-    // A nested loop goes through the jobs in their order, and no further than the limit.
-    text: `select k.job_id, k.position
-           from unnest($1::uuid[], $2::bigint[], $3::bigint[]) as u(job_id, after, before)
-           cross join lateral (
-             select o.job_id, o.position from jobtree.outcome o
-             where o.job_id = u.job_id and not o.failed and o.position > u.after and o.position < u.before
-             order by o.position ${direction}
-             limit $4
-           ) k
-           limit $4`,
+  status: ItemStatus | null,
+  backwards: boolean,
+  pages: readonly ItemsRequest[],
+): Promise<ItemKey[][]> {
+  const { rows } = await database.pool.query<{ positions: number[] }>({
+    name: `read_item_keys/${status ?? 'ANY'}/${direction(backwards)}`,
+    text: `${status === 'PENDING' ? heldLeases : ''}
+           select array_to_json(${positionsByStatus[status ?? 'ANY'](backwards)}) as positions
+           ${requests}
+           order by u.n`,
     values: [
-      jobs,
-      jobs.map((id) => (id === after?.jobId ? after.position : -1)),
-      jobs.map((id) => (id === before?.jobId ? before.position : afterAllPositions)),
-      take,
+      pages.map(({ jobId }) => jobId),
+      pages.map(({ range }) => range.after ?? -1),
+      pages.map(({ range }) => range.before ?? afterAllPositions),
+      pages.map(({ range }) => range.take),
     ],
   });
-  return rows.map(({ job_id, position }) => ({ jobId: job_id, position }));
+  return pages.map(({ jobId }, i) => (rows[i]?.positions ?? []).map((position) => ({ jobId, position })));
+}
+
+/** A page of what a tree results in. */
+export interface ResultsRequest {
+  readonly rootId: string;
+  readonly range: Range<ItemKey>;
+}
+
+/**
+ * Pages of the successes of final stages, by job and then in the order in which the items were added; one for each request, all in
+ * one query, and from the end if `backwards`.
+ */
+export async function readResultKeys(
+  database: Database,
+  backwards: boolean,
+  pages: readonly ResultsRequest[],
+): Promise<ItemKey[][]> {
+  const { rows } = await database.pool.query<{ job_ids: string[]; positions: number[] }>({
+    name: `read_result_keys/${direction(backwards)}`,
+    // A nested loop goes through the stages in their order, and no further than the limit.
+    text: `select array_to_json(k.job_ids) as job_ids, array_to_json(k.positions) as positions
+           from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::uuid[], $5::bigint[], $6::int[])
+             with ordinality as r(root_id, after_job, after, before_job, before, take, n)
+           cross join lateral (
+             select array_agg(k.job_id) as job_ids, array_agg(k.position) as positions
+             from (
+               select k.job_id, k.position
+               from (
+                 select j.id as job_id, case when j.id = r.after_job then r.after else -1 end as after,
+                   case when j.id = r.before_job then r.before else ${afterAllPositions} end as before
+                 from jobtree.job j
+                 where j.root_id = r.root_id and j.final_stage and j.id >= r.after_job and j.id <= r.before_job
+                 order by j.id ${direction(backwards)}
+                 offset 0
+               ) u
+               cross join lateral (
+                 ${between('o.job_id, o.position from jobtree.outcome o', 'o', backwards, 'not o.failed')}
+                 limit ${maxPageRows}
+               ) k
+               limit r.take
+             ) k
+           ) k
+           order by r.n`,
+    values: [
+      pages.map(({ rootId }) => rootId),
+      pages.map(({ range }) => range.after?.jobId ?? firstUuid),
+      pages.map(({ range }) => range.after?.position ?? -1),
+      pages.map(({ range }) => range.before?.jobId ?? lastUuid),
+      pages.map(({ range }) => range.before?.position ?? afterAllPositions),
+      pages.map(({ range }) => range.take),
+    ],
+  });
+  return pages.map((_, i) => {
+    const { job_ids: jobIds, positions } = rows[i] ?? {};
+    return (positions ?? []).map((position, k) => ({ jobId: jobIds?.[k] ?? '', position }));
+  });
 }
 
 /** Which jobs a list shows. */
@@ -95,8 +196,6 @@ const statusConditions: Readonly<Record<JobStatus, string>> = {
   RUNNING: 'p.started_at is not null and p.completed_at is null',
   COMPLETED: 'p.completed_at is not null',
 };
-const firstUuid = '00000000-0000-0000-0000-000000000000';
-const lastUuid = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /**
  * The statement that reads ids of jobs between $1 and $2, at most $3, of the type $4. What waits or runs is little, so that is
@@ -161,16 +260,23 @@ export async function readItemPage(
   }>({
     name: `read_item_page/${page.failedOnly ? 'FAILED' : 'ANY'}`,
     text: `with page as (
-             select i.position ${itemsByStatus[page.failedOnly ? 'FAILED' : 'ANY']} and i.job_id = $1
-             order by i.position
-             limit $2
+             select k.position
+             from (values ($1::uuid, -1::bigint, ${afterAllPositions}::bigint, $2::int)) as u(job_id, after, before, take)
+             cross join lateral (${limited(
+               page.failedOnly
+                 ? between('o.position from jobtree.outcome o', 'o', false, 'o.failed')
+                 : between('i.position from jobtree.job_item i', 'i', false),
+             )}) k
            ), marked as (
              select i.position, concat(o.finished_at, '/', j.cancelled_at, '/', q.run_at, '/', l.id, '/', (
                select max(f.attempt) from jobtree.failure f where f.job_id = $1 and f.position = i.position
              )) as mark
              from page i
              join jobtree.job j on j.id = $1
-             left join jobtree.outcome o on o.job_id = $1 and o.position = i.position
+             -- One by one: joined, all outcomes of the job might be read.
+             left join lateral (
+               select r.job_id, r.finished_at from jobtree.outcome r where r.job_id = $1 and r.position = i.position limit 1
+             ) o on true
              left join lateral (
                select e.run_at from jobtree.queue_entry e
                where e.job_id = $1 and e.position between i.position - 127 and i.position

@@ -8,6 +8,9 @@ import type { Engine } from './engine.ts';
 import { splitAssignmentId } from './item-state.ts';
 import { type NewItem, prepareItem, toItemText } from './items.ts';
 import { type Limits, maxBatch, maxFailureTextLength, maxNameLength } from './limits.ts';
+import type { MergedAnswer, PreparedReport, ReportAnswer, ReportStatus } from './merged.ts';
+
+export type { MergedAnswer, PreparedReport, ReportAnswer, ReportStatus };
 
 export interface Report {
   readonly assignmentId: string;
@@ -22,25 +25,6 @@ export interface Failure {
   readonly message: string;
   /** Not to be tried again. */
   readonly permanent?: boolean | null | undefined;
-}
-
-export type ReportStatus = 'ACCEPTED' | 'DUPLICATE' | 'STALE' | 'INVALID';
-
-export interface ReportAnswer {
-  readonly status: ReportStatus;
-  /** When a failed item is due again; a duplicate has it from the first report. */
-  readonly retryAt?: Date | undefined;
-  readonly error?: InvalidInputError | undefined;
-}
-
-/** A report that passed its checks, ready for the database. */
-export interface PreparedReport {
-  readonly assignmentId: string;
-  /** What came out or went wrong, as JSON text. */
-  readonly kind: 'result' | 'failure';
-  readonly text: string;
-  /** The texts of new items. */
-  readonly newItems: readonly string[];
 }
 
 export async function reportOutcomes(engine: Engine, reports: readonly Report[]): Promise<ReportAnswer[]> {
@@ -163,11 +147,6 @@ export interface ReportRow {
         message: string | null;
       }[]
     | null;
-}
-
-export interface MergedAnswer extends Omit<ReportAnswer, 'status'> {
-  /** BUSY: somebody has locked what the report needs; nothing of it has happened. */
-  readonly status: ReportStatus | 'BUSY';
 }
 
 const accepted: MergedAnswer = { status: 'ACCEPTED' };

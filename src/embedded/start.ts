@@ -89,7 +89,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     stop,
   });
 
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = performance.now() + PATIENCE_MS;
   while (true) {
     const found = readPidFile(cluster);
     const serving = found && servesCluster(found.pid, cluster);
@@ -111,7 +111,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
         return running(fresh ? 'fresh' : 'existing', postmaster);
       }
     }
-    if (Date.now() > deadline) {
+    if (performance.now() > deadline) {
       throw new EmbeddedPostgresError(
         `Another Postgres, process ${found?.pid}, holds ${cluster} and does not let us in. ${quoteLog(log)}`,
       );

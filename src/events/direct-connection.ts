@@ -2,8 +2,9 @@
  * The one connection to Postgres itself, past any pooler, that a server keeps: for LISTEN, and for locks that are a role.
  *
  * Losing the connection is losing the role, on both sides. This side pings, since a half-open socket raises nothing, and
- * destroys what does not answer. Postgres throws a session out that says nothing for two seconds, so that the locks of a
- * process that hangs, is stopped or cut off become free without anybody's doing.
+ * destroys what does not answer. Postgres throws a session out that says nothing for eight seconds, so that the locks of a
+ * process that hangs, is stopped or cut off become free without anybody's doing, and a process that is only busy for some
+ * seconds keeps it.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -24,14 +25,14 @@ export interface DirectConnectionOptions {
   readonly onTick: (query: Query) => Promise<void>;
   readonly onNotification: (channel: string, payload: string) => void;
   readonly onLost: () => void;
-  /** Postgres answers again, after it gave no answer until then, in milliseconds since 1970. */
+  /** Postgres answers again, after it gave no answer until then, on the clock of `performance.now()`. */
   readonly onBack: (silentUntil: number) => void;
 }
 
 const tickMs = 500;
 const answerMs = 1_500;
-/** Longer than a tick and its answer, shorter than anybody wants to wait for a role to become free. */
-const idleMs = 2_000;
+/** Longer than a process is busy without a break. Who needs a role that is not filled has other ways for so long. */
+const idleMs = 8_000;
 const selfTestMs = 3_000;
 const goodbyeMs = 500;
 const connectMs = 2_000;
@@ -77,7 +78,7 @@ export class DirectConnection {
       } catch (error) {
         if (this.#pause.signal.aborted) return;
         if (error instanceof ListenError) onUnfit(error);
-        if (error instanceof TimeoutError) this.#silentUntil = Date.now();
+        if (error instanceof TimeoutError) this.#silentUntil = performance.now();
         this.#options.logger.warn({ err: error }, 'the connection for LISTEN failed; a new one is made');
       }
       const pause = (backoffMs[failures] ?? 1_000) * (0.5 + Math.random());

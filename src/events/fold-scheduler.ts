@@ -2,6 +2,10 @@
  * Folds the trees that this server wrote to, at most once every interval. A tree that another server is folding right now
  * is tried again at the next tick; what a server leaves behind when it dies, the sweep of another finds.
  *
+ * Many trees are folded in one transaction, so the fold of one may hold up others, once: a tree of a fold that failed or took
+ * long is folded alone from then on, in a lane of its own, until that is quick again. A fold that failed is tried again after
+ * a pause of its tree's own.
+ *
  * Each tree has a low-water mark, so that a fold does not walk over the dead rows of all deltas before it. Delta ids are
  * given out before they commit, so the mark trails by one to two seconds; what commits later than that, the sweep finds,
  * and has that fold read from the start.
@@ -14,6 +18,13 @@ import { type Fold, foldTrees } from '../domain/fold-progress.ts';
 interface Tree {
   readonly rootId: string;
   dirty: boolean;
+  /** It waits for its turn in a lane, or is being folded. */
+  inLane: boolean;
+  /** Its last fold failed or took long. */
+  isSuspect: boolean;
+  failures: number;
+  /** After a failure; on the clock of `performance.now()`, as all times here. */
+  notBefore: number;
   /** The next fold reads all deltas. */
   fromStart: boolean;
   /** Deltas are read from here on; `nextFrom` takes over once it is old enough. */
@@ -24,18 +35,29 @@ interface Tree {
   waiters: (() => void)[];
 }
 
+/** Trees that wait to be folded, and how many folds there are at a time. */
+interface Lane {
+  readonly width: number;
+  /** Trees that are folded in one transaction, at most. */
+  readonly treesPerFold: number;
+  readonly queue: Tree[];
+  readonly workers: Set<Promise<void>>;
+}
+
 const markAgeMs = 1_000;
 const forgetAfterMs = 2_000;
-const width = 4;
-/** Trees that are folded in one transaction, when there are many: that takes half of what one each would. */
+/** Folding many trees at once takes half of what one each would. */
 const treesPerFold = 25;
-const pauseAfterFailureMs = 200;
+const slowMs = 500;
+const pauseAfterFailureMs = { first: 200, longest: 1_000 };
 
 export class FoldScheduler {
   readonly #database: Database;
   readonly #intervalMs: number;
   readonly #logger: Logger;
   readonly #trees = new Map<string, Tree>();
+  readonly #lane: Lane = { width: 4, treesPerFold, queue: [], workers: new Set() };
+  readonly #suspects: Lane = { width: 2, treesPerFold: 1, queue: [], workers: new Set() };
   readonly #stopped = new AbortController();
   #running: Promise<void> | undefined;
 
@@ -66,7 +88,9 @@ export class FoldScheduler {
   async close(): Promise<void> {
     this.#stopped.abort();
     await this.#running;
-    await this.#foldDirty();
+    await this.#idle();
+    this.#tick(Number.POSITIVE_INFINITY);
+    await this.#idle();
     for (const tree of this.#trees.values()) for (const resolve of tree.waiters) resolve();
     this.#trees.clear();
   }
@@ -77,11 +101,15 @@ export class FoldScheduler {
       tree = {
         rootId,
         dirty: false,
+        inLane: false,
+        isSuspect: false,
+        failures: 0,
+        notBefore: 0,
         fromStart: false,
         from: 0,
         nextFrom: 0,
-        markedAt: Date.now(),
-        foldedAt: Date.now(),
+        markedAt: performance.now(),
+        foldedAt: performance.now(),
         waiters: [],
       };
       this.#trees.set(rootId, tree);
@@ -104,53 +132,87 @@ export class FoldScheduler {
       } catch {
         return;
       }
-      await this.#foldDirty();
-      const oldest = Date.now() - forgetAfterMs;
-      for (const [rootId, tree] of this.#trees) {
-        if (!tree.dirty && tree.foldedAt < oldest && tree.waiters.length === 0) this.#trees.delete(rootId);
+      const now = performance.now();
+      this.#tick(now);
+      for (const [rootId, { dirty, inLane, foldedAt, waiters }] of this.#trees) {
+        if (!dirty && !inLane && foldedAt < now - forgetAfterMs && waiters.length === 0)
+          this.#trees.delete(rootId);
       }
     }
   }
 
-  async #foldDirty(): Promise<void> {
-    const dirty = [...this.#trees.values()].filter((tree) => tree.dirty);
-    const size = Math.min(treesPerFold, Math.ceil(dirty.length / width));
-    await Promise.all(
-      Array.from({ length: Math.min(width, dirty.length) }, async () => {
-        while (dirty.length > 0) await this.#fold(dirty.splice(0, size).map(begin));
-      }),
-    );
+  /** Has all that is dirty folded, except what is just being folded, or was not to be tried again before. */
+  #tick(now: number): void {
+    for (const tree of this.#trees.values()) {
+      if (tree.dirty && !tree.inLane && tree.notBefore <= now) this.#enqueue(tree);
+    }
+    for (const lane of [this.#lane, this.#suspects]) this.#work(lane);
   }
 
-  async #fold(folding: readonly Folding[]): Promise<void> {
-    let folds = new Map<string, Fold>();
+  #enqueue(tree: Tree): void {
+    tree.inLane = true;
+    (tree.isSuspect ? this.#suspects : this.#lane).queue.push(tree);
+  }
+
+  #work(lane: Lane): void {
+    const size = Math.min(lane.treesPerFold, Math.ceil(lane.queue.length / lane.width));
+    while (lane.workers.size < lane.width && lane.queue.length > 0) {
+      const worker = this.#fold(lane.queue.splice(0, size)).finally(() => {
+        lane.workers.delete(worker);
+        this.#work(lane);
+      });
+      lane.workers.add(worker);
+    }
+  }
+
+  async #idle(): Promise<void> {
+    while (this.#lane.workers.size + this.#suspects.workers.size > 0) {
+      await Promise.all([...this.#lane.workers, ...this.#suspects.workers]);
+    }
+  }
+
+  /** Never rejects. */
+  async #fold(trees: readonly Tree[]): Promise<void> {
+    const folding = trees.map(begin);
+    const startedAt = performance.now();
+    let folds: Map<string, Fold> | undefined;
     try {
       folds = await foldTrees({ database: this.#database }, folding);
     } catch (error) {
-      if (folding.length > 1) {
-        // Whichever it was must not hold up the others.
-        for (const one of folding) await this.#fold([one]);
-        return;
-      }
-      this.#logger.warn({ err: error, rootId: folding[0]?.rootId }, 'fold failed; it is tried again');
-      await delay(pauseAfterFailureMs);
+      if (folding.length === 1) this.#failed(folding[0]?.tree, error);
     }
+    const isSlow = performance.now() - startedAt > slowMs;
     for (const { tree, rootId, fromStart, waiters } of folding) {
-      const fold = folds.get(rootId);
+      tree.inLane = false;
+      tree.isSuspect = isSlow || folds === undefined;
+      const fold = folds?.get(rootId);
       if (fold === undefined) {
         tree.dirty = true;
         tree.fromStart ||= fromStart;
         tree.waiters.push(...waiters);
+        // Which of them it was shows when each is folded alone.
+        if (folds === undefined && folding.length > 1) this.#enqueue(tree);
       } else {
+        tree.failures = 0;
         tree.dirty ||= fold.retry;
         this.#advance(tree, fold.lastDelta);
         for (const resolve of waiters) resolve();
       }
     }
+    this.#work(this.#suspects);
+  }
+
+  #failed(tree: Tree | undefined, error: unknown): void {
+    if (tree === undefined) return;
+    const { first, longest } = pauseAfterFailureMs;
+    tree.notBefore = performance.now() + Math.min(longest, first * 2 ** tree.failures);
+    tree.failures++;
+    const level = tree.failures === 1 ? 'warn' : 'debug';
+    this.#logger[level]({ err: error, rootId: tree.rootId }, 'fold failed; it is tried again');
   }
 
   #advance(tree: Tree, lastDelta: number): void {
-    tree.foldedAt = Date.now();
+    tree.foldedAt = performance.now();
     if (tree.foldedAt - tree.markedAt < markAgeMs) return;
     tree.markedAt = tree.foldedAt;
     tree.from = tree.nextFrom;

@@ -1,4 +1,5 @@
 /** What a subscriber to work hints has not yet taken: a set of types. It is told at once after a rest, and then at most so often. */
+import { Signal } from './signal.ts';
 
 /** Idle, a worker hears of new work at once; busy, it needs no more than this. */
 const restMs = 20;
@@ -6,9 +7,9 @@ const restMs = 20;
 export class HintSlot implements AsyncIterableIterator<string[]> {
   readonly types: ReadonlySet<string>;
   readonly #onClose: (slot: HintSlot) => void;
+  readonly #signal = new Signal();
   #pending: Set<string>;
   #restsUntil = 0;
-  #wake: (() => void) | undefined;
   #closed = false;
 
   constructor(types: Iterable<string>, onClose: (slot: HintSlot) => void) {
@@ -20,15 +21,15 @@ export class HintSlot implements AsyncIterableIterator<string[]> {
 
   offer(type: string): void {
     this.#pending.add(type);
-    this.#wake?.();
+    this.#signal.fire();
   }
 
   async next(): Promise<IteratorResult<string[]>> {
     for (;;) {
       if (this.#closed) return { done: true, value: undefined };
       const remainingMs = this.#restsUntil - performance.now();
-      if (this.#pending.size === 0) await this.#woken();
-      else if (remainingMs > 0) await this.#woken(remainingMs);
+      if (this.#pending.size === 0) await this.#signal.wait();
+      else if (remainingMs > 0) await this.#signal.wait(remainingMs);
       else break;
     }
     const types = [...this.#pending];
@@ -41,22 +42,12 @@ export class HintSlot implements AsyncIterableIterator<string[]> {
     if (!this.#closed) {
       this.#closed = true;
       this.#onClose(this);
-      this.#wake?.();
+      this.#signal.fire();
     }
     return { done: true, value: undefined };
   }
 
   [Symbol.asyncIterator](): this {
     return this;
-  }
-
-  /** Resolves when something happens, or after the time. */
-  async #woken(ms?: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-      if (ms !== undefined) timer = setTimeout(resolve, ms);
-    });
-    clearTimeout(timer);
   }
 }

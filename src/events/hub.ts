@@ -1,35 +1,22 @@
 /**
  * Carries what happens to who watches it, on this server. Progress has a topic for each watched tree, which knows the newest
- * state of all its jobs: messages are absolute, so they may be lost, repeated or overtaken on their way. A topic that stays
- * silent is read again, and so are all of them when the transport may have lost messages.
+ * state of all its jobs: messages are absolute, so they may be lost, repeated or overtaken on their way. A topic is read again
+ * when it is silent or a message of it was lost, all of them when the transport may have lost messages, and each within a minute.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import DataLoader from 'dataloader';
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
-import { isNewer, type JobProgress, readRoots, readTrees, type TreeProgress } from '../domain/progress.ts';
+import { readRoots, readTrees, type TreeProgress } from '../domain/progress.ts';
 import { LivePage, type Page, type PageRow } from './live-page.ts';
 import { LiveProgress } from './live-progress.ts';
 import { Semaphore } from './semaphore.ts';
+import { Topic, type WatchedPage } from './topic.ts';
 import type { Transport } from './transport.ts';
 
-interface Topic {
-  readonly rootId: string;
-  /** Resolves when the state is known and news of it arrive; false if there is no such tree. */
-  ready: Promise<boolean>;
-  readonly jobs: Map<string, JobProgress>;
-  /** How many of the jobs that are known are not complete. Counted here, since messages may overtake each other. */
-  openJobs: number;
-  readonly trees: Set<LiveProgress>;
-  readonly byJob: Map<string, Set<LiveProgress>>;
-  readonly pages: Set<{ poke(): void; end(): void }>;
-  /** How many watch it, or are about to. */
-  users: number;
-  unusedAt: number;
-  heardAt: number;
-}
-
 const silenceMs = 5_000;
+/** However busy a topic is, messages may be lost that nothing tells of; with the time that reading takes it is a minute. */
+const readEveryMs = 50_000;
 /** A topic that nobody watches any more is kept for this long: whose connection was cut comes back. */
 const lingerMs = 10_000;
 const treesPerRead = 500;
@@ -44,10 +31,11 @@ export class Hub {
   readonly #topics = new Map<string, Topic>();
   /** The jobs of all topics. */
   readonly #roots = new Map<string, string>();
-  readonly #pages = new Set<{ poke(): void; end(): void }>();
+  readonly #pages = new Set<WatchedPage>();
   /** What has to be read again. */
   readonly #doubtful = new Set<Topic>();
   #repairing = false;
+  #spreading: Promise<void> | undefined;
   readonly #pageSlots = new Semaphore(pagesAtOnce);
   readonly #timer: NodeJS.Timeout;
   readonly #readTree: DataLoader<string, TreeProgress | undefined>;
@@ -85,12 +73,13 @@ export class Hub {
   /** The transport may have lost messages: read everything that is watched. */
   reread(): void {
     this.activity();
-    void delay(Math.random() * spreadMs, undefined, { signal: this.#closed.signal })
-      .then(() => {
-        for (const topic of this.#topics.values()) this.#doubtful.add(topic);
-        void this.#repair();
-      })
-      .catch(() => undefined);
+    this.#soon(this.#topics.values());
+  }
+
+  /** A message of this tree was lost: read it. */
+  doubt(rootId: string): void {
+    const topic = this.#topics.get(rootId);
+    if (topic !== undefined) this.#soon([topic]);
   }
 
   /** The root of a job's tree; undefined if there is no such job. */
@@ -104,6 +93,7 @@ export class Hub {
       const live = new LiveProgress({
         rootId,
         intervalMs,
+        refresh: () => this.#refresh(topic),
         onClose: () => {
           topic.trees.delete(live);
           this.#unuse(topic);
@@ -111,7 +101,7 @@ export class Hub {
       });
       topic.trees.add(live);
       live.offer(topic.jobs.values(), topic.openJobs);
-      if (isComplete(topic)) live.end();
+      if (topic.isComplete) live.complete();
       return live;
     });
   }
@@ -126,6 +116,7 @@ export class Hub {
       const live = new LiveProgress({
         rootId,
         intervalMs,
+        refresh: () => this.#refresh(topic),
         onClose: () => {
           watchers.delete(live);
           if (watchers.size === 0 && topic.byJob.get(jobId) === watchers) topic.byJob.delete(jobId);
@@ -134,7 +125,7 @@ export class Hub {
       });
       watchers.add(live);
       live.offer([job], topic.openJobs);
-      if (job.completedAt !== null) live.end();
+      if (job.completedAt !== null) live.complete();
       return live;
     });
   }
@@ -167,7 +158,7 @@ export class Hub {
   close(): void {
     clearInterval(this.#timer);
     this.#closed.abort();
-    for (const topic of this.#topics.values()) endAll(topic);
+    for (const topic of this.#topics.values()) topic.end();
     for (const page of [...this.#pages]) page.end();
   }
 
@@ -176,7 +167,7 @@ export class Hub {
     let topic = this.#topics.get(rootId);
     if (topic === undefined) {
       topic = this.#open(rootId);
-    } else if (topic.users === 0 && topic.heardAt < Date.now() - silenceMs) {
+    } else if (topic.users === 0 && this.#isOutOfDate(topic)) {
       topic.ready = this.#load(topic);
     }
     topic.users++;
@@ -189,24 +180,35 @@ export class Hub {
     return joined;
   }
 
+  /** What nobody watches is not read again. */
+  #isOutOfDate(topic: Topic): boolean {
+    return topic.heardAt < performance.now() - silenceMs || this.#doubtful.has(topic);
+  }
+
+  /** Somebody knows of a newer state than this server. */
+  async #refresh(topic: Topic): Promise<void> {
+    this.#doubtful.add(topic);
+    await this.#repair();
+  }
+
+  /** All that come into doubt until then are read at once. */
+  #soon(topics: Iterable<Topic>): void {
+    for (const topic of topics) this.#doubtful.add(topic);
+    this.#spreading ??= delay(Math.random() * spreadMs, undefined, { signal: this.#closed.signal })
+      .then(() => {
+        this.#spreading = undefined;
+        return this.#repair();
+      })
+      .catch(() => undefined);
+  }
+
   #unuse(topic: Topic): void {
     topic.users--;
-    topic.unusedAt = Date.now();
+    topic.unusedAt = performance.now();
   }
 
   #open(rootId: string): Topic {
-    const topic: Topic = {
-      rootId,
-      ready: Promise.resolve(false),
-      jobs: new Map(),
-      openJobs: 0,
-      trees: new Set(),
-      byJob: new Map(),
-      pages: new Set(),
-      users: 0,
-      unusedAt: 0,
-      heardAt: 0,
-    };
+    const topic = new Topic(rootId);
     this.#topics.set(rootId, topic);
     // News arrive before the state is read, so nothing falls between the two.
     topic.ready = this.#transport.join(rootId).then(() => this.#load(topic));
@@ -226,6 +228,7 @@ export class Hub {
     const tree = await this.#readTree.load(topic.rootId);
     // It may have been forgotten meanwhile.
     if (this.#topics.get(topic.rootId) !== topic) return false;
+    topic.readAt = performance.now();
     if (tree === undefined) this.#drop(topic);
     else this.#merge(topic, tree);
     return tree !== undefined;
@@ -237,36 +240,21 @@ export class Hub {
     this.#doubtful.delete(topic);
     for (const jobId of topic.jobs.keys()) this.#roots.delete(jobId);
     this.#transport.leave(topic.rootId);
-    endAll(topic);
+    topic.end();
   }
 
   #merge(topic: Topic, tree: TreeProgress): void {
-    topic.heardAt = Date.now();
-    const news = tree.jobs.filter((job) => isNewer(job, topic.jobs.get(job.jobId)));
-    for (const job of news) {
-      const known = topic.jobs.get(job.jobId);
-      topic.openJobs +=
-        Number(job.completedAt === null) - Number(known !== undefined && known.completedAt === null);
-      topic.jobs.set(job.jobId, job);
-      this.#roots.set(job.jobId, topic.rootId);
-    }
-    for (const job of news) {
-      for (const live of topic.byJob.get(job.jobId) ?? []) {
-        live.offer([job], topic.openJobs);
-        if (job.completedAt !== null) live.end();
-      }
-    }
-    for (const live of topic.trees) live.offer(news, topic.openJobs);
-    if (isComplete(topic)) for (const live of topic.trees) live.end();
-    for (const page of topic.pages) page.poke();
+    topic.heardAt = performance.now();
+    for (const { jobId } of tree.jobs) this.#roots.set(jobId, topic.rootId);
+    topic.merge(tree);
   }
 
   /** Reads again what has been silent, and forgets what nobody has watched for a while. */
   #tend(): void {
-    const now = Date.now();
+    const now = performance.now();
     for (const topic of this.#topics.values()) {
       if (topic.users > 0) {
-        if (topic.heardAt <= now - silenceMs) this.#doubtful.add(topic);
+        if (topic.heardAt <= now - silenceMs || topic.readAt <= now - readEveryMs) this.#doubtful.add(topic);
       } else if (topic.unusedAt <= now - lingerMs) {
         this.#drop(topic);
       }
@@ -284,6 +272,7 @@ export class Hub {
         batch = [...this.#doubtful].slice(0, treesPerRead);
         // Before they are read, so that who comes into doubt meanwhile is read again.
         for (const topic of batch) this.#doubtful.delete(topic);
+        for (const topic of batch) if (topic.users === 0) topic.heardAt = Number.NEGATIVE_INFINITY;
         await Promise.all(batch.filter(({ users }) => users > 0).map((topic) => this.#read(topic)));
       }
     } catch (error) {
@@ -293,14 +282,4 @@ export class Hub {
       this.#repairing = false;
     }
   }
-}
-
-function isComplete(topic: Topic): boolean {
-  return topic.openJobs === 0;
-}
-
-function endAll(topic: Topic): void {
-  for (const live of topic.trees) live.end();
-  for (const watchers of topic.byJob.values()) for (const live of watchers) live.end();
-  for (const page of topic.pages) page.end();
 }

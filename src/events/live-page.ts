@@ -3,10 +3,10 @@
  * compared with what was told: so nothing can be missed for long, whatever is lost on the way. Reading takes at most a
  * tenth of the time, and waits its turn among all pages.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Live } from './live.ts';
 import type { Semaphore } from './semaphore.ts';
+import { Signal } from './signal.ts';
 
 export interface PageRow {
   readonly id: string;
@@ -40,15 +40,18 @@ export interface LivePageOptions<Row extends PageRow> {
 /** A page that nothing is heard of is read again after this. */
 const silenceMs = 2_000;
 const readingShare = 0.1;
+/** Instead of the mark of a row of which some readers know more than others. */
+const toldApart = '';
 
 export class LivePage<Row extends PageRow> extends Live<PageChange<Row>> {
   readonly #options: LivePageOptions<Row>;
-  readonly #stopped = new AbortController();
+  readonly #signal = new Signal();
   #rows: readonly Row[] = [];
   #told = new Map<string, string>();
-  #toldRows: readonly Row[] = [];
   #poked = true;
-  #wake = () => {};
+  #edition = 0;
+  /** Who waits for a reading that begins after now. */
+  #waiting: (() => void)[] = [];
 
   constructor(options: LivePageOptions<Row>) {
     super(options.intervalMs);
@@ -56,76 +59,96 @@ export class LivePage<Row extends PageRow> extends Live<PageChange<Row>> {
     void this.#keepReading();
   }
 
+  override get edition(): number {
+    return this.#edition;
+  }
+
   /** Something may have changed. */
   poke(): void {
     this.#poked = true;
-    this.#wake();
+    this.#signal.fire();
   }
 
+  /** Waits for no interval: it is for somebody who has been told nothing yet. */
+  override async refresh(): Promise<void> {
+    if (this.isClosed) return;
+    await new Promise<void>((resolve) => {
+      this.#waiting.push(resolve);
+      this.poke();
+    });
+  }
+
+  /** What the other readers know otherwise, or not at all, they are all told next, since it may change back until then. */
   override snapshot(): PageChange<Row> {
-    return { rows: this.#toldRows, changed: this.#toldRows, gone: [] };
+    const marks = marksOf(this.#rows);
+    for (const id of new Set([...this.#told.keys(), ...marks.keys()])) {
+      if (this.#told.get(id) !== marks.get(id)) this.#told.set(id, toldApart);
+    }
+    return { rows: this.#rows, changed: this.#rows, gone: [] };
   }
 
   protected override take(): PageChange<Row> {
     const changed = this.#rows.filter(({ id, mark }) => this.#told.get(id) !== mark);
-    const marks = new Map(this.#rows.map(({ id, mark }) => [id, mark]));
+    const marks = marksOf(this.#rows);
     const gone = [...this.#told.keys()].filter((id) => !marks.has(id));
     this.#told = marks;
-    this.#toldRows = this.#rows;
     return { rows: this.#rows, changed, gone };
   }
 
   protected override onClose(): void {
-    this.#stopped.abort();
-    this.#wake();
+    this.#signal.fire();
+    for (const resolve of this.#waiting.splice(0)) resolve();
     this.#options.onClose(this);
   }
 
   async #keepReading(): Promise<void> {
-    const { intervalMs, slots, logger } = this.#options;
-    const { signal } = this.#stopped;
-    let first = true;
-    while (!signal.aborted) {
-      let tookMs = 0;
-      try {
-        const page = await slots.run(async () => {
-          if (signal.aborted) return undefined;
-          const startedAt = performance.now();
-          this.#poked = false;
-          try {
-            return await this.#options.read();
-          } finally {
-            tookMs = performance.now() - startedAt;
-          }
-        });
-        if (page === undefined) return;
-        const { rows, final } = page;
+    const { intervalMs, slots } = this.#options;
+    for (let first = true; !this.isClosed; ) {
+      const read = await slots.run(() => this.#read());
+      if (read.page !== undefined) {
+        const { rows, final } = read.page;
         const isNews = first || !sameRows(rows, this.#rows);
         first = false;
         this.#rows = rows;
-        if (isNews) this.changed();
-        if (final) return this.end();
-      } catch (error) {
-        logger.warn({ err: error }, 'reading a watched page failed; it is tried again');
+        if (isNews) {
+          this.#edition++;
+          this.changed();
+        }
+        for (const resolve of read.waiting) resolve();
+        if (final) return this.complete();
       }
-      await this.#pause(Math.max(intervalMs, tookMs / readingShare) - tookMs);
-      if (!this.#poked) await this.#untilPoked();
+      await this.#rest(read.tookMs / readingShare - read.tookMs, () => false);
+      await this.#rest(intervalMs - read.tookMs / readingShare, () => this.#waiting.length > 0);
+      await this.#rest(silenceMs, () => this.#poked);
     }
   }
 
-  async #pause(ms: number): Promise<void> {
-    await delay(ms, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
+  /** Without a page if it failed, or nobody wants it any more. */
+  async #read(): Promise<{ page?: Page<Row>; waiting: (() => void)[]; tookMs: number }> {
+    const waiting = this.#waiting.splice(0);
+    if (this.isClosed) return { waiting, tookMs: 0 };
+    const startedAt = performance.now();
+    this.#poked = false;
+    try {
+      const page = await this.#options.read();
+      return { page, waiting, tookMs: performance.now() - startedAt };
+    } catch (error) {
+      this.#options.logger.warn({ err: error }, 'reading a watched page failed; it is tried again');
+      this.#waiting.unshift(...waiting);
+      return { waiting: [], tookMs: performance.now() - startedAt };
+    }
   }
 
-  async #untilPoked(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    await new Promise<void>((resolve) => {
-      if (this.isClosed) return resolve();
-      this.#wake = resolve;
-      timer = setTimeout(resolve, silenceMs);
-    });
-    clearTimeout(timer);
+  async #rest(ms: number, isOver: () => boolean): Promise<void> {
+    const end = performance.now() + ms;
+    for (let left = ms; left > 0 && !this.isClosed && !isOver(); left = end - performance.now()) {
+      await this.#signal.wait(left);
+    }
   }
+}
+
+function marksOf(rows: readonly PageRow[]): Map<string, string> {
+  return new Map(rows.map(({ id, mark }) => [id, mark]));
 }
 
 function sameRows(a: readonly PageRow[], b: readonly PageRow[]): boolean {

@@ -10,6 +10,7 @@ export interface ProgressEvent extends TreeProgress {
 
 export class LiveProgress extends Live<ProgressEvent> {
   readonly #rootId: string;
+  readonly #refresh: () => Promise<void>;
   readonly #onClose: (live: LiveProgress) => void;
   readonly #told = new Map<string, JobProgress>();
   #news = new Map<string, JobProgress>();
@@ -18,10 +19,16 @@ export class LiveProgress extends Live<ProgressEvent> {
   #generations = 0;
   #steps = 0;
 
-  constructor(options: { rootId: string; intervalMs: number; onClose: (live: LiveProgress) => void }) {
+  constructor(options: {
+    rootId: string;
+    intervalMs: number;
+    refresh: () => Promise<void>;
+    onClose: (live: LiveProgress) => void;
+  }) {
     super(options.intervalMs);
     this.#rootId = options.rootId;
     this.#onClose = options.onClose;
+    this.#refresh = options.refresh;
   }
 
   /** States that are newer than all before. */
@@ -33,6 +40,10 @@ export class LiveProgress extends Live<ProgressEvent> {
 
   override get revision(): string {
     return toRevision(this.#generations, this.#steps);
+  }
+
+  override refresh(): Promise<void> {
+    return this.#refresh();
   }
 
   override snapshot(): ProgressEvent {

@@ -1,30 +1,39 @@
+import { Signal } from './signal.ts';
+
 /**
  * What a subscription shows: a state that changes. Its reader gets all of it first and then what changed, merged: however
  * slowly it reads, nothing piles up. The first change is told at once, later ones at most every interval, the end always.
  */
 export abstract class Live<Event> implements AsyncIterableIterator<Event> {
+  /** What a reader that does not share it knows already; one that shares it has this on its own. */
+  sinceRevision: string | undefined;
   readonly #intervalMs: number;
+  readonly #signal = new Signal();
+  readonly #resting = new Signal();
   #toldAt = Number.NEGATIVE_INFINITY;
   #pending = false;
   #ending = false;
+  #complete = false;
   #closed = false;
-  #wake = () => {};
-  #onEnding = () => {};
-  /** Resolves when what is pending is the last. */
-  readonly ending = new Promise<void>((resolve) => {
-    this.#onEnding = resolve;
-  });
 
   constructor(intervalMs: number) {
     this.#intervalMs = intervalMs;
   }
 
-  /** All of it, as its reader knows it: for those who join that reader later. */
+  /** All of it, as its reader knows it or newer: for those who join that reader later. */
   abstract snapshot(): Event;
+
+  /** Reads it again, since somebody may know of something newer. Resolves once it is read; what it finds comes as news. */
+  abstract refresh(): Promise<void>;
 
   /** Grows with every change that `next` gave: who has seen this revision needs no snapshot. Undefined if it has none. */
   get revision(): string | undefined {
     return undefined;
+  }
+
+  /** Grows when a snapshot has something that no event has told yet. */
+  get edition(): number {
+    return 0;
   }
 
   /** What is new since the last call. */
@@ -33,9 +42,9 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
   /** Called once, when nobody reads any more. */
   protected abstract onClose(): void;
 
-  /** Whether what is pending is the last. */
-  get isEnding(): boolean {
-    return this.#ending;
+  /** Whether what was told last is the final state. */
+  get isFinal(): boolean {
+    return this.#complete && !this.#pending;
   }
 
   protected get isClosed(): boolean {
@@ -46,14 +55,20 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
   protected changed(): void {
     if (this.#pending) return;
     this.#pending = true;
-    this.#wake();
+    this.#signal.fire();
+  }
+
+  /** The state is final: the reader gets what waits for it, and then the end. */
+  complete(): void {
+    this.#complete = true;
+    this.end();
   }
 
   /** No more will come: the reader gets what waits for it, and then the end. */
   end(): void {
     this.#ending = true;
-    this.#onEnding();
-    this.#wake();
+    this.#resting.fire();
+    this.#signal.fire();
   }
 
   async next(): Promise<IteratorResult<Event, undefined>> {
@@ -66,11 +81,11 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
           this.#toldAt = now;
           return { done: false, value: this.take() };
         }
-        await this.#sleep(earlyMs);
+        await this.#signal.wait(earlyMs);
       } else if (this.#ending) {
         return this.return();
       } else {
-        await this.#sleep();
+        await this.#signal.wait();
       }
     }
     return { done: true, value: undefined };
@@ -80,23 +95,18 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
     if (!this.#closed) {
       this.#closed = true;
       this.onClose();
-      this.#onEnding();
-      this.#wake();
+      this.#resting.fire();
+      this.#signal.fire();
     }
     return { done: true, value: undefined };
   }
 
-  [Symbol.asyncIterator](): this {
-    return this;
+  /** A pause of its reader, which the end cuts short. */
+  async rest(ms: number): Promise<void> {
+    if (!this.#ending && !this.#closed) await this.#resting.wait(ms);
   }
 
-  async #sleep(ms?: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-      if (ms !== undefined) timer = setTimeout(resolve, ms);
-    });
-    clearTimeout(timer);
-    this.#wake = () => {};
+  [Symbol.asyncIterator](): this {
+    return this;
   }
 }

@@ -32,7 +32,7 @@ const goodAfterMs = 5_000;
 export class RedisLink {
   readonly #options: RedisLinkOptions;
   #redis: Redis | undefined;
-  #answeredAt = 0;
+  #answeredAt = Number.NEGATIVE_INFINITY;
   #loop: Promise<void> | undefined;
   #gone = new AbortController();
   readonly #stopped = new AbortController();
@@ -46,7 +46,7 @@ export class RedisLink {
     return this.#redis;
   }
 
-  /** When Redis last answered. */
+  /** When Redis last answered, on the clock of `performance.now()`. */
   get answeredAt(): number {
     return this.#answeredAt;
   }
@@ -74,12 +74,12 @@ export class RedisLink {
       let upAt = Number.POSITIVE_INFINITY;
       try {
         await this.#use(new Redis(redisOptions(config, address++)), () => {
-          upAt = Date.now();
+          upAt = performance.now();
           if (failures > 0) logger.info({ purpose }, 'Redis works again');
         });
       } catch (error) {
         if (this.#stopped.signal.aborted) return;
-        if (Date.now() - upAt > goodAfterMs) failures = 0;
+        if (performance.now() - upAt > goodAfterMs) failures = 0;
         // Not the error itself: that of AUTH holds the password.
         const reason = error instanceof Error ? error.message : String(error);
         logger[failures === 0 ? 'warn' : 'debug'](
@@ -105,7 +105,7 @@ export class RedisLink {
       await connected(redis, gone.signal);
       for (;;) {
         await withTimeout(answerMs, this.#options.probe(redis));
-        this.#answeredAt = Date.now();
+        this.#answeredAt = performance.now();
         if (gone.signal.aborted) throw gone.signal.reason;
         if (this.#redis === undefined) {
           this.#redis = redis;

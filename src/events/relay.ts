@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { RedisConfig } from '../redis-url.ts';
 import type { Query } from './direct-connection.ts';
+import { Numberer } from './numbers.ts';
 import type { Channels } from './redis-channels.ts';
 import { RedisLink } from './redis-link.ts';
 
@@ -22,6 +23,7 @@ export class Relay {
   readonly #logger: Logger;
   readonly #channels: Channels;
   readonly #link: RedisLink;
+  readonly #numberer = new Numberer();
   #slot: number | null = null;
   /** New with each connection to Postgres or Redis: whoever hears a new one may have missed messages. */
   #id: string | undefined;
@@ -36,9 +38,7 @@ export class Relay {
       // Nobody listens to it. A ping would not tell that publishing is forbidden.
       probe: (redis) => redis.publish(this.#channels.probe, ''),
       onUp: () => undefined,
-      onDown: () => {
-        this.#id = undefined;
-      },
+      onDown: () => this.#forgetId(),
     });
   }
 
@@ -57,7 +57,7 @@ export class Relay {
       const [row] = await query<{ slot: number | null }>(takeSlot);
       this.#slot = row?.slot ?? null;
       if (this.#slot !== null) this.#logger.info({ slot: this.#slot }, 'passing notifications on to Redis');
-    } else if (this.#link.redis === undefined && Date.now() - this.#link.answeredAt > giveUpAfterMs) {
+    } else if (this.#link.redis === undefined && performance.now() - this.#link.answeredAt > giveUpAfterMs) {
       await query('select pg_advisory_unlock($1, $2)', [relayLockClass, this.#slot]);
       this.lost();
       this.#logger.warn('Redis takes nothing from here: another server is to pass notifications on');
@@ -67,13 +67,17 @@ export class Relay {
   /** The connection to Postgres is gone, and the role with it. */
   lost(): void {
     this.#slot = null;
-    this.#id = undefined;
+    this.#forgetId();
   }
 
   /** Says that it has listened until now. */
   beat(): void {
-    this.#id ??= randomUUID();
-    this.publish(this.#channels.beat, this.#id);
+    this.publish(this.#channels.beat, this.#ownId());
+  }
+
+  /** What was notified of a tree. */
+  publishTree(root: string, text: string): void {
+    this.publish(this.#channels.tree(root), this.#numberer.add(this.#ownId(), root, text));
   }
 
   /** Messages are hints: one that can't be published is lost, and everybody reads again once it works. */
@@ -83,5 +87,15 @@ export class Relay {
 
   async close(): Promise<void> {
     await this.#link.close();
+  }
+
+  #ownId(): string {
+    this.#id ??= randomUUID();
+    return this.#id;
+  }
+
+  #forgetId(): void {
+    this.#id = undefined;
+    this.#numberer.clear();
   }
 }

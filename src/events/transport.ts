@@ -13,6 +13,7 @@ import { z } from 'zod';
 import type { TreeProgress } from '../domain/progress.ts';
 import type { RedisConfig } from '../redis-url.ts';
 import { DirectConnection, type Query } from './direct-connection.ts';
+import { Numbers } from './numbers.ts';
 import { Channels, databasePrefix } from './redis-channels.ts';
 import { RedisSubscriber } from './redis-subscriber.ts';
 import { Relay } from './relay.ts';
@@ -41,9 +42,11 @@ export interface TransportOptions {
   readonly onWork: (payload: string) => void;
   /** Some tree changed somewhere: at most four times a second. */
   readonly onActivity: () => void;
+  /** A message of this tree was lost: read it again. */
+  readonly onLoss: (rootId: string) => void;
   /** Messages may have been lost: read again all that is watched. */
   readonly onResync: () => void;
-  /** Postgres answers again, after it gave no answer until then, in milliseconds since 1970. */
+  /** Postgres answers again, after it gave no answer until then, on the clock of `performance.now()`. */
   readonly onBack: (silentUntil: number) => void;
 }
 
@@ -87,12 +90,13 @@ export class LiveTransport implements Transport {
   readonly #activity: Throttle;
   readonly #relayActivity: Throttle;
   /** The trees that were joined, with their latest messages. */
-  readonly #joined = new Map<string, string[]>();
+  readonly #joined = new Map<string, { readonly texts: string[]; readonly numbers: Numbers }>();
   readonly #relays = new Set<string>();
   #route: Transport['route'] = 'notify';
   #listening = false;
-  #beatAt = 0;
+  #beatAt = Number.NEGATIVE_INFINITY;
   #beats = 0;
+  #tickedAt = Number.POSITIVE_INFINITY;
   /** On the way from NOTIFY to Redis: who joins waits for Redis already. */
   #goingOver = false;
 
@@ -137,7 +141,7 @@ export class LiveTransport implements Transport {
   }
 
   async join(rootId: string): Promise<void> {
-    if (!this.#joined.has(rootId)) this.#joined.set(rootId, []);
+    if (!this.#joined.has(rootId)) this.#joined.set(rootId, { texts: [], numbers: new Numbers() });
     const confirmed = this.#subscriber?.add(this.#channels.tree(rootId));
     if (this.#route === 'redis' || this.#goingOver) await confirmed;
   }
@@ -170,7 +174,11 @@ export class LiveTransport implements Transport {
 
   async #tick(query: Query): Promise<void> {
     await this.#relay?.tick(query);
-    const silent = Date.now() - this.#beatAt > silenceMs;
+    const now = performance.now();
+    // While this process was busy, beats waited to be read.
+    if (now - this.#tickedAt > silenceMs) this.#beatAt = Math.max(this.#beatAt, now - silenceMs / 2);
+    this.#tickedAt = now;
+    const silent = now - this.#beatAt > silenceMs;
     if (silent) this.#beats = 0;
     const goBack = silent && this.#route === 'redis';
     const wanted = goBack || this.#route === 'notify' || this.#relay?.active === true;
@@ -215,7 +223,7 @@ export class LiveTransport implements Transport {
     const root = rootPattern.exec(text)?.[1];
     if (root === undefined) return;
     if (relay !== undefined) {
-      relay.publish(this.#channels.tree(root), text);
+      relay.publishTree(root, text);
       this.#relayActivity.trigger();
     }
     if (this.#route === 'notify') {
@@ -226,14 +234,14 @@ export class LiveTransport implements Transport {
 
   #received(channel: string, text: string): void {
     const root = this.#channels.rootOf(channel);
-    if (root !== undefined) this.#tree(root, text);
+    if (root !== undefined) this.#numbered(root, text);
     else if (channel === this.#channels.work) this.#work(text);
     else if (channel === this.#channels.activity) this.#activity.trigger();
     else if (channel === this.#channels.beat) this.#beat(text);
   }
 
   #beat(relay: string): void {
-    this.#beatAt = Date.now();
+    this.#beatAt = performance.now();
     this.#beats++;
     const isNew = !this.#relays.delete(relay);
     this.#relays.add(relay);
@@ -242,9 +250,17 @@ export class LiveTransport implements Transport {
     if (isNew && this.#route === 'redis') this.#options.onResync();
   }
 
+  #numbered(root: string, message: string): void {
+    const joined = this.#joined.get(root);
+    if (joined === undefined) return;
+    const { text, isGap } = joined.numbers.take(message);
+    if (isGap && this.#route === 'redis') this.#options.onLoss(root);
+    this.#tree(root, text);
+  }
+
   /** Nobody here wants the other trees: their messages are not even parsed. */
   #tree(root: string, text: string): void {
-    const texts = this.#joined.get(root);
+    const texts = this.#joined.get(root)?.texts;
     if (texts === undefined || texts.includes(text)) return;
     texts.push(text);
     if (texts.length > rememberedTexts) texts.shift();

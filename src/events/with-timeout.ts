@@ -3,11 +3,22 @@ export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
 
-/** The promise, but rejected with a TimeoutError if it takes longer. An answer that came while this process was busy is no late one. */
+/**
+ * The promise, but rejected with a TimeoutError if it takes longer. Time in which this process was too busy to look does not
+ * count: a timer that goes off late begins again.
+ */
 export async function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => setImmediate(() => reject(new TimeoutError(`no answer within ${ms} ms`))), ms);
+    const wait = () => {
+      const dueAt = performance.now() + ms;
+      timer = setTimeout(() => {
+        if (performance.now() - dueAt > ms / 2) wait();
+        // What has arrived by now is read first.
+        else setImmediate(() => reject(new TimeoutError(`no answer within ${ms} ms`)));
+      }, ms);
+    };
+    wait();
   });
   try {
     return await Promise.race([promise, late]);

@@ -12,27 +12,69 @@ import {
   Kind,
   type SelectionSetNode,
 } from 'graphql';
-import type { ItemKey } from '../domain/item-state.ts';
+import { type ItemKey, itemIdOf } from '../domain/item-state.ts';
 import { type ItemParts, readItemSizes } from '../domain/items.ts';
-import type { Services } from './builder.ts';
+import { JsonText } from '../domain/json-text.ts';
+import { maxClaimBytes } from '../domain/limits.ts';
 import { limitExceeded } from './limit-exceeded.ts';
+import type { Services } from './services.ts';
 
-/** What the pages of an operation have taken of the limit so far. */
-const taken = createContextCache((_: Services) => ({ bytes: 0 }));
+/** What an operation has taken of the limit so far. */
+const taken = createContextCache((_: Services) => ({
+  bytes: 0,
+  /** The parts of items that pages have counted, as `payload <id>`. */
+  parts: new Set<string>(),
+  /** More was asked for than fits, where no page could say so: the answer as a whole is refused. */
+  isOverflown: false,
+}));
+
+/** What was measured of an answer, in bytes. */
+export function measured(context: Services): { readonly bytes: number; readonly isOverflown: boolean } {
+  return taken(context);
+}
+
+/** Counts what is about to be read, or shown once more; false if it does not fit, and then it is not to be read. */
+export function takes(bytes: number, context: Services): boolean {
+  const answer = taken(context);
+  answer.bytes += bytes;
+  if (answer.bytes > context.maxAnswerBytes) answer.isOverflown = true;
+  return !answer.isOverflown;
+}
+
+/** Counts a part of items that may not have been reached by a page; false if it does not fit. */
+export async function takesPart(
+  items: readonly ItemKey[],
+  part: keyof ItemParts,
+  context: Services,
+): Promise<boolean> {
+  const answer = taken(context);
+  const others = items.filter((item) => !answer.parts.has(`${part} ${itemIdOf(item)}`));
+  if (others.length === 0 || answer.isOverflown) return !answer.isOverflown;
+  const sizes = await readItemSizes(context.engine.database, others, { ...none, [part]: 1 });
+  return takes(
+    sizes.reduce((sum, size) => sum + size, 0),
+    context,
+  );
+}
+
+const none: ItemParts = { payload: 0, result: 0, failures: 0 };
 
 /**
  * Refuses what is selected of these items if it is too large for the answer. One item alone is never too large, or there
- * would be no way to see it.
+ * would be no way to see it. Gives how many bytes it has.
  */
 export async function checkAnswerSize(
   items: readonly ItemKey[],
   context: Services,
   info: GraphQLResolveInfo,
-): Promise<void> {
+): Promise<number> {
   const parts = selectedParts(info);
-  if (items.length === 0 || Object.values(parts).every((times) => times === 0)) return;
+  if (items.length === 0 || Object.values(parts).every((times) => times === 0)) return 0;
   const sizes = await readItemSizes(context.engine.database, items, parts);
   const answer = taken(context);
+  for (const part of ['payload', 'result', 'failures'] as const) {
+    if (parts[part] > 0) for (const item of items) answer.parts.add(`${part} ${itemIdOf(item)}`);
+  }
   const before = answer.bytes;
   let fits = 0;
   for (const size of sizes) {
@@ -40,7 +82,10 @@ export async function checkAnswerSize(
     if (answer.bytes <= context.maxAnswerBytes) fits++;
   }
   if (before === 0) fits = Math.max(fits, 1);
-  if (fits === sizes.length) return;
+  if (fits === sizes.length) {
+    context.announce?.(answer.bytes - before);
+    return answer.bytes - before;
+  }
   const bytes = (answer.bytes - before).toLocaleString('en');
   const others = before === 0 ? '' : `, beside ${before.toLocaleString('en')} of others`;
   throw limitExceeded(
@@ -50,8 +95,62 @@ export async function checkAnswerSize(
   );
 }
 
+/**
+ * Refuses a claim whose answer could not be given: beside what the operation has claimed already, or since it wants payloads
+ * several times. It must be known before anything is claimed.
+ */
+export function checkClaim(limit: number, context: Services, info: GraphQLResolveInfo): void {
+  const { bytes } = taken(context);
+  const { payload } = selectedParts(info);
+  const most = Math.min(maxClaimBytes, limit * context.engine.limits.maxJsonBytes);
+  if (bytes <= context.maxAnswerBytes && (payload < 2 || payload * most <= context.maxAnswerBytes)) return;
+  throw limitExceeded(
+    'bytes',
+    'The payloads of the claim could be too large for the answer; claim fewer items, and ask for their payloads once',
+    context.maxAnswerBytes,
+  );
+}
+
+/** Counts the payloads of a claim, for others of the same operation; most operations have one. */
+export function countClaimed(
+  assignments: readonly { readonly payload: unknown }[],
+  context: Services,
+  info: GraphQLResolveInfo,
+): void {
+  if (info.operation.selectionSet.selections.length === 1) return;
+  taken(context).bytes += textLength(
+    assignments.map(({ payload }) => payload),
+    maxClaimBytes,
+  );
+}
+
+/** The length of all names and texts in a value; beyond `most` it stops counting. */
+export function textLength(value: unknown, most: number): number {
+  let length = 0;
+  function visit(part: unknown): void {
+    if (typeof part === 'string') {
+      length += part.length;
+    } else if (part instanceof JsonText) {
+      length += part.text.length;
+    } else if (Array.isArray(part)) {
+      for (const element of part) {
+        if (length > most) return;
+        visit(element);
+      }
+    } else if (typeof part === 'object' && part !== null) {
+      for (const key in part) {
+        if (length > most) return;
+        length += key.length;
+        visit((part as Record<string, unknown>)[key]);
+      }
+    }
+  }
+  visit(value);
+  return length;
+}
+
 /** Fields that lead to the same items, or to nothing that is large. */
-const ways = new Set(['nodes', 'edges', 'node', 'item', 'assignment']);
+const ways = new Set(['nodes', 'edges', 'node', 'item', 'assignment', 'assignments']);
 
 /** How many times the answer has each part of an item: under aliases a part can be in it more than once. */
 function selectedParts(info: GraphQLResolveInfo): ItemParts {

@@ -5,27 +5,14 @@ import DataloaderPlugin from '@pothos/plugin-dataloader';
 import ErrorsPlugin from '@pothos/plugin-errors';
 import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
-import type { Engine } from '../domain/engine.ts';
-import type { FoldScheduler } from '../events/fold-scheduler.ts';
-import type { Hub } from '../events/hub.ts';
-import type { WorkHints } from '../events/work-hints.ts';
 import type PrismaTypes from '../generated/pothos.ts';
 import { getDatamodel } from '../generated/pothos.ts';
 import { checkAnswerSize } from './answer-size.ts';
 import { decodeGlobalId, encodeGlobalId, itemKeyOf } from './global-id.ts';
 import { limitExceeded } from './limit-exceeded.ts';
+import type { Services } from './services.ts';
 
-/** The running parts of the server, the same for every request. */
-export interface Services {
-  readonly engine: Engine;
-  readonly folds: FoldScheduler;
-  readonly hub: Hub;
-  readonly hints: WorkHints;
-  /** What a query or mutation may cost: the values that its answer can have, pages taken as full. */
-  readonly maxQueryCost: number;
-  /** What an answer may have, in bytes of payloads, results and failures. */
-  readonly maxAnswerBytes: number;
-}
+export type { Services };
 
 export interface SchemaTypes {
   PrismaTypes: PrismaTypes;

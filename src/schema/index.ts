@@ -1,6 +1,7 @@
 /** The graph, put together from its types. Needs no database until it is executed. */
 import { assertObjectType } from 'graphql';
 import type { Assignment } from '../domain/assignment.ts';
+import { type ItemKey, itemIdOf } from '../domain/item-state.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId } from './global-id.ts';
 import './scalars.ts';
@@ -32,7 +33,13 @@ builder.mutationType({
 
 export const schema = builder.toSchema();
 
-// The relay plugin's own resolver is async, which would make a promise of each assignment of a claim.
-const { id } = assertObjectType(schema.getType('Assignment')).getFields();
-if (id === undefined) throw new Error('Assignments have no id.');
-id.resolve = (assignment: Assignment) => encodeGlobalId('Assignment', assignment.id);
+// The relay plugin's own resolver is async, which would make a promise of each assignment of a claim, and of each item of a page.
+const ids = {
+  Assignment: ({ id }: Assignment) => id,
+  JobItem: (item: ItemKey) => itemIdOf(item),
+};
+for (const [type, keyOf] of Object.entries(ids)) {
+  const { id } = assertObjectType(schema.getType(type)).getFields();
+  if (id === undefined) throw new Error(`${type} has no id.`);
+  id.resolve = (node: Assignment & ItemKey) => encodeGlobalId(type, keyOf(node));
+}

@@ -8,12 +8,15 @@ import {
   readPayloads,
   readResults,
 } from '../domain/items.ts';
+import { maxBatch } from '../domain/limits.ts';
 import { NotFoundError } from '../errors.ts';
-import { checkAnswerSize } from './answer-size.ts';
+import { checkAnswerSize, takesPart } from './answer-size.ts';
 import { Assignment } from './assignment.ts';
 import { builder, type Services } from './builder.ts';
+import { ByteBudget } from './byte-budget.ts';
 import { encodeGlobalId } from './global-id.ts';
-import { createLoader, loaderOptions } from './loader.ts';
+import { createGroupLoader, createLoader, loaderOptions } from './loader.ts';
+import { selectedFields } from './selection.ts';
 
 export const ItemStatus = builder.enumType('ItemStatus', {
   description: 'Where an item stands.',
@@ -39,10 +42,22 @@ const ItemFailure = builder.objectRef<ItemFailureRow>('ItemFailure').implement({
   }),
 });
 
-// Each on its own, and only if it is asked for: they may be large.
-const payloads = createLoader((keys: readonly ItemKey[], { engine }) => readPayloads(engine.database, keys));
-const results = createLoader((keys: readonly ItemKey[], { engine }) => readResults(engine.database, keys));
-const failures = createLoader((keys: readonly ItemKey[], { engine }) => readFailures(engine.database, keys));
+// Of items that were read without them. They may be large, so each is read only if it is asked for.
+const payloads = createLoader(async (keys: readonly ItemKey[], context) =>
+  (await takesPart(keys, 'payload', context))
+    ? readPayloads(context.engine.database, keys)
+    : keys.map(() => null),
+);
+const results = createLoader(async (keys: readonly ItemKey[], context) =>
+  (await takesPart(keys, 'result', context))
+    ? readResults(context.engine.database, keys)
+    : keys.map(() => null),
+);
+const failures = createLoader(async (keys: readonly ItemKey[], context) =>
+  (await takesPart(keys, 'failures', context))
+    ? readFailures(context.engine.database, keys)
+    : keys.map(() => []),
+);
 
 export const JobItem = builder.loadableNodeRef('JobItem', {
   id: {
@@ -52,11 +67,12 @@ export const JobItem = builder.loadableNodeRef('JobItem', {
   },
   loaderOptions,
   load: async (ids: string[], { engine }: Services) => {
-    const items = await readItems(
+    const keys = ids.map((id) => parseItemId(id));
+    const found = await readItems(
       engine.database,
-      ids.flatMap((id) => parseItemId(id) ?? []),
+      keys.flatMap((key) => key ?? []),
     );
-    const byId = new Map(items.map((item) => [itemIdOf(item), item]));
+    const byId = new Map(found.flatMap((item) => (item === undefined ? [] : [[itemIdOf(item), item]])));
     return ids.map(
       (id) => byId.get(id) ?? new NotFoundError(`There is no item ${encodeGlobalId('JobItem', id)}.`, 'id'),
     );
@@ -81,13 +97,17 @@ builder.objectType(JobItem, {
       type: 'JSON',
       nullable: true,
       description: 'What is to be done, as the producer gave it.',
-      resolve: (item, _, context) => payloads(context).load(item),
+      resolve: (item, _, context) =>
+        item.payload === undefined ? payloads(context).load(item) : item.payload,
     }),
     result: t.field({
       type: 'JSON',
       nullable: true,
       description: 'What the worker reported. Null may be a result: `status` says whether there is one.',
-      resolve: (item, _, context) => (item.status === 'SUCCEEDED' ? results(context).load(item) : null),
+      resolve: (item, _, context) => {
+        if (item.status !== 'SUCCEEDED') return null;
+        return item.result === undefined ? results(context).load(item) : item.result;
+      },
     }),
     failures: t.field({
       type: [ItemFailure],
@@ -127,19 +147,61 @@ builder.objectType(JobItem, {
   }),
 });
 
+/** What is shown of an item without its details. */
+const withoutDetails = new Set([
+  '__typename',
+  'id',
+  'job',
+  'status',
+  'payload',
+  'result',
+  'cursor',
+  'pageInfo',
+]);
+
+/**
+ * What the pages that are being read have together, in all operations of the process. Each takes several times its size until it is
+ * an answer, so many at a time would take more memory than a server should.
+ */
+const pageBytes = new ByteBudget(16_000_000);
+
+/** Pages of items that the same fields of an operation show are measured together, and then read together. */
+const pages = createGroupLoader(
+  ({ info }: { keys: readonly ItemKey[]; info: GraphQLResolveInfo }) => info.fieldNodes,
+  async (requests, services) => {
+    const { info } = requests[0];
+    const keys = requests.flatMap(({ keys }) => keys);
+    const bytes = await checkAnswerSize(keys, services, info);
+    const fields = selectedFields(info, ['nodes', 'edges', 'node']);
+    const parts = {
+      details: [...fields].some((field) => !withoutDetails.has(field)),
+      payload: fields.has('payload'),
+      result: fields.has('result'),
+    };
+    const items = await pageBytes.run(bytes, async () => {
+      const read: (Item | undefined)[] = [];
+      for (let i = 0; i < keys.length; i += maxBatch) {
+        read.push(...(await readItems(services.engine.database, keys.slice(i, i + maxBatch), parts)));
+      }
+      return read;
+    });
+    let start = 0;
+    return requests.map(({ keys }) => {
+      const end = start + keys.length;
+      const page = items.slice(start, end).flatMap((item) => item ?? []);
+      start = end;
+      return page;
+    });
+  },
+);
+
 /** The items of these keys, in their order; of one that was deleted since, nothing. */
 export async function loadItems(
   keys: readonly ItemKey[],
   context: Services,
   info: GraphQLResolveInfo,
 ): Promise<Item[]> {
-  await checkAnswerSize(keys, context, info);
-  const found = await JobItem.getDataloader(context).loadMany(keys.map(itemIdOf));
-  return found.flatMap((item) => {
-    if (!(item instanceof Error)) return item;
-    if (item instanceof NotFoundError) return [];
-    throw item;
-  });
+  return keys.length === 0 ? [] : pages(context).load({ keys, info });
 }
 
 builder.objectField(Assignment, 'item', (t) =>

@@ -1,15 +1,31 @@
 import { createContextCache } from '@pothos/core';
+import type { GraphQLResolveInfo } from 'graphql';
 import { checkText, isId } from '../domain/checks.ts';
-import { type ItemKey, itemIdOf, parseItemId, parsePosition } from '../domain/item-state.ts';
+import {
+  type ItemKey,
+  type ItemStatus as ItemStatusName,
+  itemIdOf,
+  parseItemId,
+  parsePosition,
+} from '../domain/item-state.ts';
 import { maxNameLength, maxTreeJobs } from '../domain/limits.ts';
-import { type JobConditions, type Range, readItemKeys, readJobIds, readResultKeys } from '../domain/pages.ts';
+import {
+  type ItemsRequest,
+  type JobConditions,
+  type Range,
+  type ResultsRequest,
+  readItemKeys,
+  readJobIds,
+  readResultKeys,
+} from '../domain/pages.ts';
 import { type JobProgress as JobProgressState, readProgress } from '../domain/progress.ts';
 import { readDeletions, type TreeDeletion } from '../domain/read-deletions.ts';
 import { NotFoundError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { builder, type Services } from './builder.ts';
+import { loadFeed } from './feed.ts';
 import { ItemStatus, JobItem, loadItems } from './job-item.ts';
-import { createLoader } from './loader.ts';
+import { createGroupLoader, createLoader, groupBy } from './loader.ts';
 import { type ListOrder, nodeQuery, pageSize, readPage } from './pages.ts';
 import { JobProgress, JobStatus } from './progress.ts';
 
@@ -29,6 +45,30 @@ const deletions = createLoader(async (rootIds: readonly string[], { engine }) =>
   const byRoot = new Map(found.map((deletion) => [deletion.rootId, deletion]));
   return rootIds.map((id) => byRoot.get(id) ?? null);
 });
+
+const itemKeys = createGroupLoader(
+  ({ status, range }: ItemsRequest & { status: ItemStatusName | null }) => `${status}/${range.backwards}`,
+  (pages, { engine }) => readItemKeys(engine.database, pages[0].status, pages[0].range.backwards, pages),
+);
+
+const resultKeys = createGroupLoader(
+  ({ range }: ResultsRequest) => range.backwards,
+  (pages, { engine }) => readResultKeys(engine.database, pages[0].range.backwards, pages),
+);
+
+/** The jobs of whole trees, each tree with what the same fields of an operation show of its jobs. */
+const trees = createGroupLoader(
+  ({ info }: { rootId: string; query: Prisma.JobFindManyArgs; info: GraphQLResolveInfo }) => info.fieldNodes,
+  async (requests, { engine }) => {
+    const jobs = await engine.database.prisma.job.findMany({
+      ...requests[0].query,
+      where: { rootId: { in: requests.map(({ rootId }) => rootId) } },
+      orderBy: [{ depth: 'asc' }, { id: 'asc' }],
+    });
+    const byRoot = groupBy(jobs, ({ rootId }) => rootId);
+    return requests.map(({ rootId }) => byRoot.get(rootId) ?? []);
+  },
+);
 
 const JobDeletion = builder.objectRef<TreeDeletion>('JobDeletion').implement({
   description: 'How far the deletion of a tree is.',
@@ -65,12 +105,7 @@ export const Job = builder.prismaNode('Job', {
       description:
         'Every job of its tree, the root first: level by level, each in the order in which the jobs were given.',
       select: { rootId: true },
-      resolve: (query, job, _, { engine }) =>
-        engine.database.prisma.job.findMany({
-          ...query,
-          where: { rootId: job.rootId },
-          orderBy: [{ depth: 'asc' }, { id: 'asc' }],
-        }),
+      resolve: (query, { rootId }, _, context, info) => trees(context).load({ rootId, query, info }),
     }),
     depth: t.exposeInt('depth', { description: 'How many levels below the root: 0 to 32.' }),
     dedupeKey: t.exposeString('dedupeKey', {
@@ -102,11 +137,12 @@ export const Job = builder.prismaNode('Job', {
     finalStage: t.exposeBoolean('finalStage', {
       description: 'Whether its results are among the results of the tree.',
     }),
-    feed: t.expose('feed', {
+    feed: t.field({
       type: 'JSON',
       nullable: true,
       description:
         'How successes of the parent become items here, as it was given; null if the parent does not feed it.',
+      resolve: ({ id }, _, context) => loadFeed(id, context),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the tree was created.' }),
     sealedAt: t.expose('sealedAt', {
@@ -149,7 +185,7 @@ export const Job = builder.prismaNode('Job', {
           readPage(
             byPosition,
             args,
-            (range) => readItemKeys(context.engine.database, id, args.status ?? null, range),
+            (range) => itemKeys(context).load({ jobId: id, status: args.status ?? null, range }),
             (keys) => loadItems(keys, context, info),
           ),
       },
@@ -162,20 +198,13 @@ export const Job = builder.prismaNode('Job', {
         complexity: (args) => ({ multiplier: pageSize(args) }),
         description:
           'The successes of the final stages of its tree, by job and then in the order in which the items were added. `first` and `last`: 50 by default, 1,000 at most. Fewer if they are large: beyond 64 MB (a setting of the server) in an answer it is refused with LIMIT_EXCEEDED, and says how many fit.',
-        resolve: async ({ rootId }, args, context, info) => {
-          const { database } = context.engine;
-          const stages = await database.prisma.job.findMany({
-            where: { rootId, finalStage: true },
-            select: { id: true },
-          });
-          const stageIds = stages.map(({ id }) => id);
-          return readPage(
+        resolve: ({ rootId }, args, context, info) =>
+          readPage(
             byJobAndPosition,
             args,
-            (range) => readResultKeys(database, stageIds, range),
+            (range) => resultKeys(context).load({ rootId, range }),
             (keys) => loadItems(keys, context, info),
-          );
-        },
+          ),
       },
       { name: 'JobResultsConnection', description: 'A page of the items that a tree results in.' },
       { name: 'JobResultsEdge', description: 'An item in a page.' },

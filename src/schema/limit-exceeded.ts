@@ -2,7 +2,17 @@ import { GraphQLError } from 'graphql';
 
 /** The refusal of an operation that asks for too much at once. `found` says how much: "There are 500 aliases". */
 export function limitExceeded(
-  limit: 'tokens' | 'depth' | 'fields' | 'aliases' | 'cost' | 'bytes',
+  limit:
+    | 'tokens'
+    | 'length'
+    | 'names'
+    | 'depth'
+    | 'fields'
+    | 'aliases'
+    | 'cost'
+    | 'bytes'
+    | 'entries'
+    | 'parts',
   found: string,
   maximum: number,
 ): GraphQLError {

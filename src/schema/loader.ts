@@ -17,3 +17,39 @@ export function createLoader<Key, Value>(
     (services: Services) => new DataLoader<Key, Value>((keys) => read(keys, services), loaderOptions),
   );
 }
+
+/**
+ * The same for what one query can't read: keys of one group are read together. A group that fails leaves the others alone.
+ */
+export function createGroupLoader<Key, Value>(
+  groupOf: (key: Key) => unknown,
+  read: (keys: readonly [Key, ...Key[]], services: Services) => Promise<readonly Value[]>,
+): (context: Services) => DataLoader<Key, Value> {
+  return createLoader(async (keys, services) => {
+    const values = new Map<Key, Value | Error>();
+    await Promise.all(
+      Array.from(groupBy(keys, groupOf).values(), async (group) => {
+        const found = await read(group, services).catch((error: Error) => error);
+        for (const [i, key] of group.entries()) {
+          values.set(key, found instanceof Error ? found : (found[i] as Value));
+        }
+      }),
+    );
+    return keys.map((key) => values.get(key) as Value | Error);
+  });
+}
+
+/** `Map.groupBy`, which the oldest Node that jobtree runs on does not have. */
+export function groupBy<Value, Key>(
+  values: readonly Value[],
+  keyOf: (value: Value) => Key,
+): Map<Key, [Value, ...Value[]]> {
+  const groups = new Map<Key, [Value, ...Value[]]>();
+  for (const value of values) {
+    const key = keyOf(value);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [value]);
+    else group.push(value);
+  }
+  return groups;
+}

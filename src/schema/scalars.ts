@@ -1,4 +1,6 @@
 import { GraphQLError, Kind, type ValueNode } from 'graphql';
+import { isDeeperThan } from '../domain/checks.ts';
+import { maxJsonDepth, maxShownDepth } from '../domain/limits.ts';
 import { builder } from './builder.ts';
 
 builder.scalarType('DateTime', {
@@ -37,8 +39,15 @@ function toCount(value: unknown): number {
 
 builder.scalarType('JSON', {
   description:
-    'Any JSON value, null included. What was sent comes back, its keys in their order (but those that are whole numbers come first, as JavaScript has it); of repeated keys the last one counts, and a number with more digits than JavaScript can hold loses them. Refused are text with `\\u0000` or half a surrogate pair, and numbers beyond 1.8e308.',
-  serialize: (value) => value,
+    'Any JSON value, null included. What was sent comes back, its keys in their order (but those that are whole numbers come first, as JavaScript has it); of repeated keys the last one counts, and a number with more digits than JavaScript can hold loses them. Refused are text with `\\u0000` or half a surrogate pair, numbers beyond 1.8e308, and more than 256 levels of lists and objects.',
+  serialize: (value) => {
+    if (!isDeeperThan(value, maxShownDepth)) return value;
+    // Of one value alone: the others of the answer are shown.
+    throw new GraphQLError(
+      `This is nested more than ${maxShownDepth} levels deep, which is too deep to be shown; it is older than the limit of ${maxJsonDepth}.`,
+      { extensions: { code: 'TOO_DEEP' } },
+    );
+  },
   parseValue: (value) => value as NonNullable<unknown>,
   parseLiteral: (node, variables) => literal(node, variables ?? {}) as NonNullable<unknown>,
 });

@@ -90,7 +90,7 @@ const pageComplexity = (args: { first?: number | null | undefined }) => ({
 });
 
 const sinceRevisionDescription =
-  'The last revision that you have seen: the first event is left out if nothing has changed since. To go on after a lost connection.';
+  'The last revision that you have seen: nothing is told that is not newer, except the final state. To go on after a lost connection, on this server or another.';
 
 /** Those who subscribe to the same share one execution: the event of such a field is a `Live`. */
 const shared = { extensions: { shared: true } };
@@ -113,7 +113,9 @@ builder.subscriptionType({
         if (sinceRevision != null) checkRevision(sinceRevision, 'sinceRevision');
         const everyMs = checkInterval(intervalMs, progressIntervalMs);
         const rootId = await rootOf(services, key, 'jobId');
-        return found(await services.hub.watchJob(rootId, key, everyMs), key, 'jobId');
+        const live = found(await services.hub.watchJob(rootId, key, everyMs), key, 'jobId');
+        live.sinceRevision = sinceRevision ?? undefined;
+        return live;
       },
       resolve: ({ jobs: [progress] }) => {
         if (progress === undefined) throw new Error('An event without a job.');
@@ -137,7 +139,9 @@ builder.subscriptionType({
         if ((await rootOf(services, key, 'rootId')) !== key) {
           throw new InvalidInputError(`Job ${key} is not the root of its tree.`, 'rootId');
         }
-        return found(await services.hub.watchTree(key, everyMs), key, 'rootId');
+        const live = found(await services.hub.watchTree(key, everyMs), key, 'rootId');
+        live.sinceRevision = sinceRevision ?? undefined;
+        return live;
       },
       resolve: (tree) => tree,
     }),
@@ -207,6 +211,8 @@ builder.subscriptionType({
     }),
     workAvailable: t.field({
       type: WorkAvailable,
+      // Each is kept for the subscriber, and as many hints may come.
+      complexity: ({ types }) => ({ field: 10 * types.length }),
       description:
         'Hints for idle workers: one at the start, then when work of these types may have appeared. For a few items only a few subscribers get one, in turn, so claim at every hint, or as soon as there is room. Claiming stays a mutation, a hint may be lost or come for nothing, so poll slowly behind it.',
       args: {

@@ -1,37 +1,35 @@
-/** Counts the lasting connections (WebSockets, event streams) of each client address, and knows when one has too many. */
-import type { EventEmitter } from 'node:events';
+/** Who a client is, for what each may have: the address that it comes from, or that a trusted proxy says it does. */
 import type { IncomingMessage } from 'node:http';
+import { isIPv6 } from 'node:net';
 
-export class Addresses {
-  readonly #most: number;
-  readonly #trustedProxies: number;
-  readonly #counts = new Map<string, number>();
+export type AddressOf = (request: IncomingMessage) => string;
 
-  constructor(options: { most: number; trustedProxies: number }) {
-    this.#most = options.most;
-    this.#trustedProxies = options.trustedProxies;
-  }
-
-  isFull(request: IncomingMessage): boolean {
-    return (this.#counts.get(this.#addressOf(request)) ?? 0) >= this.#most;
-  }
-
-  /** Counts a connection until it is closed. */
-  enter(request: IncomingMessage, connection: Pick<EventEmitter, 'once'>): void {
-    const address = this.#addressOf(request);
-    this.#counts.set(address, (this.#counts.get(address) ?? 0) + 1);
-    connection.once('close', () => {
-      const left = (this.#counts.get(address) ?? 1) - 1;
-      if (left === 0) this.#counts.delete(address);
-      else this.#counts.set(address, left);
-    });
-  }
-
-  /** Each proxy adds whom it heard to the end of X-Forwarded-For; what stands before that, anybody may have written. */
-  #addressOf({ headers, socket }: IncomingMessage): string {
+/** Each proxy adds whom it heard to the end of X-Forwarded-For; what stands before that, anybody may have written. */
+export function createAddressOf(trustedProxies: number): AddressOf {
+  return ({ headers, socket }) => {
     const own = socket.remoteAddress ?? '';
-    if (this.#trustedProxies === 0) return own;
+    if (trustedProxies === 0) return toClient(own);
     const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',');
-    return forwarded.at(-this.#trustedProxies)?.trim() || own;
+    return toClient(forwarded.at(-trustedProxies)?.trim() || own);
+  };
+}
+
+/** With IPv6 everybody has a whole /64 to choose addresses from. */
+export function toClient(address: string): string {
+  const [, bracketed] = /^\[(.+)\](?::\d+)?$/.exec(address) ?? [];
+  const plain = bracketed ?? address;
+  if (!isIPv6(plain)) return /^[\d.]+:\d+$/.test(plain) ? (plain.split(':')[0] as string) : plain;
+  // The URL parser writes every address in one way, with all but the longest run of zeros.
+  const [host = ''] = plain.split('%');
+  const short = new URL(`http://[${host}]`).hostname.slice(1, -1);
+  const [head = '', tail] = short.split('::');
+  const left = head === '' ? [] : head.split(':');
+  const right = tail === undefined || tail === '' ? [] : tail.split(':');
+  const groups = [...left, ...Array<string>(8 - left.length - right.length).fill('0'), ...right];
+  // An IPv4 address in the clothes of IPv6.
+  if (short.startsWith('::ffff:') && groups.length === 8) {
+    const [high, low] = [groups[6], groups[7]].map((group) => Number.parseInt(group as string, 16));
+    return [high, low].flatMap((number = 0) => [number >> 8, number & 255]).join('.');
   }
+  return `${groups.slice(0, 4).join(':')}::/64`;
 }

@@ -5,31 +5,45 @@
  *                        │          └─ effects ─▶ fold scheduler, work hints
  *                        └─ subscriptions ◀─ hub ◀─ transport ◀─ NOTIFY, or Redis
  */
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { setTimeout as delay, setImmediate } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { Database } from '../db/database.ts';
 import { migrate } from '../db/migrate.ts';
+import { Probe } from '../db/probe.ts';
 import { createEngine } from '../domain/create-engine.ts';
 import { FoldScheduler } from '../events/fold-scheduler.ts';
 import { Hub } from '../events/hub.ts';
 import { LiveTransport } from '../events/transport.ts';
 import { WorkHints } from '../events/work-hints.ts';
-import { Addresses } from './addresses.ts';
+import { createAddressOf } from './addresses.ts';
 import { EventStreams } from './event-streams.ts';
+import { Exchanges } from './exchanges.ts';
+import { createGraphiQL } from './graphiql.ts';
 import { createGraphQL } from './graphql.ts';
 import { createHealth } from './health.ts';
+import { Http } from './http.ts';
 import { createJsonPost } from './json-post.ts';
+import { Lifetime } from './lifetime.ts';
 import { Operations } from './operations.ts';
-import { createOriginCheck } from './origin.ts';
+import { createGuard } from './origin.ts';
+import { Parts } from './parts.ts';
+import { Quota } from './quota.ts';
 import { Stalls } from './stalls.ts';
+import { StartTime } from './start-time.ts';
+import { SubscriptionCosts } from './subscription-costs.ts';
 import { Sweeper } from './sweeper.ts';
-import { serveWebSocket } from './websocket.ts';
+import { SocketServer, type SocketServerOptions } from './websocket.ts';
 
 /** A connection on which nothing of what waits to be sent has moved for so long is ended. */
 const stalledAfterMs = 30_000;
+export interface AppOptions {
+  readonly config: Config;
+  readonly databaseUrl: string;
+  readonly logger: Logger;
+  /** For tests, which have less of it. */
+  readonly times?: SocketServerOptions['times'] & { stalledAfterMs?: number };
+}
 
 export interface App {
   /** Where the API is: `http://127.0.0.1:4000/graphql`. */
@@ -39,21 +53,35 @@ export interface App {
    * within the configured time, and closes everything.
    */
   close(): Promise<void>;
+  /** The part that is just being stopped, for a shutdown that takes too long. */
+  readonly stopping: string | undefined;
 }
 
 /** Starts the service on a database, which it first migrates. */
-export async function createApp(options: {
-  config: Config;
-  databaseUrl: string;
-  logger: Logger;
-}): Promise<App> {
-  const { config, databaseUrl, logger } = options;
-  const directUrl = config.directDatabaseUrl ?? databaseUrl;
-  await migrate({
-    connectionString: directUrl,
-    onApply: (migration) => logger.info({ migration }, 'applying migration'),
-  });
+export async function createApp(options: AppOptions): Promise<App> {
+  const { config, logger } = options;
+  const { lifetime, parts, http } = wire(options);
+  await parts.start();
+  return {
+    url: http.url,
+    get stopping() {
+      return parts.stopping;
+    },
+    close: async () => {
+      lifetime.leave();
+      if (config.shutdownDelayMs > 0) {
+        logger.info({ ms: config.shutdownDelayMs }, 'not ready any more; serving on for this time');
+        await delay(config.shutdownDelayMs);
+      }
+      await parts.stop();
+    },
+  };
+}
 
+function wire({ config, databaseUrl, logger, times }: AppOptions) {
+  const directUrl = config.directDatabaseUrl ?? databaseUrl;
+  const lifetime = new Lifetime(config.shutdownTimeoutMs);
+  const startTime = new StartTime(config.startTimeoutMs);
   const database = new Database({
     url: databaseUrl,
     poolSize: config.poolSize,
@@ -62,6 +90,7 @@ export async function createApp(options: {
     pooled: config.directDatabaseUrl !== undefined,
     onIdleError: (error) => logger.warn({ err: error }, 'a connection to Postgres broke'),
   });
+  const probe = new Probe(databaseUrl);
   const folds = new FoldScheduler({ database, intervalMs: config.foldIntervalMs, logger });
   const transport = new LiveTransport({
     directUrl,
@@ -70,6 +99,7 @@ export async function createApp(options: {
     onTree: (tree) => hub.publish(tree),
     onWork: (payload) => hints.receive(payload),
     onActivity: () => hub.activity(),
+    onLoss: (rootId) => hub.doubt(rootId),
     onResync: () => {
       hub.reread();
       hints.resync();
@@ -96,107 +126,106 @@ export async function createApp(options: {
   });
   const sweeper = new Sweeper({ engine, intervalMs: config.sweepIntervalMs, logger });
 
-  let ready = true;
-  let closing = false;
-  const isClosing = () => closing;
-  const operations = new Operations({ logger, maxTokens: config.maxQueryTokens });
-  const addresses = new Addresses({
-    most: config.maxConnectionsPerAddress,
-    trustedProxies: config.trustedProxies,
+  const operations = new Operations({
+    logger,
+    maxTokens: config.maxQueryTokens,
+    maxActive: config.maxRequests,
   });
-  const stalls = new Stalls({ afterMs: stalledAfterMs });
-  const streams = new EventStreams({ addresses, stalls });
-  const yoga = createGraphQL({
-    config,
-    services: {
-      engine,
-      folds,
-      hub,
-      hints,
-      maxQueryCost: config.maxQueryCost,
-      maxAnswerBytes: config.maxAnswerBytes,
-    },
-    operations,
-    streams,
+  const addressOf = createAddressOf(config.trustedProxies);
+  const quotas = {
+    connections: new Quota({ mostPerAddress: config.maxConnectionsPerAddress }),
+    bytes: new Quota({ mostPerAddress: config.maxBytesPerAddress, most: config.maxBytesUnderWay }),
+  };
+  const stalls = new Stalls({ afterMs: times?.stalledAfterMs ?? stalledAfterMs });
+  const exchanges = new Exchanges({
+    bytes: quotas.bytes,
+    addressOf,
+    stalls,
+    maxRequests: config.maxRequests,
+    maxRequestBytes: config.maxRequestBytes,
   });
-  const jsonPost = createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes });
-  const health = createHealth({ database, transport, isReady: () => ready });
-  const isAllowed = createOriginCheck(config.allowedOrigins, config.host);
-  const server = createServer((request, response) => {
-    if (health(request, response)) return;
-    if (closing) return refuse(response, 503, 'The server is shutting down.');
-    if (!isAllowed(request)) return refuse(response, 403, 'Pages of this origin may not use the API.');
-    if (!URL.canParse(`http://${request.headers.host}`))
-      return refuse(response, 400, 'The Host header is no host.');
-    if (!jsonPost(request, response)) void yoga(request, response);
+  const costs = new SubscriptionCosts({ most: config.maxSubscriptionCost, addressOf });
+  const streams = new EventStreams({ addressOf, connections: quotas.connections });
+  const { maxQueryCost, maxAnswerBytes } = config;
+  const services = { engine, folds, hub, hints, maxQueryCost, maxAnswerBytes };
+  const yoga = createGraphQL({ config, services, operations, costs, streams, exchanges });
+  const guard = createGuard({ ...config, ownHost: config.host });
+  const http = new Http({
+    lifetime,
+    health: createHealth({
+      probe,
+      writeFailure: () => database.writeFailure,
+      transport,
+      isReady: () => lifetime.isReady,
+    }),
+    guard,
+    exchanges,
+    graphiql: createGraphiQL({ endpoint: yoga.graphqlEndpoint, isShown: config.graphiql }),
+    jsonPost: createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes }),
+    yoga,
   });
-  const webSocket = serveWebSocket({
-    server,
+  const webSocket = new SocketServer({
+    server: http.server,
     yoga,
     limits: {
       maxMessageBytes: config.maxRequestBytes,
       maxOperations: config.maxOperationsPerSocket,
       maxMessagesPerSecond: config.maxMessagesPerSecond,
     },
-    addresses,
+    addressOf,
+    quotas,
+    costs,
     stalls,
-    isAllowed,
-    isClosing,
+    guard,
+    isClosing: () => lifetime.isClosing,
     maskError: operations.maskError,
+    times,
     logger,
   });
 
-  const close = async () => {
-    ready = false;
-    if (config.shutdownDelayMs > 0) await delay(config.shutdownDelayMs);
-    await stop();
-  };
-  const stop = async () => {
-    ready = false;
-    closing = true;
-    const closed = new Promise((resolve) => server.close(resolve));
-    const timeIsUp = after(config.shutdownTimeoutMs);
-    await sweeper.stop();
-    await Promise.race([operations.idle(), timeIsUp]);
-    // What was executed is answered in this turn of the event loop; what was just read is executed.
-    await setImmediate();
-    await Promise.race([operations.idle(), timeIsUp]);
-    await setImmediate();
-    // First the connections: a subscription that just ended would seem to have come to its end.
-    await webSocket.close();
-    streams.cut();
-    stalls.close();
-    hub.close();
-    hints.close();
-    server.closeIdleConnections();
-    await Promise.race([closed, timeIsUp]);
-    server.closeAllConnections();
-    await closed;
-    await folds.close();
-    await transport.close();
-    await database.close();
-  };
-
-  try {
-    await transport.start();
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(config.port, config.host, resolve);
+  const migrateFirst = () =>
+    migrate({
+      connectionString: directUrl,
+      onApply: (migration) => logger.info({ migration }, 'applying migration'),
+      waitMs: startTime.leftMs,
     });
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-  sweeper.start();
-  const { port } = server.address() as AddressInfo;
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-  return { url: `http://${host}:${port}/graphql`, close };
-}
+  const requestsEnd = async () => {
+    await Promise.race([operations.idle(), lifetime.timeIsUp]);
+    // What was executed is answered in this turn of the event loop; what was just read is executed.
+    await nextTurn();
+    await Promise.race([operations.idle(), lifetime.timeIsUp]);
+    await nextTurn();
+  };
+  const stopListening = () => {
+    lifetime.close();
+    http.stopListening();
+  };
 
-function refuse(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' }).end(`${text}\n`);
-}
-
-function after(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms).unref());
+  // Started from top to bottom, stopped from bottom to top. Connections end before what they watch: a subscription that
+  // just ended would seem to have come to its end.
+  const parts = new Parts(
+    [
+      { name: 'migrations', start: migrateFirst },
+      { name: 'transport', start: () => startTime.allow(transport.start()), stop: () => transport.close() },
+      {
+        name: 'pools of connections',
+        start: () => database.open(startTime.leftMs),
+        stop: () => database.close(),
+      },
+      { name: 'health probe', start: () => probe.ask(), stop: () => probe.close() },
+      { name: 'folds', stop: () => folds.close() },
+      { name: 'hub', stop: () => hub.close() },
+      { name: 'work hints', stop: () => hints.close() },
+      { name: 'HTTP connections', stop: () => http.end() },
+      { name: 'stalls', stop: () => stalls.close() },
+      { name: 'exchanges', stop: () => exchanges.close() },
+      { name: 'event streams', stop: () => streams.cut() },
+      { name: 'WebSockets', stop: () => webSocket.close() },
+      { name: 'requests under way', stop: requestsEnd },
+      { name: 'sweeper', start: () => sweeper.start(), stop: () => sweeper.stop() },
+      { name: 'HTTP', start: () => http.listen(config.port, config.host), stop: stopListening },
+    ],
+    logger,
+  );
+  return { lifetime, parts, http };
 }

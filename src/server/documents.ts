@@ -12,21 +12,34 @@ import {
   type SelectionSetNode,
   type Source,
   type ValueNode,
+  visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import { maxJsonDepth } from '../domain/limits.ts';
 import { limitExceeded } from '../schema/limit-exceeded.ts';
 
 /** Fragments count wherever they are spread. GraphiQL's introspection is 14 levels deep. */
 const maxDepth = 20;
 const maxFields = 1_000;
 const maxAliases = 100;
-/** Of the values of arguments. */
-const maxValueDepth = 100;
+/** Of the values of arguments: the deepest JSON, in an item of the deepest tree. */
+const maxValueDepth = maxJsonDepth + 100;
+/** Of the text, in UTF-16 units: what is larger belongs in variables. */
+const maxLength = 2_000_000;
+/** Names stand in errors, and those of aliases in the answer once for each value. */
+const maxNameLength = 200;
+const longName = new RegExp(`[_0-9A-Za-z]{${maxNameLength + 1}}`);
 
 export function readDocument(source: string | Source, maxTokens: number): DocumentNode {
+  const text = typeof source === 'string' ? source : source.body;
+  if (text.length > maxLength) {
+    const found = `The operation has ${text.length.toLocaleString('en')} characters`;
+    throw limitExceeded('length', `${found}; send values in variables`, maxLength);
+  }
   try {
     const document = parse(source, { maxTokens });
     check(document);
+    if (longName.test(text)) checkNames(document);
     return document;
   } catch (error) {
     // The stack of the parser ended.
@@ -65,6 +78,16 @@ function check(document: DocumentNode): void {
     if (aliases > maxAliases) throw limitExceeded('aliases', `There are ${aliases} aliases`, maxAliases);
     if (fields > maxFields) throw limitExceeded('fields', `There are ${fields} fields`, maxFields);
   }
+}
+
+function checkNames(document: DocumentNode): void {
+  visit(document, {
+    Name: ({ value }) => {
+      if (value.length <= maxNameLength) return;
+      const found = `A name has ${value.length.toLocaleString('en')} characters`;
+      throw limitExceeded('names', found, maxNameLength);
+    },
+  });
 }
 
 interface Size {

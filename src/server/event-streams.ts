@@ -1,18 +1,18 @@
 /** Subscriptions over HTTP (server-sent events): counted for each address, and cut at the end of the server. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
-import type { Plugin } from 'graphql-yoga';
-import type { Addresses } from './addresses.ts';
-import type { Stalls } from './stalls.ts';
+import { isAsyncIterable, type Plugin } from 'graphql-yoga';
+import type { AddressOf } from './addresses.ts';
+import type { Quota } from './quota.ts';
 
 export class EventStreams {
-  readonly #addresses: Addresses;
-  readonly #stalls: Stalls;
+  readonly #addressOf: AddressOf;
+  readonly #connections: Quota;
   readonly #open = new Set<ServerResponse>();
 
-  constructor(options: { addresses: Addresses; stalls: Stalls }) {
-    this.#addresses = options.addresses;
-    this.#stalls = options.stalls;
+  constructor(options: { addressOf: AddressOf; connections: Quota }) {
+    this.#addressOf = options.addressOf;
+    this.#connections = options.connections;
   }
 
   readonly plugin: Plugin = {
@@ -20,16 +20,31 @@ export class EventStreams {
       const { req, res } = args.contextValue as { req?: IncomingMessage; res?: ServerResponse };
       // On a WebSocket there are none.
       if (req === undefined || res === undefined) return;
-      if (this.#addresses.isFull(req)) {
+      const connections = this.#connections.share(this.#addressOf(req));
+      if (connections.take() !== undefined) {
         const extensions = { code: 'TOO_MANY_CONNECTIONS', http: { status: 429 } };
         const error = new GraphQLError('This address has too many connections.', { extensions });
         setResultAndStopExecution({ errors: [error] });
         return;
       }
-      this.#addresses.enter(req, res);
-      this.#stalls.watch(req.socket);
       this.#open.add(res);
-      res.once('close', () => this.#open.delete(res));
+      const leaving = new AbortController();
+      Object.assign(args.contextValue as object, { signal: leaving.signal });
+      let results: AsyncIterator<unknown> | undefined;
+      res.once('close', () => {
+        this.#open.delete(res);
+        connections.release();
+        leaving.abort();
+        void results?.return?.();
+      });
+      return {
+        // Yoga ends the results of a client that leaves, but not those of one that left before they were there.
+        onSubscribeResult: ({ result }) => {
+          if (!isAsyncIterable(result)) return;
+          results = result;
+          if (res.closed) void results.return?.();
+        },
+      };
     },
   };
 

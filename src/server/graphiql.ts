@@ -1,5 +1,10 @@
 /** GraphiQL with what a newcomer wants to try first. All of it comes from this server: it works offline. */
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
 import type { YogaServerOptions } from 'graphql-yoga';
+import { asksForPage } from './origin.ts';
 
 const createJob = `# 1. Create a job with a few items. Run it with the play button, then copy the id.
 mutation CreateJob {
@@ -84,7 +89,46 @@ export const graphiqlOptions = {
   ],
 } satisfies NonNullable<YogaServerOptions<object, object>['graphiql']>;
 
-/** Nine megabytes of page: loaded when somebody first asks for it. */
-export const renderGraphiQL: NonNullable<YogaServerOptions<object, object>['renderGraphiQL']> = async (
-  options,
-) => (await import('@graphql-yoga/render-graphiql')).renderGraphiQL(options);
+/** Answers the request if it asks for the page, and says whether it did. */
+export type ServePage = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/**
+ * Nine megabytes of page: made when somebody first asks for it, sent compressed, and only once to a browser that keeps it.
+ * No other page may show it in a frame, where a click meant for that page could be led to its buttons.
+ */
+export function createGraphiQL(options: { endpoint: string; isShown: boolean }): ServePage {
+  const { endpoint, isShown } = options;
+  let page: ReturnType<typeof makePage> | undefined;
+
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    page ??= makePage();
+    const { packed, tag } = await page;
+    response.setHeader('etag', tag).setHeader('cache-control', 'no-cache');
+    response.setHeader('vary', 'accept, accept-encoding');
+    response
+      .setHeader('content-security-policy', "frame-ancestors 'none'")
+      .setHeader('x-frame-options', 'DENY');
+    if (request.headers['if-none-match']?.includes(tag)) {
+      response.writeHead(304).end();
+      return;
+    }
+    response.setHeader('content-type', 'text/html; charset=utf-8');
+    const takesPacked = /\bgzip\b/.test(String(request.headers['accept-encoding']));
+    if (takesPacked) response.setHeader('content-encoding', 'gzip');
+    response.end(takesPacked ? packed : await promisify(gunzip)(packed));
+  };
+
+  return (request, response) => {
+    const isPage = request.url?.split('?', 1)[0]?.replace(/\/$/, '') === endpoint;
+    if (!isShown || request.method !== 'GET' || !isPage || !asksForPage(request.headers)) return false;
+    answer(request, response).catch(() => response.destroy());
+    return true;
+  };
+}
+
+async function makePage(): Promise<{ packed: Buffer; tag: string }> {
+  const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
+  const html = renderGraphiQL(graphiqlOptions);
+  const tag = `"${createHash('sha256').update(html).digest('base64url')}"`;
+  return { packed: await promisify(gzip)(html), tag };
+}

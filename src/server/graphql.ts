@@ -1,38 +1,66 @@
+import type { IncomingMessage } from 'node:http';
 import { GraphQLError } from 'graphql';
-import { createYoga, type Plugin } from 'graphql-yoga';
+import { createYoga, type GraphQLParams, type Plugin } from 'graphql-yoga';
 import type { Config } from '../config.ts';
+import { forRequest } from '../domain/engine.ts';
 import type { Services } from '../schema/builder.ts';
 import { schema } from '../schema/index.ts';
 import { documentCache } from './documents.ts';
 import type { EventStreams } from './event-streams.ts';
-import { graphiqlOptions, renderGraphiQL } from './graphiql.ts';
+import type { Exchanges } from './exchanges.ts';
 import type { Operations } from './operations.ts';
+import { badRequest, parseJsonBody, parseJsonText } from './request-body.ts';
 import { SharedSubscriptions } from './shared-subscriptions.ts';
+import type { SubscriptionCosts } from './subscription-costs.ts';
 
 export type Yoga = ReturnType<typeof createGraphQL>;
+
+/** Whose operation it is. */
+interface Initial {
+  /** Over HTTP by Yoga. */
+  readonly req?: IncomingMessage;
+  /** Over HTTP by the short way, where it is Node's own. */
+  readonly request?: unknown;
+  /** Over a WebSocket, where it aborts when the client does not want the operation any more. */
+  readonly signal?: AbortSignal;
+  readonly announce?: Services['announce'];
+}
 
 /** GraphQL over HTTP and SSE; the WebSocket server runs its operations through the same plugins. */
 export function createGraphQL(options: {
   config: Config;
   services: Services;
   operations: Operations;
+  costs: SubscriptionCosts;
   streams: EventStreams;
+  exchanges: Exchanges;
 }) {
-  const { config, services, operations, streams } = options;
+  const { config, services, operations, costs, streams, exchanges } = options;
   return createYoga<object, Services>({
     schema,
-    context: () => services,
+    context: ({ req, request, announce, signal }: Initial) => {
+      // Over HTTP; a socket brings its own.
+      const received = req ?? (request as Partial<IncomingMessage> | undefined);
+      return {
+        ...services,
+        engine: forRequest(
+          services.engine,
+          signal ? () => signal.aborted : () => received?.socket?.destroyed === true,
+        ),
+        ...(announce === undefined && { announce: (bytes: number) => exchanges.announce(received, bytes) }),
+      };
+    },
     graphqlEndpoint: '/graphql',
     maxRequestBodySize: config.maxRequestBytes,
     multipart: false,
     cors: config.allowedOrigins.length > 0 && { origin: [...config.allowedOrigins], credentials: false },
     landingPage: false,
-    graphiql: config.graphiql && graphiqlOptions,
-    renderGraphiQL,
+    graphiql: false,
     parserAndValidationCache: { documentCache: documentCache(), errorCache: documentCache() },
     plugins: [
-      refuseBadParameters,
+      readBodies,
       operations.plugin,
+      costs.plugin,
       streams.plugin,
       new SharedSubscriptions({ services, maskError: operations.maskError }).plugin,
     ],
@@ -41,19 +69,47 @@ export function createGraphQL(options: {
   });
 }
 
-/** Yoga reads the parameters of a URL or a form as JSON, and takes its own failure at that for a fault of the server. */
-const refuseBadParameters: Plugin = {
+/**
+ * Reads bodies in bounded time, and refuses what can't be read: Yoga quotes it in its error, or takes it for a fault of the
+ * server.
+ */
+const readBodies: Plugin = {
   onRequestParse: ({ requestParser, setRequestParser }) => {
     if (requestParser === undefined) return;
     setRequestParser(async (request) => {
+      const type = request.method === 'POST' ? request.headers.get('content-type') : null;
       try {
+        if (type !== null && /^application\/(graphql\+)?json\b/.test(type)) return await readJson(request);
+        if (type?.startsWith('application/x-www-form-urlencoded')) return readForm(await request.text());
         return await requestParser(request);
       } catch (error) {
-        if (!(error instanceof SyntaxError)) throw error;
-        throw new GraphQLError('variables and extensions must be JSON.', {
-          extensions: { code: 'BAD_REQUEST', http: { status: 400 } },
-        });
+        if (error instanceof GraphQLError) throw error;
+        throw badRequest(
+          error instanceof SyntaxError
+            ? 'variables and extensions must be JSON.'
+            : 'The body could not be read.',
+        );
       }
     });
   },
 };
+
+async function readJson(request: Request): Promise<GraphQLParams> {
+  const params = parseJsonBody(Buffer.from(await request.arrayBuffer()));
+  if (typeof params !== 'object' || params === null) throw badRequest('The body must be a JSON object.');
+  return params;
+}
+
+function readForm(text: string): GraphQLParams {
+  const form = new URLSearchParams(text);
+  const json = (name: string) => {
+    const value = form.get(name);
+    return value ? (parseJsonText(value) as Record<string, unknown>) : undefined;
+  };
+  return {
+    query: form.get('query') || undefined,
+    operationName: form.get('operationName') || undefined,
+    variables: json('variables'),
+    extensions: json('extensions'),
+  } as GraphQLParams;
+}

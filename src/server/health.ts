@@ -1,33 +1,50 @@
-/** `/healthz`: the process lives. `/readyz`: it can do its work, so a load balancer may send it requests. */
+/**
+ * `/healthz`: the process lives. `/readyz`: it can do its work, so a load balancer may send it requests. One that has too
+ * much to do is ready, or a load balancer would take one overloaded server after the other out of service.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Database } from '../db/database.ts';
+import type { Probe, ProbeResult } from '../db/probe.ts';
 import type { Transport } from '../events/transport.ts';
 
+export interface Health {
+  /** Answers the request if it is one of its own, and says whether it was. */
+  answers(request: IncomingMessage, response: ServerResponse): boolean;
+}
+
+const outages: Readonly<Record<Exclude<ProbeResult, 'OK' | 'FULL'>, string>> = {
+  READ_ONLY: 'the database takes no changes: it is read-only',
+  GONE: 'the database does not answer',
+};
+
 export function createHealth(options: {
-  database: Database;
+  probe: Pick<Probe, 'ask'>;
+  /** Why writes fail that Postgres was given lately. */
+  writeFailure: () => string | undefined;
   transport: Pick<Transport, 'route'>;
   isReady: () => boolean;
-}) {
-  /** Answers the request if it is one of its own, and says whether it was. */
-  return (request: IncomingMessage, response: ServerResponse): boolean => {
-    const path = request.url?.split('?', 1)[0];
-    if (path === '/healthz') {
-      answer(response, 200, 'ok');
-    } else if (path === '/readyz') {
-      if (!options.isReady()) answer(response, 503, 'shutting down');
-      else {
-        options.database.pool.query('select 1').then(
-          // A server whose Redis is away does its work all the same.
-          () => answer(response, 200, `ok, messages by ${options.transport.route}`),
-          () => answer(response, 503, 'the database does not answer'),
-        );
-      }
-    } else if (path === '/') {
-      response.writeHead(302, { location: '/graphql' }).end();
-    } else {
-      return false;
-    }
-    return true;
+}): Health {
+  const { probe, writeFailure, transport, isReady } = options;
+
+  const readyz = async (response: ServerResponse) => {
+    if (!isReady()) return answer(response, 503, 'shutting down');
+    const result = await probe.ask();
+    if (result === 'GONE' || result === 'READ_ONLY') return answer(response, 503, outages[result]);
+    const failure = writeFailure();
+    if (failure !== undefined) return answer(response, 503, `the database takes no changes: ${failure}`);
+    const full = result === 'FULL' ? ', the database has no free connection' : '';
+    // A server whose Redis is away does its work all the same.
+    answer(response, 200, `ok${full}, messages by ${transport.route}`);
+  };
+
+  return {
+    answers(request, response) {
+      const path = request.url?.split('?', 1)[0];
+      if (path === '/healthz') answer(response, 200, 'ok');
+      else if (path === '/readyz') void readyz(response);
+      else if (path === '/') response.writeHead(302, { location: '/graphql' }).end();
+      else return false;
+      return true;
+    },
   };
 }
 

@@ -11,6 +11,7 @@ import { processRegularResult } from 'graphql-yoga';
 import { stringify } from '../domain/json-text.ts';
 import type { Yoga } from './graphql.ts';
 import type { Operations } from './operations.ts';
+import { parseJsonBody } from './request-body.ts';
 
 interface Params {
   readonly query: string;
@@ -42,14 +43,15 @@ export function createJsonPost(options: { yoga: Yoga; operations: Operations; ma
     body: Buffer,
     type: string,
   ): Promise<void> => {
-    const result = await run(yoga, request, body).catch((error: unknown) => ({
-      errors: [operations.maskError(error)],
-    }));
-    if (result === undefined) {
+    const answered = await run(yoga, request, body)
+      .then((result) => result && toText(yoga, result, type))
+      // Whatever was thrown, by the writing of the answer too, is one answer.
+      .catch((error: unknown) => toText(yoga, { errors: [operations.maskError(error)] }, type));
+    if (answered === undefined) {
       void yoga(Object.assign(request, { body: Readable.from([body]) }), response);
       return;
     }
-    const { status, text } = await toText(yoga, result, type);
+    const { status, text } = answered;
     // To a client that has gone this writes nothing.
     response
       .writeHead(status, {
@@ -106,12 +108,7 @@ async function run(yoga: Yoga, request: IncomingMessage, body: Buffer): Promise<
 }
 
 function parseParams(body: Buffer): Params | undefined {
-  let params: unknown;
-  try {
-    params = JSON.parse(body.toString());
-  } catch {
-    return undefined;
-  }
+  const params = parseJsonBody(body);
   if (!isRecord(params)) return undefined;
   const { query, variables, operationName, ...others } = params;
   const fits =

@@ -1,26 +1,43 @@
 /**
  * What happens around every GraphQL operation, whichever way it came (HTTP, SSE, WebSocket): its size is checked, it is
- * counted, so that a shutdown can wait for it, and logged, and its faults are masked.
+ * counted, so that there are not too many and a shutdown can wait for them, and logged, and its faults are masked.
  */
 import { randomUUID } from 'node:crypto';
-import { type ExecutionArgs, GraphQLError } from 'graphql';
+import {
+  type ExecutionArgs,
+  type ExecutionResult,
+  GraphQLError,
+  getOperationAST,
+  Kind,
+  validate,
+} from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import { asRefusal } from '../db/sqlstate.ts';
-import { JobtreeError } from '../errors.ts';
+import { errorCodes, JobtreeError, UnavailableError } from '../errors.ts';
+import { boundAnswer } from '../schema/answer-text.ts';
+import type { Services } from '../schema/services.ts';
+import { busyError } from './busy.ts';
 import { createExecute } from './compiled-execution.ts';
 import { readDocument } from './documents.ts';
+import { refuseVariables } from './variables.ts';
+
+/** Of an invalid document. */
+const maxErrors = 10;
+const maxMessageLength = 500;
 
 export class Operations {
   readonly #logger: Logger;
   readonly #maxTokens: number;
+  readonly #maxActive: number;
   readonly #execute = createExecute();
   #active = 0;
   #onIdle: (() => void) | undefined;
 
-  constructor(options: { logger: Logger; maxTokens: number }) {
+  constructor(options: { logger: Logger; maxTokens: number; maxActive: number }) {
     this.#logger = options.logger;
     this.#maxTokens = options.maxTokens;
+    this.#maxActive = options.maxActive;
   }
 
   /** Resolves once no query or mutation is under way. */
@@ -33,19 +50,34 @@ export class Operations {
 
   readonly plugin: Plugin = {
     onParse: ({ setParseFn }) => setParseFn((source) => readDocument(source, this.#maxTokens)),
-    onExecute: ({ args, setExecuteFn }) => {
-      setExecuteFn(this.#execute);
+    onValidate: ({ setValidationFn }) =>
+      setValidationFn((schema, document, rules) => validate(schema, document, rules, { maxErrors }).map(cut)),
+    onExecute: ({ args, setExecuteFn, setResultAndStopExecution }) => {
+      if (this.#isFull(args)) {
+        setResultAndStopExecution({ errors: [busyError('server')] });
+        return;
+      }
+      setExecuteFn((operation: ExecutionArgs) => {
+        const errors = refuseVariables(operation);
+        return errors === undefined ? this.#execute(operation) : { errors };
+      });
       this.#active++;
       const end = this.#started(args);
       return {
-        onExecuteDone: ({ result }) => {
-          end(isAsyncIterable(result) ? undefined : result.errors);
+        onExecuteDone: ({ result, setResult }) => {
+          if (!isAsyncIterable(result)) {
+            const answer = this.#finish(result, args);
+            end(answer.errors);
+            if (answer !== result) setResult(answer);
+          }
           this.#active--;
           if (this.#active === 0) this.#onIdle?.();
         },
       };
     },
-    onSubscribe: ({ args }) => {
+    onSubscribe: ({ args, setResultAndStopExecution }) => {
+      const errors = refuseVariables(args);
+      if (errors !== undefined) return setResultAndStopExecution({ errors });
       const end = this.#started(args);
       return {
         onSubscribeResult: ({ result }) => {
@@ -55,6 +87,22 @@ export class Operations {
       };
     },
   };
+
+  #finish(
+    result: ExecutionResult,
+    { document, operationName, contextValue }: ExecutionArgs,
+  ): ExecutionResult {
+    const isMutation = getOperationAST(document, operationName)?.operation === 'mutation';
+    const answer = boundAnswer(result, contextValue as Services, isMutation);
+    if (!isMutation || answer.errors === undefined) return answer;
+    return { ...answer, errors: answer.errors.map(afterWork) };
+  }
+
+  /** The last quarter is for what keeps holds alive, so that nothing else can take a worker its items. */
+  #isFull(args: ExecutionArgs): boolean {
+    if (this.#active < this.#maxActive * 0.75) return false;
+    return this.#active >= this.#maxActive || !keepsHolds(args);
+  }
 
   /** Refusals reach the client with their code and field; faults reach the log, and the client gets an id to ask about. */
   readonly maskError = (error: unknown): GraphQLError => {
@@ -69,11 +117,15 @@ export class Operations {
           }
         : {};
     if (cause instanceof JobtreeError) {
+      // A server that is too busy, or whose clients leave, has nothing to warn of.
+      if (cause.cause !== undefined)
+        this.#logger.warn({ err: cause.cause }, 'requests fail, since Postgres can not serve them');
       const extensions = { code: cause.code, field: cause.field };
       return new GraphQLError(cause.message, { ...place, extensions });
     }
     // What GraphQL itself has to say of a request: a syntax error, an unknown field, a variable of the wrong type.
-    if (error instanceof GraphQLError && (cause === undefined || cause instanceof GraphQLError)) return error;
+    if (error instanceof GraphQLError && (cause === undefined || cause instanceof GraphQLError))
+      return cut(error);
     const errorId = randomUUID();
     this.#logger.error({ err: cause ?? error, errorId }, 'request failed');
     return new GraphQLError('Something went wrong in the server.', {
@@ -94,6 +146,41 @@ export class Operations {
       else this.#logger.debug({ requestId, operation, ms, codes: errors.map(codeOf) }, 'request failed');
     };
   }
+}
+
+/** GraphQL quotes what it was sent, however long that is. */
+function cut(error: GraphQLError): GraphQLError {
+  const { message, nodes, source, positions, path, extensions } = error;
+  if (message.length <= maxMessageLength) return error;
+  return new GraphQLError(`${message.slice(0, maxMessageLength)}…`, {
+    nodes: nodes ?? null,
+    source: source ?? null,
+    positions: positions ?? null,
+    path: path ?? null,
+    extensions,
+  });
+}
+
+const holdsFields = new Set(['heartbeat', 'exchange', 'reportOutcomes', 'releaseAssignments']);
+
+function keepsHolds({ document, operationName }: ExecutionArgs): boolean {
+  const operation = getOperationAST(document, operationName);
+  return (
+    operation?.operation === 'mutation' &&
+    operation.selectionSet.selections.every(
+      (selection) => selection.kind === Kind.FIELD && holdsFields.has(selection.name.value),
+    )
+  );
+}
+
+/** Below its root, a mutation has done its work, and only what is to be shown of it could not be read. */
+function afterWork(error: GraphQLError): GraphQLError {
+  const { nodes, source, positions, path, originalError, extensions } = error;
+  const isUnavailable =
+    extensions.code === 'UNAVAILABLE' || asRefusal(originalError) instanceof UnavailableError;
+  if (!isUnavailable || (path?.length ?? 0) < 2) return error;
+  const place = { nodes: nodes ?? null, source: source ?? null, positions: positions ?? null, path };
+  return new GraphQLError(errorCodes.OUTCOME_UNKNOWN, { ...place, extensions: { code: 'OUTCOME_UNKNOWN' } });
 }
 
 /** For the log, where messages may not stand: those of variables quote their values. */

@@ -1,18 +1,93 @@
 /**
- * Which web pages may use the API. A page that somebody happens to visit can send requests to 127.0.0.1 from their browser,
- * so pages of other origins are refused unless they are named. A page's own origin counts only under the name of this
- * machine, since any name can be made to lead to 127.0.0.1. Programs send no Origin and are not concerned.
+ * Which requests are not for this server, whoever sends them, or come from a web page that may not use it. A page that
+ * somebody happens to visit can have their browser send requests to 127.0.0.1, so
+ *
+ * - the Host must be one of ours: any name can be made to lead to 127.0.0.1, and a page under it then counts as our own. An
+ *   address can't be made to lead elsewhere.
+ * - an Origin must be our own page's, or one that is allowed;
+ * - what a browser says comes from elsewhere without an Origin (a link, an image, a frame) runs nothing;
+ * - what a form can send without an Origin runs nothing.
+ *
+ * Programs send neither Origin nor Sec-Fetch-Site, and are not concerned.
  */
 import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
 
-export function createOriginCheck(
-  allowed: readonly string[],
-  ownHost: string,
-): (request: IncomingMessage) => boolean {
-  return ({ headers: { origin, host } }) => {
-    if (origin === undefined || allowed.includes('*') || allowed.includes(origin)) return true;
-    if (!URL.canParse(origin)) return false;
-    const page = new URL(origin);
-    return page.host === host && ['localhost', '127.0.0.1', '[::1]', ownHost].includes(page.hostname);
+export interface Refusal {
+  readonly status: number;
+  readonly text: string;
+}
+
+export type Guard = (request: IncomingMessage) => Refusal | undefined;
+
+/** Browsers ask before they send these for a page of another origin. */
+const bodyTypes = new Set([
+  'application/json',
+  'application/graphql+json',
+  'application/graphql-response+json',
+  'application/graphql',
+]);
+
+export function createGuard(options: {
+  allowedOrigins: readonly string[];
+  allowedHosts: readonly string[];
+  ownHost: string;
+}): Guard {
+  const { allowedOrigins, allowedHosts, ownHost } = options;
+  const anyOrigin = allowedOrigins.includes('*');
+  const hosts = new Set(['localhost', ownHost, ...allowedHosts].map((host) => host.toLowerCase()));
+
+  const isOurs = ({ hostname }: URL) =>
+    hosts.has('*') || hosts.has(hostname) || hostname.endsWith('.localhost') || isAddress(hostname);
+
+  const mayUse = (origin: string, host: string | undefined) =>
+    anyOrigin || allowedOrigins.includes(origin) || (URL.canParse(origin) && new URL(origin).host === host);
+
+  return (request) => {
+    const { url = '', headers } = request;
+    const { host, origin } = headers;
+    if (!url.startsWith('/') || !URL.canParse(`http://localhost${url}`))
+      return refusal(400, 'The request target must be a path.');
+    // It may be missing in HTTP/1.0, which no browser speaks.
+    if (host !== undefined) {
+      const ours = `http://${host}`;
+      if (!URL.canParse(ours)) return refusal(400, 'The Host header is no host.');
+      if (!isOurs(new URL(ours)))
+        return refusal(403, 'This host name is not served; name it in JOBTREE_ALLOWED_HOSTS.');
+    }
+    if (origin !== undefined) {
+      if (!mayUse(origin, host)) return refusal(403, 'Pages of this origin may not use the API.');
+    } else if (!anyOrigin && isFromElsewhere(request)) {
+      return refusal(403, 'Pages of other sites may not use the API.');
+    }
+    if (request.method !== 'POST') return undefined;
+    if ((headers['content-encoding'] ?? 'identity') !== 'identity')
+      return refusal(415, 'Bodies must have no Content-Encoding.');
+    const [type = ''] = (headers['content-type'] ?? '').split(/[;,]/, 1);
+    if (origin === undefined && !bodyTypes.has(type.trim().toLowerCase()))
+      return refusal(415, 'Bodies must have the Content-Type application/json.');
+    return undefined;
   };
+}
+
+/** Whether a page of another site or origin caused it. Whoever follows a link to GraphiQL sees that, and nothing is run. */
+function isFromElsewhere({ method, headers }: IncomingMessage): boolean {
+  const site = headers['sec-fetch-site'] ?? 'none';
+  if (site === 'none' || site === 'same-origin') return false;
+  const followsLink =
+    headers['sec-fetch-mode'] === 'navigate' && (headers['sec-fetch-dest'] ?? 'document') === 'document';
+  return !(method === 'GET' && followsLink && asksForPage(headers));
+}
+
+/** Whether it is GraphiQL that is asked for, where it is shown. */
+export function asksForPage({ accept }: IncomingMessage['headers']): boolean {
+  return accept?.includes('text/html') === true;
+}
+
+function isAddress(hostname: string): boolean {
+  return isIP(hostname.startsWith('[') ? hostname.slice(1, -1) : hostname) !== 0;
+}
+
+function refusal(status: number, text: string): Refusal {
+  return { status, text };
 }

@@ -1,15 +1,18 @@
 /**
- * A subscription on a WebSocket, read past graphql-ws: events are written to the socket as they are, only with the operation's
- * id around them. Everything else of the protocol, errors and completion among it, stays with graphql-ws.
+ * A subscription on a WebSocket: events are written to the socket as they are, only with the operation's id around them.
+ * Everything else of it, errors and completion among it, is for the protocol to write.
  */
+import type { Socket } from 'node:net';
 import type { ExecutionResult } from 'graphql';
 import type { WebSocket } from 'ws';
-import type { EncodedEvent, Reader } from './shared-subscriptions.ts';
+import { Signal } from '../events/signal.ts';
+import type { EncodedEvent } from './encoded-event.ts';
+import type { Reader } from './reader.ts';
+import type { SocketPings } from './socket-pings.ts';
+import { writeAtEndOfTurn } from './turn-writes.ts';
 
 const windowBytes = 32 * 1024;
 const confirmEveryBytes = windowBytes / 2;
-/** Tells our pings from those that only ask whether anybody is there. */
-const confirmation = 'read ';
 
 /**
  * How much may be on its way to a client that has not read it yet. The system would take megabytes for one that reads slowly, and
@@ -18,15 +21,37 @@ const confirmation = 'read ';
 export class SocketWindow {
   readonly readers = new Set<SocketReader>();
   readonly #socket: WebSocket;
+  readonly #stream: Socket;
+  readonly #pings: SocketPings;
   #sent = 0;
-  #asked = 0;
   #confirmed = 0;
+  #isAsking = false;
 
-  constructor(socket: WebSocket) {
+  constructor(socket: WebSocket, stream: Socket, pings: SocketPings) {
     this.#socket = socket;
-    socket.on('pong', (data: Buffer) => {
-      if (String(data) !== `${confirmation}${this.#asked}`) return;
-      this.#confirmed = this.#asked;
+    this.#stream = stream;
+    this.#pings = pings;
+  }
+
+  get isOpen(): boolean {
+    return this.#sent - this.#confirmed <= windowBytes && this.#stream.writableLength <= windowBytes;
+  }
+
+  /** Past ws, which makes a frame for each reader: on this server it sends uncompressed frames, one after the other. */
+  send(event: EncodedEvent, head: Buffer): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    if (this.readers.size > 1) writeAtEndOfTurn(this.#stream);
+    this.#sent += event.writeFrame(this.#stream, head);
+    this.#ask();
+  }
+
+  #ask(): void {
+    if (this.#isAsking || this.#sent - this.#confirmed < confirmEveryBytes) return;
+    this.#isAsking = true;
+    const asked = this.#sent;
+    this.#pings.send(() => {
+      this.#isAsking = false;
+      this.#confirmed = asked;
       this.#ask();
       for (const reader of this.readers) {
         if (!this.isOpen) break;
@@ -34,59 +59,45 @@ export class SocketWindow {
       }
     });
   }
-
-  get isOpen(): boolean {
-    return this.#sent - this.#confirmed <= windowBytes && this.#socket.bufferedAmount <= windowBytes;
-  }
-
-  send(text: string): void {
-    this.#socket.send(text);
-    this.#sent += text.length;
-    if (this.#asked === this.#confirmed) this.#ask();
-  }
-
-  #ask(): void {
-    if (this.#sent - this.#asked < confirmEveryBytes) return;
-    this.#asked = this.#sent;
-    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping(`${confirmation}${this.#asked}`);
-  }
 }
 
 export class SocketReader implements Reader {
   onReturn = () => {};
   onReady = () => {};
   readonly #window: SocketWindow;
-  readonly #head: string;
+  readonly #head: Buffer;
+  readonly #left: AbortSignal;
   #ended = false;
   #returned = false;
-  #wake = () => {};
+  readonly #signal = new Signal();
 
   /** While it reads it is one of the window's readers. */
-  constructor(window: SocketWindow, operationId: string) {
+  constructor(window: SocketWindow, operation: { readonly id: string; readonly signal: AbortSignal }) {
     this.#window = window;
-    this.#head = `{"id":${JSON.stringify(operationId)},"type":"next","payload":`;
+    this.#left = operation.signal;
+    this.#head = Buffer.from(`{"id":${JSON.stringify(operation.id)},"type":"next","payload":`);
   }
 
   get isReady(): boolean {
     return this.#window.isOpen;
   }
 
-  tell({ json }: EncodedEvent): void {
-    this.#window.send(`${this.#head}${json}}`);
+  tell(event: EncodedEvent): void {
+    // What stands under its id belongs to another operation by now.
+    if (this.#left.aborted) return;
+    this.#window.send(event, this.#head);
   }
 
   end(): void {
     this.#ended = true;
-    this.#wake();
+    this.#signal.fire();
   }
 
-  /** Resolves at the end: there is never a result for graphql-ws to send. */
+  /** Resolves at the end: there is never a result for the protocol to send. */
   async next(): Promise<IteratorResult<ExecutionResult>> {
     if (!this.#ended) {
       this.#window.readers.add(this);
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
+      await this.#signal.wait();
     }
     return this.return();
   }

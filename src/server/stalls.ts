@@ -1,22 +1,25 @@
 /**
- * Ends connections whose peer does not read: bytes wait to be sent, and none has gone for a while. A slow peer keeps its
- * connection, and slows only itself.
+ * Ends connections that stand still in the middle of something: bytes wait to be sent to a peer that reads none, or next to
+ * none, or a request does not go on. A slow peer keeps its connection, and slows only itself.
  */
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
 interface Progress {
-  /** What the system has taken, and what it still has of a large write that it takes in parts. */
-  sent: number;
-  queued: number;
-  movedAt: number;
+  moved: number;
+  since: number;
 }
 
-/** Node has no public name for it, but looks at it for the timeouts of its own sockets. */
-type Handle = { _handle?: { writeQueueSize?: number } | null };
+/** Node has no public names for them, but looks at them for the timeouts of its own sockets. */
+type Handle = { _handle?: { bytesWritten?: number; writeQueueSize?: number } | null };
+
+/** So much has to move in the time; less is no reading. */
+const leastBytes = 100_000;
 
 export class Stalls {
   readonly #afterMs: number;
-  readonly #watched = new Map<Socket, Progress>();
+  readonly #sending = new Map<Socket, Progress>();
+  readonly #receiving = new Map<IncomingMessage, Progress>();
   readonly #timer: NodeJS.Timeout;
 
   constructor(options: { afterMs: number }) {
@@ -24,10 +27,17 @@ export class Stalls {
     this.#timer = setInterval(() => this.#check(), options.afterMs / 3).unref();
   }
 
+  /** What waits to be sent on it has to move. */
   watch(socket: Socket): void {
-    if (this.#watched.has(socket)) return;
-    this.#watched.set(socket, { sent: 0, queued: 0, movedAt: performance.now() });
-    socket.once('close', () => this.#watched.delete(socket));
+    if (this.#sending.has(socket)) return;
+    this.#sending.set(socket, { moved: 0, since: performance.now() });
+    socket.once('close', () => this.#sending.delete(socket));
+  }
+
+  /** The rest of it has to come. Returns what ends the watch. */
+  receive(request: IncomingMessage): () => void {
+    this.#receiving.set(request, { moved: request.socket.bytesRead, since: performance.now() });
+    return () => this.#receiving.delete(request);
   }
 
   close(): void {
@@ -35,15 +45,21 @@ export class Stalls {
   }
 
   #check(): void {
-    const now = performance.now();
-    for (const [socket, progress] of this.#watched) {
-      const sent = socket.bytesWritten - socket.writableLength;
-      const queued = (socket as Handle)._handle?.writeQueueSize ?? 0;
-      if (sent !== progress.sent || queued !== progress.queued || socket.writableLength === 0) {
-        Object.assign(progress, { sent, queued, movedAt: now });
-      } else if (now - progress.movedAt >= this.#afterMs) {
-        socket.destroy();
-      }
+    for (const [socket, progress] of this.#sending) {
+      const { bytesWritten = 0, writeQueueSize = 0 } = (socket as Handle)._handle ?? {};
+      const isDone = socket.writableLength === 0;
+      this.#judge(socket, progress, bytesWritten - writeQueueSize, isDone);
     }
+    for (const [request, progress] of this.#receiving) {
+      // While it is held back it is not the peer that stands still.
+      const isDone = request.complete || request.isPaused();
+      this.#judge(request.socket, progress, request.socket.bytesRead, isDone);
+    }
+  }
+
+  #judge(socket: Socket, progress: Progress, moved: number, isDone: boolean): void {
+    const now = performance.now();
+    if (isDone || moved - progress.moved >= leastBytes) Object.assign(progress, { moved, since: now });
+    else if (now - progress.since >= this.#afterMs) socket.destroy();
   }
 }

@@ -1,10 +1,12 @@
 /** What tells one subscription from others, so that those which ask for the same can share. */
+import { createHash } from 'node:crypto';
 import {
   type DocumentNode,
   type ExecutionArgs,
   getOperationAST,
   getVariableValues,
   Kind,
+  print,
   visit,
 } from 'graphql';
 import { isRevision } from '../domain/checks.ts';
@@ -55,10 +57,26 @@ export function shapeOf({
   // It would never be looked at in an execution that others began.
   if (since != null && !(typeof since === 'string' && isRevision(since))) return undefined;
   return {
-    key: JSON.stringify([operationName ?? null, variables]),
+    key: hash(JSON.stringify([hashOf(document), operationName ?? null, variables])),
     variableValues: Object.fromEntries(
       Object.entries(variableValues ?? {}).filter(([name]) => Object.hasOwn(coerced, name)),
     ),
-    sinceRevision: since as string | undefined,
+    sinceRevision: since ?? undefined,
   };
+}
+
+/** Documents of the same text: long ones, and those of which there are many, are parsed again each time. */
+const hashes = new WeakMap<DocumentNode, string>();
+
+function hashOf(document: DocumentNode): string {
+  let known = hashes.get(document);
+  if (known === undefined) {
+    known = hash(document.loc?.source.body ?? print(document));
+    hashes.set(document, known);
+  }
+  return known;
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('base64');
 }

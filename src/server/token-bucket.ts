@@ -9,10 +9,10 @@ export class TokenBucket {
     this.#tokens = perSecond;
   }
 
-  /** One more message was taken. */
-  take(): void {
+  /** So many more messages were taken. */
+  take(messages = 1): void {
     this.#refill();
-    this.#tokens--;
+    this.#tokens -= messages;
   }
 
   /** For how many milliseconds no other should be taken. */

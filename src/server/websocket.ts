@@ -10,210 +10,89 @@
  * The server reads no faster from a socket than it may, and ends those that are dead (no answer to a ping) or do not read.
  */
 import type { IncomingMessage, Server } from 'node:http';
-import type { Socket } from 'node:net';
-import { type ExecutionArgs, GraphQLError } from 'graphql';
-import { CloseCode, type Context, handleProtocols, makeServer } from 'graphql-ws';
-import type { Logger } from 'pino';
+import { CloseCode, handleProtocols } from 'graphql-ws';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { stringify } from '../domain/json-text.ts';
-import type { Addresses } from './addresses.ts';
-import type { Yoga } from './graphql.ts';
-import { SocketReader, SocketWindow } from './socket-reader.ts';
+import { KeepAlive } from './keep-alive.ts';
+import type { Guard } from './origin.ts';
+import { type ConnectionOptions, SocketConnection } from './socket-connection.ts';
+import { restart } from './socket-protocol.ts';
 import type { Stalls } from './stalls.ts';
-import { TokenBucket } from './token-bucket.ts';
 
-const initTimeoutMs = 3_000;
-const keepAliveMs = 10_000;
 const closeTimeoutMs = 1_000;
-/** The registered code for "service restart": come again. */
-const restart = 1012;
 
-type Envelop = ReturnType<Yoga['getEnveloped']>;
-type Args = ExecutionArgs & {
-  rootValue: Pick<Envelop, 'execute' | 'subscribe'> & { answer: (result: unknown) => void };
-};
-type Extra = Record<PropertyKey, unknown> & { window: SocketWindow; send: (text: string) => Promise<void> };
+export interface SocketServerOptions extends Omit<ConnectionOptions, 'pongWithinMs'> {
+  readonly server: Server;
+  readonly limits: ConnectionOptions['limits'] & { readonly maxMessageBytes: number };
+  readonly stalls: Stalls;
+  readonly guard: Guard;
+  /** Each socket is pinged so often, and ended when a ping has not been answered for so long, as it is looked at. */
+  readonly times?: Partial<{ keepAliveMs: number; pongWithinMs: number }> | undefined;
+}
 
-export function serveWebSocket(options: {
-  server: Server;
-  yoga: Yoga;
-  limits: { maxMessageBytes: number; maxOperations: number; maxMessagesPerSecond: number };
-  addresses: Addresses;
-  stalls: Stalls;
-  isAllowed: (request: IncomingMessage) => boolean;
-  isClosing: () => boolean;
-  maskError: (error: unknown) => GraphQLError;
-  logger: Logger;
-}): { close: () => Promise<void> } {
-  const { server, yoga, limits, addresses, stalls, isAllowed, isClosing, maskError, logger } = options;
-  const sockets = new WebSocketServer({
-    server,
-    path: yoga.graphqlEndpoint,
-    maxPayload: limits.maxMessageBytes,
-    perMessageDeflate: false,
-    handleProtocols,
-    verifyClient: ({ req }: { req: IncomingMessage }, decide) => {
-      if (!isAllowed(req)) decide(false, 403, 'Pages of this origin may not use the API.');
-      else if (addresses.isFull(req)) decide(false, 429, 'This address has too many connections.');
-      else decide(true);
-    },
-  });
+export class SocketServer {
+  readonly #options: SocketServerOptions;
+  readonly #pongWithinMs: number;
+  readonly #keepAlive: KeepAlive<SocketConnection>;
+  readonly #sockets: WebSocketServer;
 
-  const answer = async <R>(run: () => R): Promise<Awaited<R> | { errors: GraphQLError[] }> => {
-    try {
-      return await run();
-    } catch (error) {
-      return { errors: [maskError(error)] };
-    }
-  };
-  const protocol = makeServer<Record<string, unknown>, Extra>({
-    connectionInitWaitTimeout: initTimeoutMs,
-    // The answer goes to the socket from here; for graphql-ws there is only the end of the operation.
-    execute: async (args) => {
-      const { rootValue } = args as Args;
-      rootValue.answer(await answer(() => rootValue.execute(args)));
-      return nothing();
-    },
-    subscribe: (args) => answer(() => (args as Args).rootValue.subscribe(args)),
-    onSubscribe: async (context, id, params) => {
-      const refusal = refuse(context);
-      if (refusal !== undefined) return [refusal];
-      try {
-        const { schema, execute, subscribe, contextFactory, parse, validate } = yoga.getEnveloped({
-          connectionParams: context.connectionParams,
-          params,
-          reader: new SocketReader(context.extra.window, id),
-        });
-        const document = parse(params.query);
-        const errors = validate(schema, document);
-        if (errors.length > 0) return errors;
-        return {
-          schema,
-          document,
-          operationName: params.operationName,
-          variableValues: params.variables,
-          contextValue: await contextFactory(),
-          rootValue: {
-            execute,
-            subscribe,
-            answer: (result: unknown) => {
-              const text = `{"id":${JSON.stringify(id)},"type":"next","payload":${stringify(result)}}`;
-              // To a client that has gone this writes nothing.
-              context.extra.send(text).catch(() => {});
-            },
-          },
-        };
-      } catch (error) {
-        return [maskError(error)];
-      }
-    },
-    onError: (_context, _id, _params, errors) => errors.map((error) => maskError(error).toJSON()),
-  });
-
-  function refuse({ subscriptions }: Context): GraphQLError | undefined {
-    if (isClosing())
-      return new GraphQLError('The server is shutting down.', { extensions: { code: 'UNAVAILABLE' } });
-    const { maxOperations } = limits;
-    if (Object.keys(subscriptions).length <= maxOperations) return undefined;
-    return new GraphQLError(`This connection has ${maxOperations} operations under way; no more are taken.`, {
-      extensions: { code: 'TOO_MANY_OPERATIONS' },
+  /** Takes the upgrades of the server from now on. */
+  constructor(options: SocketServerOptions) {
+    const { server, yoga, limits, times } = options;
+    const { keepAliveMs = 10_000, pongWithinMs = 30_000 } = times ?? {};
+    this.#options = options;
+    this.#pongWithinMs = pongWithinMs;
+    this.#keepAlive = new KeepAlive({ everyMs: keepAliveMs, look: (connection) => connection.keepAlive() });
+    this.#sockets = new WebSocketServer({
+      server,
+      path: yoga.graphqlEndpoint,
+      maxPayload: limits.maxMessageBytes,
+      perMessageDeflate: false,
+      autoPong: false,
+      handleProtocols,
+      verifyClient: ({ req }: { req: IncomingMessage }, decide) => this.#verify(req, decide),
     });
+    // Those of the HTTP server, whose owner hears of them itself.
+    this.#sockets.on('error', () => {});
+    this.#sockets.on('connection', (socket, request) => this.#open(socket, request));
   }
 
-  /** Those that were heard of since the last ping. */
-  const alive = new WeakSet<WebSocket>();
-  const keepAlive = setInterval(() => {
-    for (const socket of sockets.clients) {
-      if (socket.isPaused) continue;
-      // A ping may wait behind much else: then it counts whether that moves.
-      if (!alive.delete(socket) && socket.bufferedAmount === 0) socket.terminate();
-      else if (socket.readyState === socket.OPEN) socket.ping();
-    }
-  }, keepAliveMs);
+  /** Sends the clients away so that they come again, and cuts those that do not go. */
+  async close(): Promise<void> {
+    this.#keepAlive.stop();
+    const sockets = this.#sockets;
+    const closed = new Promise((resolve) => sockets.close(resolve));
+    for (const socket of sockets.clients) socket.close(restart, 'The server is shutting down.');
+    const cut = setTimeout(() => {
+      for (const socket of sockets.clients) socket.terminate();
+    }, closeTimeoutMs);
+    await closed;
+    clearTimeout(cut);
+  }
 
-  // Those of the HTTP server, whose owner hears of them itself.
-  sockets.on('error', () => {});
-  sockets.on('connection', (socket, request) => {
-    addresses.enter(request, socket);
+  #verify(
+    request: IncomingMessage,
+    decide: (isWelcome: boolean, status?: number, reason?: string) => void,
+  ): void {
+    const { guard, addressOf, quotas } = this.#options;
+    const refusal = guard(request);
+    if (refusal !== undefined) decide(false, refusal.status, refusal.text);
+    else if (quotas.connections.lacks(addressOf(request), 1))
+      decide(false, 429, 'This address has too many connections.');
+    else decide(true);
+  }
+
+  #open(socket: WebSocket, request: IncomingMessage): void {
+    const { addressOf, quotas, stalls } = this.#options;
+    const connections = quotas.connections.share(addressOf(request));
+    connections.set(1);
+    socket.once('close', () => connections.release());
     stalls.watch(request.socket);
-    alive.add(socket);
-    socket.on('pong', () => alive.add(socket));
-    // What breaks the framing, or is too large, ends the socket with the code for it.
-    socket.on('error', (error) => logger.debug({ err: error }, 'a WebSocket failed'));
-
-    const bucket = new TokenBucket(limits.maxMessagesPerSecond);
-    const window = new SocketWindow(socket);
-    const sendText = (text: string) => {
-      inOneWrite(request.socket);
-      return send(socket, text);
-    };
-    const opened = protocol.opened(
-      {
-        protocol: socket.protocol,
-        send: sendText,
-        close: (code, reason) => socket.close(code, reason),
-        onMessage: (handle) =>
-          socket.on('message', (data) => {
-            alive.add(socket);
-            bucket.take();
-            if (bucket.restMs() > 0 && !socket.isPaused) rest(socket, bucket);
-            handle(String(data)).catch((error: unknown) => {
-              // An answer that was not sent since the socket is gone is no news.
-              if (socket.readyState !== socket.OPEN) return;
-              logger.error({ err: error }, 'a WebSocket message could not be handled');
-              socket.close(CloseCode.InternalServerError, 'Internal server error');
-            });
-          }),
-      },
-      { window, send: sendText },
-    );
-    socket.once('close', (code, reason) => {
-      opened(code, String(reason)).catch((error: unknown) => {
-        logger.error({ err: error }, 'a WebSocket could not be cleaned up');
-      });
-      // graphql-ws forgets an operation whose id was given to another one before it had begun.
-      for (const reader of window.readers) void reader.return();
+    const connection = new SocketConnection(socket, request, {
+      ...this.#options,
+      pongWithinMs: this.#pongWithinMs,
     });
-  });
-
-  return {
-    close: async () => {
-      clearInterval(keepAlive);
-      const closed = new Promise((resolve) => sockets.close(resolve));
-      for (const socket of sockets.clients) socket.close(restart, 'The server is shutting down.');
-      // One whose client does not answer is cut.
-      const cut = setTimeout(() => {
-        for (const socket of sockets.clients) socket.terminate();
-      }, closeTimeoutMs);
-      await closed;
-      clearTimeout(cut);
-    },
-  };
-}
-
-/** Reads nothing for as long as the bucket asks; what was read already is handled still, and makes it longer. */
-function rest(socket: WebSocket, bucket: TokenBucket): void {
-  const ms = bucket.restMs();
-  if (ms === 0) {
-    socket.resume();
-  } else {
-    socket.pause();
-    setTimeout(rest, ms, socket, bucket).unref();
+    socket.once('close', this.#keepAlive.enter(connection));
+    if (socket.protocol === '')
+      socket.close(CloseCode.SubprotocolNotAcceptable, 'Subprotocol not acceptable');
   }
-}
-
-async function* nothing(): AsyncGenerator<never> {}
-
-/** What is written in the same turn of the event loop, such as an answer and its completion, goes out in one system call. */
-function inOneWrite(connection: Socket): void {
-  if (connection.writableCorked > 0) return;
-  connection.cork();
-  process.nextTick(() => connection.uncork());
-}
-
-function send(socket: WebSocket, text: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (socket.readyState !== socket.OPEN) resolve();
-    else socket.send(text, (error) => (error ? reject(error) : resolve()));
-  });
 }

@@ -1,6 +1,8 @@
-import { expect, test } from 'vitest';
-import { startProxy } from '../support/proxy.ts';
-import { freePort } from '../support/server.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { createClient } from '../../src/client/index.ts';
+import { createDatabase } from '../support/database.ts';
+import { startProxy, type TcpProxy } from '../support/proxy.ts';
+import { freePort, startServer } from '../support/server.ts';
 import { makeFile } from './folder.ts';
 import { run, start } from './program.ts';
 import { unknownJob, useServer } from './setup.ts';
@@ -195,6 +197,105 @@ test('answers that are lost on the way add nothing twice', async () => {
       stderr: expect.stringContaining('1,000 items added, 1,000 there before in'),
     });
     expect((await server.client.job(id)).progress).toMatchObject({ itemCount: 2_000, sealed: true });
+  } finally {
+    await proxy.close();
+  }
+});
+
+/** A server of the test's own whose Postgres can be cut off. */
+async function startFragile() {
+  const database = await createDatabase();
+  const postgres = await startProxy(database.url);
+  const own = await startServer(postgres.url);
+  const client = createClient({ url: own.url, retryMs: 30_000 });
+  onTestFinished(async () => {
+    postgres.mend();
+    await client.close();
+    await own.close();
+    await postgres.close();
+    await database.drop();
+  });
+  return { postgres, client, env: { JOBTREE_URL: own.url } };
+}
+
+async function cutOff({ postgres, env }: { postgres: TcpProxy; env: { JOBTREE_URL: string } }) {
+  postgres.cut();
+  const impatient = createClient({ url: env.JOBTREE_URL, retryMs: 0 });
+  await expect.poll(() => impatient.jobs().catch((error) => error.code)).toBe('UNREACHABLE');
+  await impatient.close();
+}
+
+test('an import goes on after Postgres was away, and adds every row once', async () => {
+  const fragile = await startFragile();
+  const program = start(['import', '-', '--format', 'lines', '--type', 'blip'], fragile.env);
+  program.process.stdin.write(numbers(1_000));
+  await program.printed('1,000 items added');
+  await cutOff(fragile);
+  program.process.stdin.write(numbers(1_000));
+  program.process.stdin.end(numbers(500));
+  await program.printed('Trying again');
+  fragile.postgres.mend();
+  const { code, stdout, stderr } = await program.ended;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('2,500 items added') });
+  const { progress } = await fragile.client.job(stdout.trim());
+  expect(progress).toMatchObject({ itemCount: 2_500, sealed: true });
+});
+
+test('an import that gives up says what is known, and what to do', async () => {
+  const fragile = await startFragile();
+  const options = ['--format', 'lines', '--type', 'gone', '--patience', '1s'];
+  const program = start(['import', '-', ...options], fragile.env);
+  program.process.stdin.write(numbers(1_000));
+  await program.printed('1,000 items added');
+  await cutOff(fragile);
+  program.process.stdin.end(numbers(1_000));
+  const { code, stdout, stderr } = await program.ended;
+  expect({ code, stdout }).toEqual({ code: 5, stdout: '' });
+  expect(stderr).toMatch(/1,000 items had been added/);
+  const [, id = ''] = /could not be cancelled.*jobtree cancel (Job:\S+)$/s.exec(stderr.trim()) ?? [];
+  fragile.postgres.mend();
+  // What was added may not have been counted yet.
+  await expect
+    .poll(async () => (await fragile.client.job(id)).progress)
+    .toMatchObject({ itemCount: 1_000, sealed: false });
+  expect(await fragile.client.job(id)).toMatchObject({ cancelledAt: null });
+});
+
+test('an import whose last answer is lost for good does not say that the job is open', async () => {
+  const { id } = await server.client.createJob({ type: 'unknown' });
+  const proxy = await startProxy(server.url);
+  try {
+    const options = ['--format', 'lines', '--job', id, '--url', proxy.url, '--patience', '1s'];
+    const program = start(['import', '-', ...options]);
+    program.process.stdin.write(numbers(1_000));
+    await program.printed('1,000 items added');
+    proxy.swallowAnswers();
+    program.process.stdin.end(numbers(1_000));
+    for await (const progress of server.client.watchJob(id)) if (progress.itemCount === 2_000) break;
+    proxy.cut();
+    const { code, stderr } = await program.ended;
+    expect(code).toBe(5);
+    expect(stderr).toContain(`At least 1,000 items had been added to ${id}`);
+    expect((await server.client.job(id)).progress.sealed).toBe(false);
+  } finally {
+    await proxy.close();
+  }
+});
+
+test('Ctrl-C while the job is made leaves no open job behind', async () => {
+  const proxy = await startProxy(server.url);
+  try {
+    const file = await makeFile('early.txt', numbers(10));
+    const program = start(['import', file, '--type', 'early', '--url', proxy.url, '--patience', '5s']);
+    await proxy.cutAt('"createJob"');
+    program.process.kill('SIGINT');
+    proxy.mend();
+    expect(await program.ended).toMatchObject({
+      code: 130,
+      stderr: expect.stringContaining('was cancelled'),
+    });
+    const { nodes } = await server.client.jobs({ filter: { type: 'early' } });
+    expect(nodes).toMatchObject([{ cancelledAt: expect.any(String) }]);
   } finally {
     await proxy.close();
   }

@@ -33,6 +33,38 @@ test('says where it is, serves, and ends in good order with SIGTERM', async () =
     expect(JSON.parse(line)).toMatchObject({ name: 'jobtree' });
 });
 
+test('after faults that nothing catches answers what it has, logs the first as fatal, and ends once with status 1', async () => {
+  const port = String(await freePort());
+  const program = start(['start'], {
+    DATABASE_URL: database.url,
+    JOBTREE_PORT: port,
+    NODE_OPTIONS: `--import ${new URL('fault.mjs', import.meta.url).href}`,
+  });
+  await program.printed('"msg":"ready"');
+  const locker = await database.connect();
+  await locker.query('begin');
+  await locker.query('lock table jobtree.job');
+  const answer = fetch(`http://127.0.0.1:${port}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query: '{ jobs { nodes { id } } }' }),
+  });
+  await expect.poll(() => connections(`wait_event_type = 'Lock'`), { timeout: 10_000 }).toBe(1);
+  program.process.kill('SIGUSR2');
+  await program.printed('one more fault');
+  await locker.query('rollback');
+  await locker.end();
+  expect((await answer).status).toBe(200);
+  const { code, stderr } = await program.ended;
+  expect(code).toBe(1);
+  const lines = stderr
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines.filter(({ level }) => level === 60)).toMatchObject([{ err: { message: 'a rejection' } }]);
+  expect(lines.filter(({ msg }) => msg === 'shutting down')).toHaveLength(1);
+});
+
 test('goes on without its database, and answers again when it is back', async () => {
   const port = String(await freePort());
   const program = start(['start'], {

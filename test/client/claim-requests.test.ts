@@ -8,6 +8,9 @@ const slots = (type: string, concurrency: number, state: Partial<Slots> = {}): S
   concurrency,
   handler: () => null,
   running: 0,
+  waiting: [],
+  meanMs: 1_000,
+  claimsAhead: true,
   asked: 0,
   hints: 0,
   dry: false,
@@ -15,6 +18,18 @@ const slots = (type: string, concurrency: number, state: Partial<Slots> = {}): S
 });
 const limits = (all: Slots[], most: number, turn = 0) =>
   chooseRequests(all, most, turn).map((request) => [request.slots.type, request.limit]);
+
+test.each([
+  [0.01, 10],
+  [10, 10],
+  [20, 5],
+  [99, 1],
+  [101, 0],
+  [60_000, 0],
+])('of handlers that take %d ms, ten at a time, %d items may wait for one', (meanMs, ahead) => {
+  expect(limits([slots('a', 10, { meanMs })], 100)).toEqual([['a', 10 + ahead]]);
+  expect(limits([slots('a', 10, { meanMs, claimsAhead: false })], 100)).toEqual([['a', 10]]);
+});
 
 test('a claim asks for what is neither at work nor asked for', () => {
   expect(limits([slots('a', 10, { running: 4, asked: 3 })], 100)).toEqual([['a', 3]]);

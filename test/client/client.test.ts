@@ -135,7 +135,7 @@ describe('producing', () => {
     await expect(client.job(id)).rejects.toEqual(refusal('NOT_FOUND'));
   });
 
-  test('a call that the server is too busy for is sent again, if a second time changes nothing', async () => {
+  test('a call that the server is too busy for is sent again, whatever it is: nothing was done', async () => {
     let refusals = 0;
     const busy: typeof fetch = async (...args) => {
       if (refusals++ % 2 === 1) return fetch(...args);
@@ -144,7 +144,20 @@ describe('producing', () => {
     const other = createClient({ url: server.url, fetch: busy });
     const { id } = await other.createJob({ type: 'busy', dedupeKey: 'busy' });
     await other.cancelJob(id);
-    await expect(other.deleteJob(id)).rejects.toEqual(refusal('BUSY'));
+    expect(await other.deleteJob(id)).toEqual({ deleted: true });
+    await other.close();
+  });
+
+  test.each([429, 503])('an answer with the status %d is waited for as long as it asks', async (status) => {
+    const times: number[] = [];
+    const full: typeof fetch = async (...args) => {
+      times.push(performance.now());
+      if (times.length > 1) return fetch(...args);
+      return new Response('Come again.', { status, headers: { 'retry-after': '1' } });
+    };
+    const other = createClient({ url: server.url, fetch: full });
+    expect(await other.createJob({ type: 'full' })).toMatchObject({ created: true });
+    expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(990);
     await other.close();
   });
 

@@ -227,6 +227,42 @@ describe('handlers', () => {
     expect(results.map(({ result }) => result)).toEqual([10, 20, 30]);
   });
 
+  test('what was claimed ahead of a handler that takes its time is given back, at no cost, and others do it', async () => {
+    const type = newType();
+    const started = signal<void>();
+    const finish = signal<string>();
+    const items = Array.from({ length: 60 }, (_, payload) => ({ payload }));
+    const { id } = await client.createJob({ type, items, sealed: true });
+    const released: unknown[] = [];
+    const worker = makeWorker({
+      types: {
+        [type]: {
+          concurrency: 1,
+          handler: async (payload) => {
+            if (payload !== 40) return 'at once';
+            started.fire();
+            return finish.promise;
+          },
+        },
+      },
+    });
+    worker.on('released', ({ payload }) => released.push(payload));
+    await worker.start();
+    await started.promise;
+    const others: number[] = [];
+    const other = makeWorker({
+      types: {
+        [type]: { concurrency: 1, handler: (payload, { attempt }) => others.push(attempt) && payload },
+      },
+    });
+    await other.start();
+    await expect.poll(async () => (await client.job(id))?.progress.succeeded, { timeout: 20_000 }).toBe(59);
+    finish.fire('late');
+    expect(await completed(id)).toMatchObject({ succeeded: 60, failed: 0 });
+    expect(released.length).toBeGreaterThan(0);
+    expect(new Set(others)).toEqual(new Set([1]));
+  });
+
   test('there are never more handlers at work than the concurrency, and they are as many when there is work', async () => {
     const type = newType();
     const { id } = await client.createJob({ type });

@@ -24,19 +24,21 @@ function open(): Database {
 
 test('a call without an answer fails, and its connection is not used again', async () => {
   const database = open();
-  const pid = async () =>
-    (await database.pool.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid;
+  const pids = () =>
+    db.query(
+      `select pid from pg_stat_activity where application_name = 'jobtree' and datname = current_database()`,
+    );
+  await database.open(0);
   const tree = JSON.stringify({ type: 'silence', dedupeKey: 'once', items: [{ payload: 1 }] });
-  const before = await pid();
+  const [before] = await pids();
 
   proxy.swallowAnswers();
-  await expect(database.call('create_job', tree)).rejects.toThrow('Query read timeout');
-  expect(database.pool.totalCount).toBe(0);
+  await expect(database.call('create_job', tree)).rejects.toThrow('The connection to Postgres was lost');
   proxy.mend();
 
-  expect(await pid()).not.toBe(before);
   // It may have been carried out all the same, as here; then a second time changes nothing.
   expect(await database.call('create_job', tree)).toMatchObject([{ created: false }]);
+  expect(await pids()).not.toContainEqual(before);
   expect(await db.query('select count(*)::int as jobs from jobtree.job')).toEqual([{ jobs: 1 }]);
 });
 
@@ -48,6 +50,20 @@ test('a read without an answer fails, and the next one gets its own answer', asy
   await expect(count()).rejects.toThrow();
   proxy.mend();
   expect(await count()).toBe(before);
+});
+
+test('a connection that breaks under the read of a request fails that read, and nothing else', async () => {
+  const database = open();
+  const request = database.forRequest(() => false);
+  const read = request.pool.query({ text: 'select pg_sleep(10)' });
+  const broken = expect(read).rejects.toThrow();
+  await expect
+    .poll(() => db.query(`select from pg_stat_activity where query = 'select pg_sleep(10)'`))
+    .toHaveLength(1);
+  proxy.cut();
+  await broken;
+  proxy.mend();
+  expect((await request.pool.query({ text: 'select 1 as one' })).rows).toEqual([{ one: 1 }]);
 });
 
 test('a server whose connections died says that it is not ready, and recovers', async () => {

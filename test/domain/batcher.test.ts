@@ -1,9 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { Batcher } from '../../src/domain/batcher.ts';
+import { Backlog, Batcher } from '../../src/domain/batcher.ts';
 import { InvalidInputError } from '../../src/errors.ts';
 
 /** A batcher whose batches end when the test says so. */
-function controlled(options: { width?: number; maxWeight?: number; onIdle?: () => void } = {}) {
+function controlled(
+  options: {
+    width?: number;
+    maxWeight?: number;
+    onIdle?: () => void;
+    backlog?: Backlog;
+    bytesOf?: (entry: number) => number;
+  } = {},
+) {
   const batches: { entries: number[]; finish: () => void; fail: (error: Error) => void }[] = [];
   const batcher = new Batcher<number, number>({
     width: 1,
@@ -82,5 +90,37 @@ describe('Batcher', () => {
     batches[1]?.finish();
     await settled();
     expect(idle).toBe(1);
+  });
+});
+
+describe('what waits', () => {
+  it('is bounded by calls and by bytes, over all batchers together; one that goes makes room', async () => {
+    const backlog = new Backlog({ maxCalls: 3, maxBytes: 100 });
+    const bounded = { backlog, bytesOf: (entry: number) => entry };
+    const [one, other] = [controlled(bounded), controlled(bounded)];
+    // What is sent at once does not wait.
+    void one.batcher.submit([1_000]);
+    void other.batcher.submit([1_000]);
+    void one.batcher.submit([60]);
+    await expect(other.batcher.submit([50])).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    void other.batcher.submit([40]);
+    void other.batcher.submit([0]);
+    await expect(one.batcher.submit([0])).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    one.batches[0]?.finish();
+    await settled();
+    void one.batcher.submit([50]);
+    expect(other.batches).toHaveLength(1);
+  });
+
+  it('is dropped when its turn comes and its client has gone', async () => {
+    const { batcher, batches } = controlled();
+    void batcher.submit([1]);
+    const gone = batcher.submit([2], () => true);
+    const stays = batcher.submit([3], () => false);
+    batches[0]?.finish();
+    await expect(gone).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(batches[1]?.entries).toEqual([3]);
+    batches[1]?.finish();
+    expect(await stays).toEqual([30]);
   });
 });

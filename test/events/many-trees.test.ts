@@ -62,3 +62,54 @@ test('of many trees, one that cannot be folded holds up no other', async () => {
   await settled;
   expect(await counted([broken])).toEqual([1]);
 });
+
+test('a tree that fails again and again delays no other by its pauses', async () => {
+  const failed = new Set<string>();
+  const scheduler = makeScheduler((line) => failed.add(JSON.parse(line).rootId));
+  const [broken = '', sound = ''] = await makeJobs();
+  const setCount = 'update jobtree.job_progress set item_count = $2 where job_id = $1';
+  await ours.db.query(setCount, [broken, '9223372036854775807']);
+  const settled = scheduler.settled(broken);
+  await expect.poll(() => [...failed]).toEqual([broken]);
+  const durations = [];
+  for (let round = 0; round < 20; round++) {
+    const startedAt = performance.now();
+    await scheduler.settled(sound);
+    durations.push(performance.now() - startedAt);
+  }
+  // Most of them, since the machine may be busy: a pause of 200 ms in every round would show in each.
+  expect(durations.filter((ms) => ms > 150).length).toBeLessThan(10);
+  await ours.db.query(setCount, [broken, 0]);
+  await settled;
+});
+
+test('trees whose folds take long delay no other', async () => {
+  const scheduler = makeScheduler();
+  const [sound = '', ...slow] = (await makeJobs()).slice(0, 9);
+  await ours.db.query(`create function jobtree.take_long() returns trigger language plpgsql as $$
+    begin
+      perform pg_sleep(0.7);
+      return new;
+    end $$`);
+  await ours.db.query(`create trigger take_long after insert on jobtree.job_progress
+    for each row when (new.job_id in (${slow.map((id) => `'${id}'`).join()})) execute function jobtree.take_long()`);
+  await scheduler.settled(sound);
+  // Once each of them has shown that it takes long.
+  await Promise.all(slow.map((job) => scheduler.settled(job)));
+  for (const job of slow)
+    await ours.db.query(`select * from jobtree.add_items($1, '[{"payload": 1}]', false)`, [job]);
+  let isSettled = false;
+  const settled = Promise.all(slow.map((job) => scheduler.settled(job))).then(() => {
+    isSettled = true;
+  });
+  const startedAt = performance.now();
+  let folds = 0;
+  while (!isSettled) {
+    await scheduler.settled(sound);
+    folds++;
+  }
+  // Four at a time, and everybody waits for them: it was two or three.
+  expect(folds).toBeGreaterThan((performance.now() - startedAt) / 250);
+  await settled;
+  await ours.db.query('drop trigger take_long on jobtree.job_progress; drop function jobtree.take_long');
+});

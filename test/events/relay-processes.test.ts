@@ -44,7 +44,8 @@ describe.skipIf(inject('redisUrl') === undefined)('a relay', () => {
       const killedAt = performance.now();
       await until('taken over', () => third.output().includes(passing));
       const took = performance.now() - killedAt;
-      expect(took).toBeLessThan(6_000);
+      // One that hangs is thrown out after eight seconds; until then the other one goes on.
+      expect(took).toBeLessThan(signal === 'SIGKILL' ? 6_000 : 15_000);
       console.log(`${signal}: replaced after ${Math.round(took)} ms`);
       const now = await relays(db);
       expect(now).toHaveLength(2);

@@ -1,4 +1,4 @@
-/** Dependencies between folders point one way: a file imports only from folders above its own in this list. */
+/** Dependencies between folders point one way: a file imports only from folders above its own in this list. Those of files do too. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { expect, it } from 'vitest';
@@ -50,6 +50,39 @@ it.each(files)('%s imports only from above', (file) => {
     if (own === 'client') expect(clientImports).toContain(folder);
     expect(layers.slice(0, rank), `${file} imports ${specifier}`).toContain(folder);
   }
+});
+
+/** The files that a file imports, of types too. */
+function importedFiles(file: string): string[] {
+  return imports(file)
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => relative(src, resolve(src, dirname(file), specifier)));
+}
+
+/** The way from a file back to itself. */
+function circleOf(file: string, imported: (file: string) => readonly string[]): string[] | undefined {
+  const ways = [[file]];
+  const seen = new Set<string>();
+  for (let way = ways.shift(); way !== undefined; way = ways.shift()) {
+    for (const next of imported(way.at(-1) ?? file)) {
+      if (next === file) return [...way, next];
+      if (!seen.has(next)) ways.push([...way, next]);
+      seen.add(next);
+    }
+  }
+  return undefined;
+}
+
+it('no file imports itself, by whatever way', () => {
+  const imported = new Map(files.map((file) => [file, importedFiles(file)]));
+  const circles = files.map((file) => circleOf(file, (other) => imported.get(other) ?? []));
+  expect(circles.filter((circle) => circle !== undefined)).toEqual([]);
+});
+
+it('sees a circle', () => {
+  const imported: Record<string, string[]> = { a: ['b', 'c'], b: [], c: ['d'], d: ['a'] };
+  expect(circleOf('a', (file) => imported[file] ?? [])).toEqual(['a', 'c', 'd', 'a']);
+  expect(circleOf('b', (file) => imported[file] ?? [])).toBeUndefined();
 });
 
 it('sees the imports that it is to judge', () => {

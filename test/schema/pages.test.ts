@@ -64,6 +64,12 @@ describe('a filter that the row of the cursor does not meet any more', () => {
       select position from jobtree.job_item where job_id = $1 and payload::text in ('1', '2', '3'))`,
       [id.slice(4)],
     );
+    await db.query(
+      `insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type)
+       select job_id, min(position), min(position), 3, 1, 3, 0, 'walked back' from jobtree.job_item
+       where job_id = $1 and payload::text in ('1', '2', '3') group by job_id`,
+      [id.slice(4)],
+    );
     const previous = await itemsOf(id, `status: PENDING, last: 2, before: "${last.pageInfo.startCursor}"`);
     expect([payloads(previous), previous.pageInfo.hasPreviousPage]).toEqual([[2, 3], true]);
     const first = await itemsOf(id, `status: PENDING, last: 2, before: "${previous.pageInfo.startCursor}"`);

@@ -1,36 +1,46 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, expect, test, vi } from 'vitest';
 import { FairShare } from '../../src/server/fair-share.ts';
 
-/** Does something all the time, in many turns of the event loop. */
-async function keepBusy(ms: number): Promise<void> {
-  const end = performance.now() + ms;
-  while (performance.now() < end) {
-    const pause = performance.now() + 5;
-    while (performance.now() < pause);
-    await nextTurn();
+afterEach(() => void vi.restoreAllMocks());
+
+/** As if the event loop did something for so much of the time. */
+function beBusy(utilization: number): void {
+  const of = { active: utilization, idle: 1 - utilization, utilization };
+  vi.spyOn(performance, 'eventLoopUtilization').mockReturnValue(of);
+}
+
+/** Until it has seen how busy the process is. */
+async function tellFor(fairShare: FairShare, ms: number): Promise<void> {
+  for (const end = performance.now() + ms; performance.now() < end; ) {
+    await delay(20);
+    await delay(fairShare.price(1));
   }
 }
 
-async function took(work: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await work();
-  return performance.now() - start;
-}
-
 test('a busy process: who tells waits longer than it told, and all who tell together', async () => {
+  beBusy(1);
   const fairShare = new FairShare();
-  await keepBusy(150);
-  const ms = await took(() => Promise.all([fairShare.pay(5), fairShare.pay(5)]));
-  expect(ms).toBeGreaterThan(60);
+  await tellFor(fairShare, 700);
+  expect(fairShare.price(5)).toBeGreaterThan(30);
+  expect(fairShare.price(5)).toBeGreaterThan(60);
 });
 
 test('a process with time to spare: nobody waits', async () => {
+  beBusy(0.7);
   const fairShare = new FairShare();
-  let isPaid = false;
-  void fairShare.pay(60_000).then(() => {
-    isPaid = true;
-  });
-  await nextTurn();
-  expect(isPaid).toBe(true);
+  for (const end = performance.now() + 300; performance.now() < end; ) fairShare.price(1);
+  expect(fairShare.price(60_000)).toBe(0);
+});
+
+test('a process that is no longer busy: after a while nobody waits', async () => {
+  beBusy(1);
+  const fairShare = new FairShare();
+  await tellFor(fairShare, 500);
+  vi.restoreAllMocks();
+  beBusy(0.1);
+  await tellFor(fairShare, 200);
+  await delay(2_100);
+  expect(fairShare.price(100)).toBeLessThan(80);
 });

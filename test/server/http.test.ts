@@ -125,7 +125,7 @@ describe('a POST of JSON', () => {
       nextRequest(),
       once(socket, 'connect').then(() =>
         socket.write(
-          'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"query":',
+          'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"query":',
         ),
       ),
     ]);
@@ -277,7 +277,7 @@ describe('shutdown', () => {
     const post = (query: string) => {
       const body = JSON.stringify({ query });
       socket.write(
-        `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+        `POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
       );
     };
     post(`mutation { sealJob(input: { jobId: "${job}" }) { __typename } }`);

@@ -303,7 +303,8 @@ it('an operation whose id is used again before it has begun leaves nothing behin
     one.send(JSON.stringify({ type: 'subscribe', id: '1', payload }));
     if (id === a) one.send('{"type":"complete","id":"1"}');
   }
-  await vi.waitFor(() => expect(events).toBe(2));
+  // The first one was left before it had anything to say.
+  await vi.waitFor(() => expect(events).toBe(1));
   one.close();
   await once(one, 'close');
   await vi.waitFor(async () => {

@@ -1,6 +1,7 @@
 /** A real client's way to the API, without jobtree's own: HTTP by fetch, subscriptions by the published graphql-ws client. */
 import { createClient } from 'graphql-ws';
 import { WebSocket } from 'ws';
+import { Witness } from './witness.ts';
 
 export interface Answer {
   data?: any;
@@ -31,7 +32,7 @@ export interface Watch extends AsyncIterable<any> {
   close(): Promise<void>;
 }
 
-/** A subscription on a socket of its own. */
+/** A subscription on a socket of its own. Every event is looked at: none may take back what was told before. */
 export function subscribe(url: string, query: string, variables?: Record<string, unknown>): Watch {
   const client = createClient({
     url: url.replace('http', 'ws'),
@@ -39,9 +40,18 @@ export function subscribe(url: string, query: string, variables?: Record<string,
     retryAttempts: 0,
     lazy: true,
   });
-  const events = client.iterate({ query, variables: variables ?? null });
+  const events = client.iterate<any>({ query, variables: variables ?? null });
+  const witness = new Witness();
+  const watched: AsyncIterableIterator<any> = {
+    next: async () => {
+      const event = await events.next();
+      if (!event.done) witness.see(event.value);
+      return event;
+    },
+    [Symbol.asyncIterator]: () => watched,
+  };
   return {
-    [Symbol.asyncIterator]: () => events,
+    [Symbol.asyncIterator]: () => watched,
     close: async () => {
       await events.return?.();
       await client.dispose();
@@ -69,10 +79,15 @@ export async function collectSse(
     body: JSON.stringify({ query, variables }),
   });
   const text = await response.text();
+  const witness = new Witness();
   return text
     .split('\n\n')
     .filter((block) => block.includes('event: next'))
-    .map((block) => JSON.parse(block.slice(block.indexOf('data: ') + 6)));
+    .map((block) => {
+      const event = JSON.parse(block.slice(block.indexOf('data: ') + 6));
+      witness.see(event);
+      return event;
+    });
 }
 
 /** Creates a job and waits until its items are counted, since its progress is asked for. */

@@ -89,3 +89,33 @@ export async function fillPending(db: TestDatabase, { items, jobs }: Size): Prom
     [jobs],
   );
 }
+
+/** A job of very many items, of which the first is held, the last one waits, and of the others one in ten failed. Gives its id. */
+export async function fillLarge(db: TestDatabase, items: number): Promise<string> {
+  const id = '00000000-0000-7000-8fff-000000000000';
+  const large = `'${id}'::uuid`;
+  await db.query(insertJobs(large, 'now()'), [1]);
+  await db.query(
+    `insert into jobtree.job_item (job_id, position, created_at, payload_bytes, payload)
+     select ${large}, p, now(), 8, '{"n": 1}' from generate_series(1, $1::bigint) p`,
+    [items],
+  );
+  await db.query(
+    `insert into jobtree.lease (id, job_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker)
+     select ('00000000-0000-7000-c000-' || lpad(to_hex(p), 10, '0') || '00')::uuid, ${large}, p, now(), now(),
+       case when p = 1 then now() + interval '1 h' end, 1, 1, 0, case when p = 1 then B'1' else B'0' end::bit(128), 'w'
+     from generate_series(1, $1::bigint - 1) p`,
+    [items],
+  );
+  await db.query(
+    `insert into jobtree.outcome (job_id, position, lease_id, finished_at, failed, result)
+     select l.job_id, l.position, l.id, now(), l.position % 10 = 9, '1' from jobtree.lease l
+     where l.job_id = ${large} and l.position > 1`,
+  );
+  await db.query(
+    `insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type)
+     values (${large}, $1, $1, 8, 1, 1, 0, 'filled-1')`,
+    [items],
+  );
+  return id;
+}

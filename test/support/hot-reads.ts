@@ -18,9 +18,9 @@ const page = { after: undefined, before: undefined, take: 20, backwards: false }
 export const keysOf = ({ root, position }: Subject) =>
   [0, 1, 2].map((n) => ({ jobId: root, position: position - n }));
 const itemKeys =
-  (status: Parameters<typeof readItemKeys>[2]) =>
+  (status: Parameters<typeof readItemKeys>[1], backwards = false) =>
   (database: Database, { root }: Subject) =>
-    readItemKeys(database, root, status, page);
+    readItemKeys(database, status, backwards, [{ jobId: root, range: page }]);
 const jobIds =
   (type: string | null, status: Parameters<typeof readJobIds>[1]['status'], rootsOnly: boolean) =>
   (database: Database) =>
@@ -30,7 +30,12 @@ const jobIds =
 export const lists: Readonly<
   Record<
     string,
-    { read: (database: Database, subject: Subject) => Promise<unknown>; reads: readonly string[] }
+    {
+      read: (database: Database, subject: Subject) => Promise<unknown>;
+      reads: readonly string[];
+      /** Whether it is a page of the items of a job. */
+      page?: true;
+    }
   >
 > = {
   items: {
@@ -61,20 +66,37 @@ export const lists: Readonly<
       readItemSizes(database, keysOf(subject), { payload: 1, result: 1, failures: 1 }),
     reads: ['failure by failure_pkey', 'job_item by job_item_pkey', 'outcome by outcome_pkey'],
   },
-  'the items of a job': { read: itemKeys(null), reads: ['job_item by job_item_pkey'] },
+  'the items of a job': { page: true, read: itemKeys(null), reads: ['job_item by job_item_pkey'] },
+  'the items of a job from the end': {
+    page: true,
+    read: itemKeys(null, true),
+    reads: ['job_item by job_item_pkey'],
+  },
+  // Nothing that is finished.
   'the pending items of a job': {
+    page: true,
     read: itemKeys('PENDING'),
-    reads: ['job by job_pkey', 'job_item by job_item_pkey', 'outcome by outcome_pkey'],
+    reads: ['job by job_pkey', 'lease by lease_live (all)', 'queue_entry by queue_entry_pkey'],
+  },
+  'the pending items of a job from the end': {
+    page: true,
+    read: itemKeys('PENDING', true),
+    reads: ['job by job_pkey', 'lease by lease_live (all)', 'queue_entry by queue_entry_pkey'],
   },
   'the cancelled items of a job': {
     read: itemKeys('CANCELLED'),
     reads: ['job by job_pkey', 'job_item by job_item_pkey', 'outcome by outcome_pkey'],
   },
-  'the succeeded items of a job': { read: itemKeys('SUCCEEDED'), reads: ['outcome by outcome_pkey'] },
-  'the failed items of a job': { read: itemKeys('FAILED'), reads: ['outcome by outcome_failed'] },
-  'the results of jobs': {
-    read: (database, { root, child }) => readResultKeys(database, [root, child], page),
+  'the succeeded items of a job': {
+    page: true,
+    read: itemKeys('SUCCEEDED'),
     reads: ['outcome by outcome_pkey'],
+  },
+  'the failed items of a job': { page: true, read: itemKeys('FAILED'), reads: ['outcome by outcome_failed'] },
+  'the results of a tree': {
+    page: true,
+    read: (database, { root }) => readResultKeys(database, false, [{ rootId: root, range: page }]),
+    reads: ['job by job_root_id_idx', 'outcome by outcome_pkey'],
   },
   jobs: { read: jobIds(null, null, false), reads: ['job by job_pkey'] },
   roots: { read: jobIds(null, null, true), reads: ['job by job_roots'] },
@@ -94,6 +116,7 @@ export const lists: Readonly<
     reads: ['job by job_type_id_idx', progress],
   },
   'a page of items': {
+    page: true,
     read: (database, { root }) => readItemPage(database, { jobId: root, first: 20, failedOnly: false }),
     reads: [
       'failure by failure_pkey',

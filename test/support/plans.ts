@@ -15,6 +15,7 @@ export interface PlanNode {
   readonly 'Index Name'?: string;
   readonly 'Index Cond'?: string;
   readonly 'Actual Loops'?: number;
+  readonly 'Actual Rows'?: number;
   readonly 'Shared Hit Blocks'?: number;
   readonly Schema?: string;
   readonly Plans?: readonly PlanNode[];

@@ -15,6 +15,8 @@ export interface TcpProxy {
   cutAt(text: string): Promise<void>;
   /** Passes nothing on any more, not even the end of a connection: a cable that was pulled. `mend` takes new connections. */
   freeze(): void;
+  /** How many connections it has refused while it was cut. */
+  readonly refused: number;
   close(): Promise<void>;
 }
 
@@ -34,8 +36,10 @@ export async function startProxy(serverUrl: string): Promise<TcpProxy> {
     destroyAll();
   };
   let frozen = false;
+  let refused = 0;
   const server = createServer((client) => {
     if (isCut) {
+      refused++;
       client.destroy();
       return;
     }
@@ -69,6 +73,9 @@ export async function startProxy(serverUrl: string): Promise<TcpProxy> {
   url.port = String((server.address() as AddressInfo).port);
   return {
     url: url.href,
+    get refused() {
+      return refused;
+    },
     cut,
     cutAt: (text) =>
       new Promise((wasCut) => {

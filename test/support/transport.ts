@@ -13,6 +13,8 @@ export interface TestTransport {
   /** What came in, in order. */
   readonly trees: TreeProgress[];
   readonly work: string[];
+  /** The trees of which a message was lost. */
+  readonly losses: string[];
   readonly activity: () => number;
   readonly resyncs: () => number;
   readonly log: () => string;
@@ -22,6 +24,7 @@ export interface TestTransport {
 export function createTransport(directUrl: string, env: Record<string, string> = {}): TestTransport {
   const trees: TreeProgress[] = [];
   const work: string[] = [];
+  const losses: string[] = [];
   let activity = 0;
   let resyncs = 0;
   let log = '';
@@ -40,12 +43,13 @@ export function createTransport(directUrl: string, env: Record<string, string> =
     onActivity: () => {
       activity++;
     },
+    onLoss: (root) => losses.push(root),
     onResync: () => {
       resyncs++;
     },
     onBack: () => undefined,
   });
-  return { transport, trees, work, activity: () => activity, resyncs: () => resyncs, log: () => log };
+  return { transport, trees, work, losses, activity: () => activity, resyncs: () => resyncs, log: () => log };
 }
 
 /** Says something of a tree, as the fold does. */

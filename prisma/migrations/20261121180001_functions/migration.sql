@@ -427,6 +427,7 @@ as $$
 declare
   v_payloads json[];
   v_problem record;
+  v_deep text;
 begin
   if json_typeof(p_items) is distinct from 'array' then
     raise exception '% must be a list.', p_field using errcode = 'JT002', column = p_field;
@@ -440,6 +441,16 @@ begin
   from (
     select e.value as item, e.value -> 'payload' as payload from json_array_elements(p_items) e(value) offset 0
   ) g;
+  -- Most have fewer lists and objects, all together, than one may be deep.
+  if octet_length(p_items::text) - octet_length(replace(replace(p_items::text, '[', ''), '{', '')) > 256 then
+    select format('%s[%s].payload', p_field, e.n - 1) into v_deep
+    from json_array_elements(p_items) with ordinality e(value, n)
+    where json_typeof(e.value) = 'object' and jobtree.is_too_deep((e.value -> 'payload')::text)
+    limit 1;
+    if v_deep is not null then
+      raise exception '% is nested more than 256 levels deep.', v_deep using errcode = 'JT002', column = v_deep;
+    end if;
+  end if;
   if v_payloads is not null then
     return v_payloads;
   end if;
@@ -1191,7 +1202,7 @@ $$;
 
 -- What is wrong with a success whose job feeds child jobs: a forEach that leads to no list, new items for a type that
 -- is not the type of exactly one fed child, more than 1,000 new items, or more than 20 MB of them by mappings: a report
--- of a few kilobytes could name gigabytes.
+-- of a few kilobytes could name gigabytes. Nor may a payload become too deep that a mapping wraps in an object.
 --
 -- p_job_id   the job of the item
 -- p_payload  the item's payload
@@ -1231,6 +1242,14 @@ as $$
       select coalesce(json_array_length(case json_typeof(p_report -> 'newItems') when 'array' then p_report -> 'newItems' end), 0) as items
     ) n
     where m.items + n.items > 1000 or m.bytes > 20e6
+    union all
+    select 'result', format('New items of type %s would be nested more than 256 levels deep.', c.type)
+    from jobtree.job c
+    cross join lateral jsonb_each_text(case jsonb_typeof(c.feed -> 'payload') when 'object' then c.feed -> 'payload' else '{}' end) t(key, path)
+    where c.parent_id = p_job_id and c.feed ->> 'source' = 'SUCCESSES' and c.cancelled_at is null
+      -- An element is less deep than the list that it comes from.
+      and t.path !~ '^element'
+      and jobtree.is_too_deep(jobtree.feed_value(t.path, p_payload, coalesce(p_report -> 'result', 'null'), null)::text, 255)
     limit 1
   ) p
 $$;
@@ -1345,7 +1364,8 @@ $$;
 --            not be sealed yet because somebody is adding to it (try again). Deltas of a tree that is gone are deleted
 -- locks      the root's job_progress row, and then the rows of children to be sealed, both skipped where taken
 -- notifies   channel jobtree_progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled,
---            sealed, startedAt, completedAt}]}, times in milliseconds; up to 25 jobs a message, below 8,000 bytes
+--            sealed, startedAt, completedAt}]}, times in milliseconds; up to 25 jobs a message, below 8,000 bytes. openJobs is 0
+--            only in the last message: jobs whose end is in a later one count as open
 -- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant;
 --            after a crash the deltas are there again, and are counted again
 create or replace function jobtree.fold_progress(p_root_id uuid, p_from bigint default 0)
@@ -1811,6 +1831,22 @@ begin
   end if;
   return true;
 end
+$$;
+
+-- Whether lists and objects of a JSON text are nested more than so deep: what has thousands of levels ends the stack of those who
+-- write it or look into it. Two counts tell that of nearly all texts, and cost next to nothing.
+--
+-- p_json     JSON that is known to be storable
+-- p_most     the levels that it may have; a list of numbers has 1
+create or replace function jobtree.is_too_deep(p_json text, p_most integer default 256)
+returns boolean
+language sql immutable
+as $$
+  select case
+    when octet_length(p_json) <= 2 * p_most then false
+    when octet_length(p_json) - octet_length(replace(replace(p_json, '[', ''), '{', '')) <= p_most then false
+    else jsonb_path_exists(p_json::jsonb, format('strict $.**{%s} ? (@.type() == "array" || @.type() == "object")', p_most)::jsonpath)
+  end
 $$;
 
 -- Keeps leases alive: the deadline of each moves to three heartbeat intervals from now. Where only some of its open items are
@@ -2665,6 +2701,8 @@ as $$
     select i.field, i.message
     from jobtree.input_problem(p_report, '{assignmentId,result,failure,newItems}') i
     union all
+    select 'result', 'is nested more than 256 levels deep' where jobtree.is_too_deep((p_report -> 'result')::text)
+    union all
     select 'failure', 'must stand alone: a report has a result (null is one) or a failure'
     where (p_report ->> 'failure' is not null) = (p_report ? 'result')
       or p_report ->> 'failure' is not null and p_report ->> 'newItems' is not null
@@ -2679,12 +2717,17 @@ as $$
     select format('newItems[%s]', e.n - 1) || coalesce('.' || nullif(i.field, ''), ''), i.message
     from jsonb_array_elements(case jsonb_typeof(p_report -> 'newItems') when 'array' then p_report -> 'newItems' end)
       with ordinality e(value, n)
-    cross join lateral jobtree.input_problem(e.value, '{type,payload,dedupeKey,priority,runAt}') i
+    cross join lateral (
+      select i.field, i.message from jobtree.input_problem(e.value, '{type,payload,dedupeKey,priority,runAt}') i
+      union all
+      select 'payload', 'is nested more than 256 levels deep' where jobtree.is_too_deep((e.value -> 'payload')::text)
+    ) i
     limit 1
   ) p
   -- Most are a result, or a failure, as they should be: that takes a glance.
   where (case
     when p_report ? 'result' then p_report - '{assignmentId,result}'::text[] = '{}'
+      and (pg_column_size(p_report) <= 512 or not jobtree.is_too_deep((p_report -> 'result')::text))
     else p_report - '{assignmentId,failure}'::text[] = '{}' and jsonb_typeof(p_report -> 'failure') = 'object'
       and (p_report -> 'failure') - '{code,message,permanent}'::text[] = '{}'
       and jsonb_typeof(p_report #> '{failure,code}') = 'string' and length(p_report #>> '{failure,code}') between 1 and 200
@@ -2918,20 +2961,22 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
+declare
+  v_open constant integer := (select r.open_jobs from unnest(p_rows) r where r.is_root);
 begin
-  perform pg_notify('jobtree_progress', jsonb_build_object(
-    'root', p_root_id, 'openJobs', (select r.open_jobs from unnest(p_rows) r where r.is_root), 'jobs', m.jobs
-  )::text)
+  -- Until a job's end is told it counts as open: whoever has read the messages so far knows of no fewer.
+  perform pg_notify('jobtree_progress', jsonb_build_object('root', p_root_id, 'openJobs', v_open + m.later, 'jobs', m.jobs)::text)
   from (
     select jsonb_agg(jsonb_build_object(
       'jobId', p.job_id, 'generation', p.generation, 'itemCount', p.item_count, 'succeeded', p.succeeded,
       'failed', p.failed, 'cancelled', p.cancelled, 'sealed', j.sealed_at is not null,
       'startedAt', floor(extract(epoch from p.started_at) * 1000),
       'completedAt', floor(extract(epoch from p.completed_at) * 1000)
-    )) as jobs
+    )) as jobs, coalesce(sum(count(p.completed_at)) over (order by p.page rows between 1 following and unbounded following), 0) as later
     from (select r.*, (row_number() over (order by r.job_id) - 1) / 25 as page from unnest(p_rows) r) p
     join jobtree.job j on j.id = p.job_id
     group by p.page
+    order by p.page
   ) m;
 end
 $$;

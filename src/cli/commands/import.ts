@@ -1,15 +1,16 @@
 /** `jobtree import`: a file becomes the items of a job, a row each. */
-import type { Client } from '../../client/index.ts';
+import type { Client, JobtreeError } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { CommandError, describeError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, counted, rate, seconds } from '../figures.ts';
+import { abandon } from '../import/abandon.ts';
 import { type AddedCounts, addBatches, inBatches } from '../import/add-rows.ts';
 import { badFile, type Input, openInput } from '../import/input.ts';
 import { type Format, formatOf, readRows } from '../import/rows.ts';
 import { existingJob, newJob, type Target } from '../import/target.ts';
 import { catchInterruption } from '../interruption.ts';
-import { createProgressDisplay } from '../progress-display.ts';
+import { createProgressDisplay, type ProgressDisplay } from '../progress-display.ts';
 import { watch } from './watch.ts';
 
 export interface ImportOptions extends ApiOptions {
@@ -23,10 +24,9 @@ export interface ImportOptions extends ApiOptions {
   readonly priority?: number;
   readonly seal: boolean;
   readonly watch?: true;
+  /** In milliseconds. A server that restarts is away for some seconds; an import of an hour should not end over that. */
+  readonly patience: number;
 }
-
-/** A server that restarts is away for some seconds; an import of an hour should not end over that. */
-const retryMs = 60_000;
 
 export async function importFile(file: string, options: ImportOptions): Promise<number> {
   if ((options.type === undefined) === (options.job === undefined)) {
@@ -44,8 +44,11 @@ export async function importFile(file: string, options: ImportOptions): Promise<
   const { signal } = interruption;
   // A server that is not there from the start is most likely the wrong one, and not worth that patience.
   await withClient(options, (client) => client.jobs({ first: 1, signal }));
-  const jobId = await withClient({ url: options.url, retryMs }, (client) =>
-    fill(client, input, format, options, signal),
+  const display = createProgressDisplay(process.stderr, 1_000);
+  const onRetry = ({ message }: JobtreeError) =>
+    display.show('file', { label: '', share: null, text: `${message} Trying again…` });
+  const jobId = await withClient({ url: options.url, retryMs: options.patience, onRetry }, (client) =>
+    fill(client, display, input, format, options, signal),
   );
   if (jobId === undefined) return interruption.exitCode;
   return options.watch ? watch(jobId, options, interruption) : exitCodes.success;
@@ -54,15 +57,16 @@ export async function importFile(file: string, options: ImportOptions): Promise<
 /** Gives the id of the job; nothing if the signal ended it. */
 async function fill(
   client: Client,
+  display: ProgressDisplay,
   input: Input,
   format: Format,
   options: ImportOptions,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const startedAt = performance.now();
-  const display = createProgressDisplay(process.stderr, 1_000);
   let counts: AddedCounts = { added: 0, duplicates: 0 };
   let target: Target | undefined;
+  let sealing = false;
   const batches = inBatches(readRows(input, format, options.delimiter));
   try {
     const first = await batches.next(); // a file that is bad from the start makes no job
@@ -81,11 +85,13 @@ async function fill(
         },
         signal,
       });
-      if (options.seal) await client.sealJob(target.jobId, { signal });
+      sealing = options.seal;
+      if (sealing) await client.sealJob(target.jobId, { signal });
     }
   } catch (error) {
     display.end();
-    const consequence = target && (await abandon(client, target, counts));
+    const consequence = await abandon(client, { type: options.type, target, counts, sealing, error });
+    display.end(); // it may have shown that this took several tries
     if (signal.aborted) {
       process.stderr.write(`Interrupted. ${consequence ?? 'Nothing was added.'}\n`);
       return undefined;
@@ -112,19 +118,6 @@ function open(client: Client, options: ImportOptions, signal: AbortSignal): Prom
   if (job !== undefined) return Promise.resolve(existingJob(job));
   const policies = { maxFailuresPerItem: maxFailures, backoffMs: backoff, priority };
   return newJob(client, { type: type ?? '', dedupeKey, ...policies }, signal);
-}
-
-/** Leaves nothing half done as far as it is ours, and says what that came to. */
-async function abandon(client: Client, target: Target, { added }: AddedCounts): Promise<string> {
-  const { jobId, isOurs } = target;
-  const soFar = `${counted(added, 'item')} had been added`;
-  if (!isOurs) return `${soFar} to ${jobId}, which is as open as it was.`;
-  try {
-    await client.cancelJob(jobId);
-    return `The job was cancelled (${jobId}); ${soFar}.`;
-  } catch (error) {
-    return `The job could not be cancelled (${jobId}: ${describeError(error).text}) and is not sealed; ${soFar}.`;
-  }
 }
 
 async function* prepend<T>(

@@ -98,6 +98,9 @@ function print(worker: Worker, options: ApiOptions): { succeeded: number; failed
   worker.on('stale', ({ itemId }) => say(`${itemId}: the outcome came too late.`));
   worker.on('aborted', ({ itemId }, code) => say(`${itemId}: aborted, ${code}.`));
   worker.on('released', ({ itemId }) => say(`${itemId}: given back.`));
-  worker.on('error', (error) => say(error instanceof Error ? error.message : String(error)));
+  worker.on('error', (error, again) => {
+    const text = error instanceof Error ? error.message : String(error);
+    say(again === 0 ? text : `${text} (${counted(again, 'time')} more)`);
+  });
   return counts;
 }

@@ -17,6 +17,8 @@ export interface Target {
   readonly keyPrefix: string;
 }
 
+const answerWithinMs = 5_000;
+
 export function existingJob(jobId: string): Target {
   return { jobId, isOurs: false, isOpen: true, keyPrefix: `${randomUUID()} line ` };
 }
@@ -24,7 +26,10 @@ export function existingJob(jobId: string): Target {
 export async function newJob(client: Client, spec: JobSpec, signal: AbortSignal): Promise<Target> {
   // With a key the creation can be repeated when its answer was lost.
   const dedupeKey = spec.dedupeKey ?? `import ${randomUUID()}`;
-  const { id: jobId, created } = await client.createJob({ ...spec, dedupeKey }, { signal });
+  const { id: jobId, created } = await client.createJob(
+    { ...spec, dedupeKey },
+    { signal: aWhileAfter(signal) },
+  );
   const isOurs = created || spec.dedupeKey === undefined;
   const keyPrefix = 'line ';
   if (isOurs) return { jobId, isOurs, isOpen: true, keyPrefix };
@@ -34,4 +39,13 @@ export async function newJob(client: Client, spec: JobSpec, signal: AbortSignal)
     throw new CommandError(exitCodes.failure, message);
   }
   return { jobId, isOurs, isOpen: sealedAt == null, keyPrefix };
+}
+
+/** Aborts after the other signal has: time for an answer, since a job whose id is not known can't be cancelled. */
+function aWhileAfter(signal: AbortSignal): AbortSignal {
+  const late = new AbortController();
+  const abortLater = () => setTimeout(() => late.abort(signal.reason), answerWithinMs).unref();
+  if (signal.aborted) abortLater();
+  else signal.addEventListener('abort', abortLater, { once: true });
+  return late.signal;
 }

@@ -6,9 +6,21 @@ export interface ClaimRequest {
   readonly limit: number;
 }
 
+/** What is claimed ahead should not wait for a handler for longer than this, in milliseconds. */
+const beginWithinMs = 10;
+
 /** How many more items of a type may be asked for: none while there is no work of it. */
 export function roomOf(slots: Slots): number {
-  return slots.dry ? 0 : slots.concurrency - slots.running - slots.asked;
+  if (slots.dry) return 0;
+  return slots.concurrency + aheadOf(slots) - slots.running - slots.waiting.length - slots.asked;
+}
+
+/**
+ * How many items may wait for a handler, so that none idles while the server is asked for more: as many again as are at work,
+ * if handlers are quick, and none if an item would wait here that another worker could begin.
+ */
+export function aheadOf({ claimsAhead, concurrency, meanMs }: Slots): number {
+  return claimsAhead ? Math.floor(concurrency * Math.min(1, beginWithinMs / meanMs)) : 0;
 }
 
 /**

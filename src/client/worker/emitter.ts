@@ -1,18 +1,20 @@
 /** Typed events. A listener that throws is told of, and harms neither the emitter nor other listeners. */
 
 type Listeners<Events extends Record<string, readonly unknown[]>> = {
-  [Name in keyof Events]?: Set<(...args: Events[Name]) => void>;
+  [Name in keyof Events]?: readonly ((...args: Events[Name]) => void)[];
 };
 
 export class Emitter<Events extends Record<string, readonly unknown[]>> {
+  /** Lists are replaced and never changed: whoever goes through one is not disturbed, and need not copy it. */
   readonly #listeners: Listeners<Events> = {};
 
   /** Calls the listener for each such event; returns what ends that. */
   on<Name extends keyof Events>(name: Name, listener: (...args: Events[Name]) => void): () => void {
-    const listeners = this.#listeners[name] ?? new Set();
-    this.#listeners[name] = listeners;
-    listeners.add(listener);
-    return () => void listeners.delete(listener);
+    const own = (...args: Events[Name]) => listener(...args);
+    this.#listeners[name] = [...(this.#listeners[name] ?? []), own];
+    return () => {
+      this.#listeners[name] = this.#listeners[name]?.filter((one) => one !== own);
+    };
   }
 
   /** Resolves with what the next such event brings. */
@@ -28,8 +30,8 @@ export class Emitter<Events extends Record<string, readonly unknown[]>> {
   /** Returns whether anybody listens. */
   protected emit<Name extends keyof Events>(name: Name, ...args: Events[Name]): boolean {
     const listeners = this.#listeners[name];
-    if (listeners === undefined || listeners.size === 0) return false;
-    for (const listener of [...listeners]) {
+    if (listeners === undefined || listeners.length === 0) return false;
+    for (const listener of listeners) {
       try {
         listener(...args);
       } catch (error) {

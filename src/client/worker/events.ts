@@ -14,7 +14,7 @@ export interface ReportedFailure {
 export type WorkerEvents = {
   /** The server answers, for the first time or again. */
   connected: [];
-  /** The server does not answer; the worker goes on trying. Once for each outage. */
+  /** The server, or its Postgres, does not answer; the worker goes on trying. Once for each outage. */
   disconnected: [error: JobtreeError];
   /** A handler starts. */
   claimed: [assignment: Assignment];
@@ -28,8 +28,11 @@ export type WorkerEvents = {
   aborted: [assignment: Assignment, code: AbortCode];
   /** The item was given back, at no cost of an attempt. */
   released: [assignment: Assignment];
-  /** Something is wrong that the worker can't mend; it goes on. Without a listener the console has it. */
-  error: [error: unknown];
+  /**
+   * Something is wrong that the worker can't mend; it goes on. What goes on is told once a minute, with how often it came again
+   * since. Without a listener the console has it.
+   */
+  error: [error: unknown, again: number];
   /** `stop()` is done. */
   stopped: [];
 };

@@ -6,24 +6,20 @@
  * time tries again, with growing pauses, and carries fewer reports, so that one that the server can't digest ends up alone.
  * A claim without an answer may have been carried out, so it is sent again as it was, and keeps its room until then.
  */
-import type { ExchangeMutation, ReportInput } from '../../generated/graphql/graphql.ts';
+import type {
+  ExchangeMutation,
+  ExchangePartsMutation,
+  ReportInput,
+} from '../../generated/graphql/graphql.ts';
 import { backoffMs } from '../backoff.ts';
 import { newClaimId } from '../claim-id.ts';
-import { JobtreeError, payloadOf } from '../errors.ts';
+import { JobtreeError, payloadOf, refusal } from '../errors.ts';
 import { maxEntries, maxUnits } from '../limits.ts';
-import { exchange } from '../operations.ts';
+import { exchange, exchangeParts } from '../operations.ts';
 import type { Socket } from '../socket.ts';
 import type { Assignment } from '../types.ts';
-import { type ClaimRequest, chooseRequests } from './claim-requests.ts';
+import { aheadOf, type ClaimRequest, chooseRequests } from './claim-requests.ts';
 import type { Hold, Slots } from './holds.ts';
-
-/** A finished attempt that waits for its acknowledgement. */
-export interface PendingReport {
-  readonly hold: Hold;
-  readonly report: ReportInput;
-  /** The units of its JSON text, roughly. */
-  readonly size: number;
-}
 
 export interface ReportEntry {
   readonly status: 'ACCEPTED' | 'DUPLICATE' | 'STALE' | 'INVALID';
@@ -38,7 +34,7 @@ export interface ExchangeParts {
   readonly socket: Socket;
   readonly worker: string;
   readonly slots: readonly Slots[];
-  readonly onReported: (pending: PendingReport, entry: ReportEntry) => void;
+  readonly onReported: (hold: Hold, entry: ReportEntry) => void;
   readonly onReleased: (hold: Hold) => void;
   readonly onClaimed: (assignment: Assignment, sentAt: number) => void;
   readonly onError: (error: unknown) => void;
@@ -57,15 +53,22 @@ interface Claim {
 }
 
 interface Load {
-  readonly reports: readonly PendingReport[];
+  /** Finished holds. */
+  readonly reports: readonly Hold[];
   readonly releases: readonly Hold[];
   readonly claim: Claim | undefined;
 }
 
+/** Of both kinds of request. */
+interface Answer {
+  readonly reportOutcomes?: ExchangePartsMutation['reportOutcomes'] | ExchangeMutation['exchange'];
+  readonly releaseAssignments?: ExchangePartsMutation['releaseAssignments'];
+  readonly claimItems?: ExchangePartsMutation['claimItems'] | ExchangeMutation['exchange'];
+}
+
 export class Exchanges {
   readonly #parts: ExchangeParts;
-  readonly #batch: number;
-  readonly #reports: PendingReport[] = [];
+  readonly #reports: Hold[] = [];
   readonly #releases: Hold[] = [];
   readonly #unanswered: Claim[] = [];
   #inFlight = 0;
@@ -79,18 +82,22 @@ export class Exchanges {
 
   constructor(parts: ExchangeParts) {
     this.#parts = parts;
-    const concurrency = parts.slots.reduce((sum, slots) => sum + slots.concurrency, 0);
-    this.#batch = Math.min(maxEntries, Math.ceil(concurrency / atOnce));
   }
 
-  report(pending: PendingReport): void {
-    this.#reports.push(pending);
+  report(hold: Hold): void {
+    this.#reports.push(hold);
     this.wake();
   }
 
   release(hold: Hold): void {
     this.#releases.push(hold);
     this.wake();
+  }
+
+  /** How many items an exchange has, so that as many exchanges as may be under way have all that the worker can hold. */
+  get #batch(): number {
+    const most = this.#parts.slots.reduce((sum, slots) => sum + slots.concurrency + aheadOf(slots), 0);
+    return Math.min(maxEntries, Math.ceil(most / atOnce));
   }
 
   /** From now on only reports and releases go out, and claims without an answer once more. */
@@ -160,14 +167,14 @@ export class Exchanges {
     };
   }
 
-  #takeReports(): PendingReport[] {
+  #takeReports(): Hold[] {
     // A backlog is shared out evenly over the exchanges that can still go.
     const fair = Math.ceil(this.#reports.length / (atOnce - this.#inFlight));
     const most = Math.min(this.#mostReports, Math.max(this.#batch, fair));
     let units = 0;
     let count = 0;
-    for (const { size } of this.#reports) {
-      units += size;
+    for (const { outcome } of this.#reports) {
+      units += outcome?.size ?? 0;
       if (count === most || (units > maxUnits && count > 0)) break;
       count++;
     }
@@ -193,7 +200,7 @@ export class Exchanges {
       const data = await this.#request(load);
       if (this.#closed) return;
       settle(
-        () => this.#settleReports(reports, data.exchange ?? data.reportOutcomes),
+        () => this.#settleReports(reports, data.reportOutcomes),
         () => this.#putBack(reports),
       );
       settle(
@@ -201,7 +208,7 @@ export class Exchanges {
         () => this.#releases.push(...releases),
       );
       settle(
-        () => this.#settleClaim(claim, hints, data.exchange ?? data.claimItems, sentAt),
+        () => this.#settleClaim(claim, hints, data.claimItems, sentAt),
         () => {},
       );
       this.#freeRoom(claim);
@@ -217,44 +224,44 @@ export class Exchanges {
     this.#conclude(problems);
   }
 
-  #request({ reports, releases, claim }: Load): Promise<ExchangeMutation> {
+  async #request({ reports, releases, claim }: Load): Promise<Answer> {
     const { socket, worker } = this.#parts;
-    const outcomes = reports.map(({ report }) => report);
+    const outcomes: ReportInput[] = [];
+    for (const { outcome } of reports) if (outcome !== undefined) outcomes.push(outcome.report);
     const claims = claim && {
       worker,
       claimId: claim.id,
       requests: claim.requests.map(({ slots, limit }) => ({ type: slots.type, limit })),
     };
-    // Together they take one transaction.
-    const both = outcomes.length > 0 && claims !== undefined && { reports: outcomes, claim: claims };
+    if (outcomes.length > 0 && claims !== undefined && releases.length === 0) {
+      const input = { reports: outcomes, claim: claims };
+      const { exchange: both } = await socket.request(exchange, { input }, timeoutMs);
+      return { reportOutcomes: both, claimItems: both };
+    }
     const variables = {
-      withBoth: both !== false,
-      withReports: both === false && outcomes.length > 0,
+      withReports: outcomes.length > 0,
       withReleases: releases.length > 0,
-      withClaims: both === false && claims !== undefined,
-      ...(both !== false && { both }),
-      ...(both === false && outcomes.length > 0 && { reports: { reports: outcomes } }),
+      withClaims: claims !== undefined,
+      ...(outcomes.length > 0 && { reports: { reports: outcomes } }),
       ...(releases.length > 0 && {
         releases: { assignmentIds: releases.map(({ assignmentId }) => assignmentId) },
       }),
-      ...(both === false && claims !== undefined && { claims }),
+      ...(claims !== undefined && { claims }),
     };
-    return socket.request(exchange, variables, timeoutMs);
+    return socket.request(exchangeParts, variables, timeoutMs);
   }
 
-  #settleReports(
-    reports: readonly PendingReport[],
-    answer: ExchangeMutation['exchange'] | ExchangeMutation['reportOutcomes'],
-  ): void {
+  #settleReports(reports: readonly Hold[], answer: Answer['reportOutcomes']): void {
     if (reports.length === 0) return;
     const payload = payloadOf(answer);
     const { entries } = 'reported' in payload ? payload.reported : payload;
     this.#mostReports = Math.min(maxEntries, this.#mostReports * 2);
     const answers = new Map(entries.map((entry) => [entry.index, entry]));
-    for (const [i, pending] of reports.entries()) this.#parts.onReported(pending, answers.get(i) ?? accepted);
+    for (let i = 0; i < reports.length; i++)
+      this.#parts.onReported(reports[i] as Hold, answers.get(i) ?? accepted);
   }
 
-  #settleReleases(releases: readonly Hold[], answer: ExchangeMutation['releaseAssignments']): void {
+  #settleReleases(releases: readonly Hold[], answer: Answer['releaseAssignments']): void {
     if (releases.length === 0) return;
     payloadOf(answer);
     for (const hold of releases) this.#parts.onReleased(hold);
@@ -263,15 +270,13 @@ export class Exchanges {
   #settleClaim(
     claim: Claim | undefined,
     hints: readonly number[],
-    answer: ExchangeMutation['exchange'] | ExchangeMutation['claimItems'],
+    answer: Answer['claimItems'],
     sentAt: number,
   ): void {
     if (claim === undefined) return;
     const claimed = payloadOf(answer);
     if ('claimError' in claimed && claimed.claimError != null)
-      throw new JobtreeError(claimed.claimError.code, claimed.claimError.message, {
-        field: claimed.claimError.field,
-      });
+      throw refusal(claimed.claimError.code, claimed.claimError.message, { field: claimed.claimError.field });
     const { assignments } = claimed;
     const got = new Map<string, number>();
     for (const { type } of assignments) got.set(type, (got.get(type) ?? 0) + 1);
@@ -293,16 +298,16 @@ export class Exchanges {
     for (const { slots, limit } of claim?.requests ?? []) slots.asked -= limit;
   }
 
-  #putBack(reports: readonly PendingReport[]): void {
+  #putBack(reports: readonly Hold[]): void {
     if (reports.length === 0) return;
     this.#reports.push(...reports);
     this.#mostReports = Math.max(1, Math.floor(reports.length / 2));
   }
 
   /** It would never get through. */
-  #refuse(reports: readonly PendingReport[]): void {
+  #refuse(reports: readonly Hold[]): void {
     const error = { message: 'The report is larger than the requests that the server takes.' };
-    for (const pending of reports) this.#parts.onReported(pending, { status: 'INVALID', error });
+    for (const hold of reports) this.#parts.onReported(hold, { status: 'INVALID', error });
   }
 
   #conclude(problems: readonly unknown[]): void {

@@ -9,8 +9,11 @@ import type { Hold } from './holds.ts';
 
 export type EndedStatus = Exclude<HoldStatus, 'HELD' | 'INVALID'>;
 
+/** How much of the period an answer may take: what is found to be hung then has been replaced by the next heartbeat. */
+const answerShare = 0.8;
+
 export interface HeartbeatParts {
-  readonly holds: ReadonlyMap<string, Hold>;
+  readonly holds: ReadonlySet<Hold>;
   /** Sends one heartbeat for up to 1,000 holds. */
   readonly send: (assignmentIds: string[], timeoutMs: number) => Promise<HoldStatus[]>;
   readonly onEnded: (hold: Hold, status: EndedStatus) => void;
@@ -46,7 +49,7 @@ export class Heartbeats {
 
   #beat(): void {
     this.#dueAt = Number.POSITIVE_INFINITY;
-    const holds = [...this.#parts.holds.values()];
+    const holds = [...this.#parts.holds];
     if (holds.length === 0) return;
     const interval = holds.reduce(
       (shortest, hold) => Math.min(shortest, hold.assignment.heartbeatIntervalMs),
@@ -62,7 +65,7 @@ export class Heartbeats {
     const sentAt = performance.now();
     try {
       const ids = holds.map((hold) => hold.assignment.id);
-      const statuses = await this.#parts.send(ids, periodMs);
+      const statuses = await this.#parts.send(ids, periodMs * answerShare);
       for (const [i, hold] of holds.entries()) this.#settle(hold, statuses[i], sentAt);
     } catch (error) {
       this.#parts.onError(error);

@@ -38,7 +38,7 @@ export class Hints {
       onReached();
       this.#wake(types);
     };
-    const options = { patience: Number.POSITIVE_INFINITY, onTypes, onLost: onError };
+    const options = { onTypes, onLost: onError };
     try {
       const hints = watchWork(socket, [...slots.keys()], options, this.#stopping.signal);
       while (!(await hints.next()).done);

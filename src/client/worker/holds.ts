@@ -1,18 +1,19 @@
 /**
  * What a worker holds. The life of a hold:
  *
- *   running ──▶ finished ──▶ gone        the handler settled; its report was acknowledged
- *      │                      ▲
- *      ├──────────────────────┤          the server does not honour it any more: the handler is aborted, its outcome dropped
- *      └──▶ released ─────────┘          given back: the worker stops, or its heartbeats failed and the handler gave up
+ *   waiting ──▶ running ──▶ finished ──▶ gone   a handler was free; it settled; its report was acknowledged
+ *      │           │                      ▲
+ *      ├───────────┼──────────────────────┤      the server does not honour it any more: the handler is aborted, its outcome dropped
+ *      └───────────┴──▶ released ─────────┘      given back: the worker stops, it waited for too long, or its heartbeats failed
  *
- * Whatever is not gone is in the map and heartbeats. A slot of the type is taken until the handler has settled, wanted or
+ * Whatever is not gone is in the set and heartbeats. A slot of the type is taken until the handler has settled, wanted or
  * not, so there are never more handlers at work than the type's concurrency.
  */
 import { type AbortCode, HoldEndedError } from '../errors.ts';
 import type { Assignment } from '../types.ts';
 import type { Handler, HandlerContext } from './handler.ts';
 import { NewItems } from './new-items.ts';
+import type { Outcome } from './outcome.ts';
 
 /** A type that the worker does, and its room. */
 export interface Slots {
@@ -21,6 +22,12 @@ export interface Slots {
   readonly handler: Handler;
   /** Handlers at work. */
   running: number;
+  /** Claimed ahead, the oldest first. */
+  readonly waiting: Hold[];
+  /** How long a handler takes, in milliseconds: a moving average. */
+  meanMs: number;
+  /** Whether items may be claimed before a handler is free for them. */
+  readonly claimsAhead: boolean;
   /** Asked for in claims that are under way. */
   asked: number;
   /** Counts the hints of new work, so that a claim can tell whether one came while it was under way. */
@@ -32,13 +39,17 @@ export interface Slots {
 export class Hold implements HandlerContext {
   readonly assignment: Assignment;
   readonly slots: Slots;
-  state: 'running' | 'finished' | 'released' | 'gone' = 'running';
+  state: 'waiting' | 'running' | 'finished' | 'released' | 'gone' = 'waiting';
   /** When the server last heard of it, at the latest: when the request was sent, on the monotonic clock. */
   heardAt: number;
+  /** On the monotonic clock: when it came, and then when its handler began. */
+  since = performance.now();
   /** Heartbeats in a row that failed. */
   missed = 0;
   abortedFor: AbortCode | undefined;
   newItems: NewItems | undefined;
+  /** What came of it, once it is finished: it waits here for its acknowledgement. */
+  outcome: Outcome | undefined;
   // Most handlers never look at their signal, and one costs more than all else here.
   #controller: AbortController | undefined;
 

@@ -1,6 +1,7 @@
 /** A worker's events as structured lines. */
 import type { Assignment } from '../types.ts';
-import type { Worker } from './worker.ts';
+import type { Emitter } from './emitter.ts';
+import type { WorkerEvents } from './events.ts';
 
 type Write = (fields: object, message: string) => void;
 
@@ -10,6 +11,11 @@ export interface Logger {
   readonly info: Write;
   readonly warn: Write;
   readonly error: Write;
+}
+
+/** As much of a worker as its log needs. */
+interface Worker extends Pick<Emitter<WorkerEvents>, 'on'> {
+  readonly name: string;
 }
 
 /** Starts and ends at debug, failures at warn, problems of the worker at error. Payloads and results never. */
@@ -33,6 +39,6 @@ export function logEvents(worker: Worker, logger: Logger): void {
   worker.on('aborted', (assignment, code) => logger.warn({ ...fields(assignment), code }, 'item aborted'));
   worker.on('stale', (assignment) => logger.warn(fields(assignment), 'outcome came too late'));
   worker.on('released', (assignment) => logger.info(fields(assignment), 'item given back'));
-  worker.on('error', (error) => logger.error({ worker: name, err: error }, 'worker problem'));
+  worker.on('error', (error, again) => logger.error({ worker: name, err: error, again }, 'worker problem'));
   worker.on('stopped', () => logger.info({ worker: name }, 'worker stopped'));
 }

@@ -10,6 +10,11 @@ import type { Logger } from './log.ts';
 export interface TypeOptions {
   /** How many handlers of this type run at once, at most: 1 to 10,000. */
   readonly concurrency: number;
+  /**
+   * Whether items may be claimed before a handler is free for them, up to `concurrency` more, as long as handlers take few
+   * milliseconds. One that then waits for more than 100 ms is given back. Default: true.
+   */
+  readonly claimAhead?: boolean | undefined;
   /** Does the work; see `Handler`. */
   handler(payload: unknown, context: HandlerContext): unknown;
 }
@@ -44,6 +49,9 @@ export interface Settings {
   readonly maxResultBytes: number;
 }
 
+/** How long a handler is thought to take, in milliseconds, until some have shown it. */
+const slowMs = 1_000;
+
 /** @throws JobtreeError INVALID_INPUT, naming the option */
 export function readOptions(options: WorkerOptions): Settings {
   if (options.client !== undefined && options.url !== undefined) {
@@ -64,13 +72,24 @@ export function readOptions(options: WorkerOptions): Settings {
   };
 }
 
-function toSlots(type: string, { concurrency, handler }: TypeOptions): Slots {
+function toSlots(type: string, { concurrency, claimAhead = true, handler }: TypeOptions): Slots {
   const field = `types.${type}`;
   if (typeof handler !== 'function') throw invalid(`${field}.handler`, 'must be a function');
   const madeFor = typeOfHandler(handler);
   if (madeFor !== undefined && madeFor !== type) throw invalid(`${field}.handler`, `was made for ${madeFor}`);
   integer(concurrency, `${field}.concurrency`, 1, 10_000);
-  return { type, concurrency, handler, running: 0, asked: 0, hints: 0, dry: false };
+  return {
+    type,
+    concurrency,
+    handler,
+    claimsAhead: claimAhead,
+    running: 0,
+    waiting: [],
+    meanMs: slowMs,
+    asked: 0,
+    hints: 0,
+    dry: false,
+  };
 }
 
 function integer(value: number, field: string, lowest: number, highest: number): number {

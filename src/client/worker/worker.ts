@@ -12,16 +12,22 @@ import { heartbeat } from '../operations.ts';
 import type { Assignment } from '../types.ts';
 import { Emitter } from './emitter.ts';
 import type { WorkerEvents } from './events.ts';
-import { Exchanges, type PendingReport, type ReportEntry } from './exchanges.ts';
+import { Exchanges, type ReportEntry } from './exchanges.ts';
 import { type EndedStatus, Heartbeats } from './heartbeats.ts';
 import { Hints } from './hints.ts';
 import { Hold, type Slots } from './holds.ts';
 import { logEvents } from './log.ts';
 import { readOptions, type Settings, type WorkerOptions } from './options.ts';
 import { failed, type Outcome, permanent, succeeded } from './outcome.ts';
+import { Problems } from './problems.ts';
 
 /** How long `stop()` tries to deliver what handlers made of their time, beyond `stopTimeoutMs`. */
 const flushTimeoutMs = 5_000;
+
+/** How long what was claimed ahead may wait for a handler. */
+const waitMs = 100;
+/** How much the time of one handler counts towards the mean. */
+const meanShare = 1 / 4;
 
 /**
  * Does the work of one or several types.
@@ -35,11 +41,14 @@ export class Worker extends Emitter<WorkerEvents> {
   readonly name: string;
   readonly #settings: Settings;
   readonly #slots: ReadonlyMap<string, Slots>;
-  readonly #holds = new Map<string, Hold>();
+  readonly #holds = new Set<Hold>();
   readonly #exchanges: Exchanges;
   readonly #heartbeats: Heartbeats;
   readonly #hints: Hints;
+  readonly #problems = new Problems((error, again) => this.#announce(error, again));
   readonly #waiting = new Set<() => void>();
+  readonly #filling = new Set<Slots>();
+  #overdueTimer: ReturnType<typeof setTimeout> | undefined;
   #running = 0;
   #started = false;
   /** Nothing is told any more but `stopped`. */
@@ -60,7 +69,7 @@ export class Worker extends Emitter<WorkerEvents> {
       worker: name,
       slots,
       onClaimed: (assignment, sentAt) => this.#begin(assignment, sentAt),
-      onReported: (pending, entry) => this.#reported(pending, entry),
+      onReported: (hold, entry) => this.#reported(hold, entry),
       onReleased: (hold) => this.#forget(hold) && this.emit('released', hold.assignment),
       onError: (error) => this.#problem(error),
       onSettled: (well) => {
@@ -76,7 +85,7 @@ export class Worker extends Emitter<WorkerEvents> {
         return payloadOf(data.heartbeat).entries.map((entry) => entry.status);
       },
       onEnded: (hold, status) => this.#ended(hold, status),
-      onSilence: (hold) => hold.state === 'running' && this.#abort(hold, 'HEARTBEATS_FAILED'),
+      onSilence: (hold) => this.#silent(hold),
       onError: (error) => this.#problem(error),
     });
     this.#hints = new Hints({
@@ -115,8 +124,10 @@ export class Worker extends Emitter<WorkerEvents> {
     this.#started = true;
     this.#hints.stop();
     this.#exchanges.stopClaiming();
+    clearTimeout(this.#overdueTimer);
+    for (const slots of this.#slots.values()) for (const hold of slots.waiting.splice(0)) this.#release(hold);
     await this.#until(() => this.#running === 0 && this.#exchanges.isIdle, this.#settings.stopTimeoutMs);
-    for (const hold of this.#holds.values()) {
+    for (const hold of this.#holds) {
       if (hold.state === 'running') {
         this.#abort(hold, 'STOPPED');
         this.#release(hold);
@@ -140,12 +151,34 @@ export class Worker extends Emitter<WorkerEvents> {
     if (slots === undefined)
       throw new Error(`The server gave an item of the type ${assignment.type}, unasked.`);
     const hold = new Hold(assignment, slots, sentAt);
-    this.#holds.set(assignment.id, hold);
+    this.#holds.add(hold);
     this.#heartbeats.add(hold);
     if (this.#stopped !== undefined) {
       this.#release(hold);
       return;
     }
+    slots.waiting.push(hold);
+    this.#fill(slots);
+    if (slots.waiting.length > 0) this.#overdueTimer ??= setTimeout(() => this.#giveBackOverdue(), waitMs);
+  }
+
+  /** Gives free handlers what waits. */
+  #fill(slots: Slots): void {
+    // A handler that is done at once frees its slot while this loop is at it.
+    if (this.#filling.has(slots)) return;
+    this.#filling.add(slots);
+    while (slots.running < slots.concurrency) {
+      const hold = slots.waiting.shift();
+      if (hold === undefined) break;
+      this.#run(hold);
+    }
+    this.#filling.delete(slots);
+  }
+
+  #run(hold: Hold): void {
+    const { assignment, slots } = hold;
+    hold.state = 'running';
+    hold.since = performance.now();
     slots.running++;
     this.#running++;
     this.emit('claimed', assignment);
@@ -162,6 +195,23 @@ export class Worker extends Emitter<WorkerEvents> {
     } catch (error) {
       this.#fail(hold, error);
     }
+  }
+
+  /** What was claimed ahead of a handler that takes its time after all is for another worker. */
+  #giveBackOverdue(): void {
+    const now = performance.now();
+    let oldest = Number.POSITIVE_INFINITY;
+    for (const slots of this.#slots.values()) {
+      const inTime = slots.waiting.findIndex(({ since }) => now - since < waitMs);
+      const overdue = slots.waiting.splice(0, inTime === -1 ? slots.waiting.length : inTime);
+      for (const hold of overdue) this.#release(hold);
+      if (overdue.length > 0) slots.meanMs = Math.max(slots.meanMs, waitMs);
+      oldest = Math.min(oldest, slots.waiting[0]?.since ?? oldest);
+    }
+    const isOver = oldest === Number.POSITIVE_INFINITY;
+    this.#overdueTimer = isOver
+      ? undefined
+      : setTimeout(() => this.#giveBackOverdue(), oldest + waitMs - now);
   }
 
   #succeed(hold: Hold, result: unknown): void {
@@ -183,15 +233,19 @@ export class Worker extends Emitter<WorkerEvents> {
 
   /** The outcome is on its way by now: `stop()` takes a worker without handlers and outcomes for done. */
   #freeSlot(hold: Hold): void {
-    hold.slots.running--;
+    const { slots } = hold;
+    slots.running--;
     this.#running--;
+    slots.meanMs += (performance.now() - hold.since - slots.meanMs) * meanShare;
+    this.#fill(slots);
     this.#exchanges.wake();
     this.#check();
   }
 
   #report(hold: Hold, outcome: Outcome): void {
     hold.state = 'finished';
-    this.#exchanges.report({ hold, ...outcome });
+    hold.outcome = outcome;
+    this.#exchanges.report(hold);
   }
 
   #release(hold: Hold): void {
@@ -199,8 +253,8 @@ export class Worker extends Emitter<WorkerEvents> {
     this.#exchanges.release(hold);
   }
 
-  #reported({ hold, report }: PendingReport, { status, retryAt = null, error }: ReportEntry): void {
-    const failure = report.failure as FailureInput | undefined;
+  #reported(hold: Hold, { status, retryAt = null, error }: ReportEntry): void {
+    const failure = hold.outcome?.report.failure as FailureInput | undefined;
     if (status === 'INVALID' && failure === undefined) {
       this.#report(
         hold,
@@ -218,9 +272,27 @@ export class Worker extends Emitter<WorkerEvents> {
 
   /** What has an outcome learns from its report what became of it. */
   #ended(hold: Hold, status: EndedStatus): void {
+    if (hold.state === 'waiting') {
+      this.#drop(hold);
+      this.#forget(hold);
+    }
     if (hold.state !== 'running') return;
     this.#forget(hold);
     this.#abort(hold, status);
+  }
+
+  #silent(hold: Hold): void {
+    if (hold.state === 'running') this.#abort(hold, 'HEARTBEATS_FAILED');
+    if (hold.state !== 'waiting') return;
+    this.#drop(hold);
+    this.#release(hold);
+  }
+
+  /** It is not to be run any more. */
+  #drop(hold: Hold): void {
+    const { waiting } = hold.slots;
+    waiting.splice(waiting.indexOf(hold), 1);
+    this.#exchanges.wake();
   }
 
   #abort(hold: Hold, code: AbortCode): void {
@@ -229,7 +301,7 @@ export class Worker extends Emitter<WorkerEvents> {
 
   #forget(hold: Hold): boolean {
     hold.state = 'gone';
-    return this.#holds.delete(hold.assignmentId);
+    return this.#holds.delete(hold);
   }
 
   #reached(): void {
@@ -244,15 +316,16 @@ export class Worker extends Emitter<WorkerEvents> {
     // The server is there, and what it could not do is sent again.
     if (error instanceof JobtreeError && error.code === 'BUSY') return;
     if (!(error instanceof JobtreeError) || error.code !== 'UNREACHABLE') {
-      this.#announce(error);
+      this.#problems.add(error);
     } else if (this.#connected !== false) {
       this.#connected = false;
       if (!this.emit('disconnected', error)) console.warn(`jobtree worker ${this.name}: ${error.message}`);
     }
   }
 
-  #announce(error: unknown): void {
-    if (!this.emit('error', error)) console.error(`jobtree worker ${this.name}:`, error);
+  #announce(error: unknown, again = 0): void {
+    if (this.emit('error', error, again)) return;
+    console.error(`jobtree worker ${this.name}${again === 0 ? '' : `, ${again} times more`}:`, error);
   }
 
   /** Whether the condition came true in time. */

@@ -18,7 +18,7 @@ export type Scalars = {
   Count: { input: number; output: number; }
   /** An instant in ISO 8601 with its offset: `2026-03-01T09:30:00Z`. From 1970 to the end of the year 9999, to the millisecond. */
   DateTime: { input: string; output: string; }
-  /** Any JSON value, null included. What was sent comes back, its keys in their order (but those that are whole numbers come first, as JavaScript has it); of repeated keys the last one counts, and a number with more digits than JavaScript can hold loses them. Refused are text with `\u0000` or half a surrogate pair, and numbers beyond 1.8e308. */
+  /** Any JSON value, null included. What was sent comes back, its keys in their order (but those that are whole numbers come first, as JavaScript has it); of repeated keys the last one counts, and a number with more digits than JavaScript can hold loses them. Refused are text with `\u0000` or half a surrogate pair, numbers beyond 1.8e308, and more than 256 levels of lists and objects. */
   JSON: { input: unknown; output: unknown; }
 };
 
@@ -92,7 +92,11 @@ export type ErrorCode =
   /** The job is sealed or cancelled, and takes no more items. */
   | 'JOB_SEALED'
   /** What the id names does not exist (any more). */
-  | 'NOT_FOUND';
+  | 'NOT_FOUND'
+  /** The connection to Postgres was lost before its answer came, so it is not known whether the operation was carried out. */
+  | 'OUTCOME_UNKNOWN'
+  /** The server can not do it now, mostly since Postgres does not answer. Nothing has changed: try again. */
+  | 'UNAVAILABLE';
 
 /** Outcomes of attempts, and room for new work. */
 export type ExchangeInput = {
@@ -417,21 +421,26 @@ export type ClaimItemMutation = { claimItem:
    };
 
 export type ExchangeMutationVariables = Exact<{
+  input: ExchangeInput;
+}>;
+
+
+export type ExchangeMutation = { exchange:
+    | { reported: { entries: Array<{ index: number, status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, payload?: unknown | null, heartbeatIntervalMs: number }>, claimError?: { code: ErrorCode, message: string, field?: string | null } | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   };
+
+export type ExchangePartsMutationVariables = Exact<{
   reports?: InputMaybe<ReportOutcomesInput>;
   withReports: Scalars['Boolean']['input'];
   releases?: InputMaybe<ReleaseAssignmentsInput>;
   withReleases: Scalars['Boolean']['input'];
   claims?: InputMaybe<ClaimItemsInput>;
   withClaims: Scalars['Boolean']['input'];
-  both?: InputMaybe<ExchangeInput>;
-  withBoth: Scalars['Boolean']['input'];
 }>;
 
 
-export type ExchangeMutation = { exchange?:
-    | { reported: { entries: Array<{ index: number, status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, payload?: unknown | null, heartbeatIntervalMs: number }>, claimError?: { code: ErrorCode, message: string, field?: string | null } | null }
-    | { code: ErrorCode, message: string, field?: string | null }
-  , reportOutcomes?:
+export type ExchangePartsMutation = { reportOutcomes?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { entries: Array<{ index: number, status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }
   , releaseAssignments?:
@@ -884,8 +893,8 @@ export const ClaimItemDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<ClaimItemMutation, ClaimItemMutationVariables>;
 export const ExchangeDocument = new TypedDocumentString(`
-    mutation Exchange($reports: ReportOutcomesInput = {reports: []}, $withReports: Boolean!, $releases: ReleaseAssignmentsInput = {assignmentIds: []}, $withReleases: Boolean!, $claims: ClaimItemsInput = {worker: "", requests: []}, $withClaims: Boolean!, $both: ExchangeInput = {reports: [], claim: {worker: "", requests: []}}, $withBoth: Boolean!) {
-  exchange(input: $both) @include(if: $withBoth) {
+    mutation Exchange($input: ExchangeInput!) {
+  exchange(input: $input) {
     ... on ExchangePayload {
       reported {
         entries(all: false) {
@@ -919,6 +928,10 @@ export const ExchangeDocument = new TypedDocumentString(`
       field
     }
   }
+}
+    `) as unknown as TypedDocumentString<ExchangeMutation, ExchangeMutationVariables>;
+export const ExchangePartsDocument = new TypedDocumentString(`
+    mutation ExchangeParts($reports: ReportOutcomesInput = {reports: []}, $withReports: Boolean!, $releases: ReleaseAssignmentsInput = {assignmentIds: []}, $withReleases: Boolean!, $claims: ClaimItemsInput = {worker: "", requests: []}, $withClaims: Boolean!) {
   reportOutcomes(input: $reports) @include(if: $withReports) {
     ... on ReportOutcomesPayload {
       entries(all: false) {
@@ -971,7 +984,7 @@ export const ExchangeDocument = new TypedDocumentString(`
     }
   }
 }
-    `) as unknown as TypedDocumentString<ExchangeMutation, ExchangeMutationVariables>;
+    `) as unknown as TypedDocumentString<ExchangePartsMutation, ExchangePartsMutationVariables>;
 export const HeartbeatDocument = new TypedDocumentString(`
     mutation Heartbeat($input: HeartbeatInput!) {
   heartbeat(input: $input) {

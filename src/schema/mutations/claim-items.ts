@@ -2,19 +2,22 @@ import type { Assignment as AssignmentState } from '../../domain/assignment.ts';
 import { claimItems } from '../../domain/claim-items.ts';
 import { maxBatch } from '../../domain/limits.ts';
 import { InvalidInputError } from '../../errors.ts';
+import { checkClaim, countClaimed } from '../answer-size.ts';
 import { Assignment } from '../assignment.ts';
 import { builder } from '../builder.ts';
 
-const Payload = builder.objectRef<{ assignments: AssignmentState[] }>('ClaimItemsPayload').implement({
-  description: 'What the worker got.',
-  fields: (t) => ({
-    assignments: t.field({
-      type: [Assignment],
-      description: 'The holds, none if there is no work. Of each type those of the highest priority first.',
-      resolve: ({ assignments }) => assignments,
+const Payload = builder
+  .objectRef<{ assignments: readonly AssignmentState[] }>('ClaimItemsPayload')
+  .implement({
+    description: 'What the worker got.',
+    fields: (t) => ({
+      assignments: t.field({
+        type: [Assignment],
+        description: 'The holds, none if there is no work. Of each type those of the highest priority first.',
+        resolve: ({ assignments }) => assignments,
+      }),
     }),
-  }),
-});
+  });
 
 const ClaimRequest = builder.inputType('ClaimRequestInput', {
   description: 'How many items of a type a worker has room for.',
@@ -58,8 +61,12 @@ builder.mutationField('claimItems', (t) =>
       'Gives ready items to a worker, each to one worker only: higher priority first, then in the order in which they became due. It gives fewer than asked for if their payloads have more than 32 MB together. Returns at once; an idle worker waits for `workAvailable` and polls slowly behind it.',
     args: { input: t.arg({ type: ClaimItemsInput, required: true, description: 'Who wants which work.' }) },
     errors: { types: [InvalidInputError] },
-    resolve: async (_, { input }, { engine }) => ({
-      assignments: await claimItems(engine, input.worker, input.requests, input.claimId),
-    }),
+    resolve: async (_, { input }, context, info) => {
+      checkClaim(mostAssignments(input), context, info);
+      const { worker, requests, claimId } = input;
+      const assignments = await claimItems(context.engine, worker, requests, claimId);
+      countClaimed(assignments, context, info);
+      return { assignments };
+    },
   }),
 );

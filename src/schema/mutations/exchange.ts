@@ -1,6 +1,7 @@
 import type { Assignment as AssignmentState } from '../../domain/assignment.ts';
 import { exchange } from '../../domain/exchange.ts';
 import { InvalidInputError } from '../../errors.ts';
+import { checkClaim, countClaimed } from '../answer-size.ts';
 import { Assignment } from '../assignment.ts';
 import { builder } from '../builder.ts';
 import { EntryError, toEntryError } from '../errors.ts';
@@ -9,7 +10,7 @@ import { type Entry, Report, ReportOutcomesPayload, toEntries, toReport } from '
 
 interface State {
   readonly entries: Entry[];
-  readonly assignments: AssignmentState[];
+  readonly assignments: readonly AssignmentState[];
   readonly claimError: InvalidInputError | undefined;
 }
 
@@ -52,8 +53,10 @@ builder.mutationField('exchange', (t) =>
       'Reports outcomes and claims new work, in one transaction: what a worker does over and over, for about half of what `reportOutcomes` and `claimItems` take. Repeating it is safe as it is for those two.',
     args: { input: t.arg({ type: Input, required: true, description: 'The outcomes, and the claim.' }) },
     errors: { types: [InvalidInputError] },
-    resolve: async (_, { input: { reports, claim } }, { engine }) => {
-      const { answers, ...claimed } = await exchange(engine, reports.map(toReport), claim);
+    resolve: async (_, { input: { reports, claim } }, context, info) => {
+      checkClaim(mostAssignments(claim), context, info);
+      const { answers, ...claimed } = await exchange(context.engine, reports.map(toReport), claim);
+      countClaimed(claimed.assignments, context, info);
       return { entries: toEntries(reports, answers), ...claimed };
     },
   }),

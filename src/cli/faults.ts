@@ -1,0 +1,21 @@
+/** What nobody caught: a fault of the program itself, after which its state is not to be trusted. */
+import type { Logger } from 'pino';
+
+/** Logs such faults, the first one loudly, which also calls `onFault`: the command then ends in good order. */
+export function catchFaults(logger: Logger, onFault: () => void): void {
+  let hasFailed = false;
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(event, (error: unknown) => {
+      if (hasFailed) {
+        logger.error({ err: error }, 'one more fault that nothing has caught');
+        return;
+      }
+      hasFailed = true;
+      logger.fatal(
+        { err: error },
+        'a fault that nothing has caught: the server finishes what it has, and ends',
+      );
+      onFault();
+    });
+  }
+}

@@ -1,0 +1,19 @@
+/** Wakes the one who waits. A signal that comes while nobody waits is kept, so that none is missed. */
+export class Signal {
+  #fired = false;
+  #wake: (() => void) | undefined;
+
+  readonly fire = (): void => {
+    this.#fired = true;
+    this.#wake?.();
+  };
+
+  /** Resolves at the next signal, or at once if one came since the last time. */
+  async wait(): Promise<void> {
+    if (!this.#fired)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    this.#fired = false;
+  }
+}

@@ -1,0 +1,32 @@
+/** Tells what is wrong once, and then, for as long as it goes on, once a minute how often it came: not hundreds of times. */
+
+const againAfterMs = 60_000;
+/** More kinds than this are no kinds: each problem has a message of its own. */
+const mostKinds = 100;
+
+interface Known {
+  toldAt: number;
+  /** How often it came since it was told. */
+  again: number;
+}
+
+export class Problems {
+  readonly #tell: (error: unknown, again: number) => void;
+  readonly #now: () => number;
+  readonly #known = new Map<string, Known>();
+
+  constructor(tell: (error: unknown, again: number) => void, now: () => number = () => performance.now()) {
+    this.#tell = tell;
+    this.#now = now;
+  }
+
+  add(error: unknown): void {
+    const kind = String(error);
+    const known = this.#known.get(kind);
+    if (known !== undefined) known.again++;
+    if (known !== undefined && this.#now() - known.toldAt < againAfterMs) return;
+    if (this.#known.size >= mostKinds) this.#known.clear();
+    this.#known.set(kind, { toldAt: this.#now(), again: 0 });
+    this.#tell(error, known?.again ?? 0);
+  }
+}

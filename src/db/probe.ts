@@ -1,0 +1,71 @@
+/**
+ * Whether Postgres does what a server needs, asked over a connection that nothing else uses: so the answer does not wait for
+ * requests, however many there are, and tells overload from outage.
+ */
+import pg from 'pg';
+import { destroySocket } from './database.ts';
+import { isFull } from './patient-pool.ts';
+
+/** FULL: it answers, but gives no connection. READ_ONLY: it takes no changes. GONE: it does not answer. */
+export type ProbeResult = 'OK' | 'FULL' | 'READ_ONLY' | 'GONE';
+
+const answerMs = 2_000;
+
+export class Probe {
+  readonly #url: string;
+  #client: pg.Client | undefined;
+  #underWay: Promise<ProbeResult> | undefined;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  /** Those who ask at the same time get the same answer. */
+  ask(): Promise<ProbeResult> {
+    this.#underWay ??= this.#ask().finally(() => {
+      this.#underWay = undefined;
+    });
+    return this.#underWay;
+  }
+
+  async close(): Promise<void> {
+    await this.#underWay;
+    const client = this.#client;
+    this.#drop();
+    await client?.end().catch(() => undefined);
+  }
+
+  async #ask(): Promise<ProbeResult> {
+    try {
+      this.#client ??= await this.#connect();
+      const { rows } = await this.#client.query<{ setting: string }>(
+        `select current_setting('transaction_read_only') as setting`,
+      );
+      return rows[0]?.setting === 'on' ? 'READ_ONLY' : 'OK';
+    } catch (error) {
+      if (this.#client !== undefined) destroySocket(this.#client);
+      this.#drop();
+      return isFull(error) ? 'FULL' : 'GONE';
+    }
+  }
+
+  async #connect(): Promise<pg.Client> {
+    const client = new pg.Client({
+      connectionString: this.#url,
+      application_name: 'jobtree health',
+      connectionTimeoutMillis: answerMs,
+      query_timeout: answerMs,
+      keepAlive: true,
+    });
+    // The next question finds out.
+    client.on('error', () => {
+      if (this.#client === client) this.#drop();
+    });
+    await client.connect();
+    return client;
+  }
+
+  #drop(): void {
+    this.#client = undefined;
+  }
+}

@@ -1,0 +1,66 @@
+/** What calls of one kind say and hear that go to the database together. */
+import type { InvalidInputError, JobtreeError } from '../errors.ts';
+import type { Assignment } from './assignment.ts';
+import type { Batcher } from './batcher.ts';
+import type { PreparedItem } from './items.ts';
+
+export interface ClaimRequest {
+  readonly worker: string;
+  readonly type: string;
+  readonly limit: number;
+  /** The claim that it belongs to, if that may be repeated. */
+  readonly claimId: string | undefined;
+}
+
+export type ReportStatus = 'ACCEPTED' | 'DUPLICATE' | 'STALE' | 'INVALID';
+
+export interface ReportAnswer {
+  readonly status: ReportStatus;
+  /** When a failed item is due again; a duplicate has it from the first report. */
+  readonly retryAt?: Date | undefined;
+  readonly error?: InvalidInputError | undefined;
+}
+
+/** A report that passed its checks, ready for the database. */
+export interface PreparedReport {
+  readonly assignmentId: string;
+  /** What came out or went wrong, as JSON text. */
+  readonly kind: 'result' | 'failure';
+  readonly text: string;
+  /** The texts of new items. */
+  readonly newItems: readonly string[];
+}
+
+export interface MergedAnswer extends Omit<ReportAnswer, 'status'> {
+  /** BUSY: somebody has locked what the report needs; nothing of it has happened. */
+  readonly status: ReportStatus | 'BUSY';
+}
+
+/** One worker's part of a call. */
+export interface ExchangePart {
+  readonly reports: readonly PreparedReport[];
+  readonly requests: readonly ClaimRequest[];
+}
+
+export interface ExchangePartAnswer {
+  readonly reports: MergedAnswer[];
+  /** Or why the claim was refused. */
+  readonly claimed: Assignment[] | JobtreeError;
+}
+
+export type HoldStatus = 'HELD' | 'FINISHED' | 'LOST' | 'CANCELLED';
+
+export type AddEntry =
+  | { readonly status: 'ADDED' | 'DUPLICATE'; readonly itemId: string }
+  | { readonly status: 'INVALID'; readonly error: InvalidInputError };
+
+/** Calls of one kind that arrive while others are under way go to the database together. */
+export interface Merged {
+  readonly claims: Batcher<ClaimRequest, Assignment[]>;
+  readonly exchanges: Batcher<ExchangePart, ExchangePartAnswer>;
+  readonly reports: Batcher<PreparedReport, MergedAnswer>;
+  /** Reports that met a lock: each call alone, and it waits. */
+  readonly busyReports: Batcher<PreparedReport, MergedAnswer>;
+  readonly heartbeats: Batcher<string, HoldStatus>;
+  adds(jobId: string): Batcher<PreparedItem, AddEntry>;
+}

@@ -1,0 +1,19 @@
+import type { Database } from '../db/database.ts';
+
+export interface FeedRow {
+  readonly id: string;
+  readonly feed: unknown;
+  /** Of its JSON text. */
+  readonly bytes: number;
+}
+
+/** How these jobs are fed, in any order; of one that is not fed, nothing. */
+export async function readFeeds(database: Database, jobIds: readonly string[]): Promise<FeedRow[]> {
+  const { rows } = await database.pool.query<FeedRow>({
+    name: 'read_feeds',
+    text: `select id, feed, octet_length(feed::text) as bytes
+           from jobtree.job where id = any ($1::uuid[]) and feed is not null`,
+    values: [jobIds],
+  });
+  return rows;
+}

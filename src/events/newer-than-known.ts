@@ -1,0 +1,22 @@
+/** A subscription of one reader that has seen a revision: nothing that is not newer, except the final state. */
+import type { Live } from './live.ts';
+
+export function newerThanKnown<Event>(live: Live<Event>): AsyncIterableIterator<Event> {
+  const { sinceRevision } = live;
+  if (sinceRevision === undefined) return live;
+  let hasBegun = false;
+  const next = async (): Promise<IteratorResult<Event>> => {
+    for (;;) {
+      const result = await live.next();
+      if (hasBegun || result.done || live.isFinal || live.revision === undefined) return result;
+      if (live.revision > sinceRevision) {
+        hasBegun = true;
+        // Its reader may know a part of the last events from elsewhere, but not all of them.
+        return { done: false, value: live.snapshot() };
+      }
+      if (live.revision < sinceRevision) void live.refresh();
+    }
+  };
+  const events = { next, return: () => live.return(), [Symbol.asyncIterator]: () => events };
+  return events;
+}

@@ -1,0 +1,28 @@
+/** The refusal of what would be too much at once: nothing was done, and it may be sent again in a moment. */
+import type { ServerResponse } from 'node:http';
+import { GraphQLError } from 'graphql';
+import type { UsedUp } from './quota.ts';
+
+const messages: Record<UsedUp, string> = {
+  address: 'Too much of this client is under way; try again in a moment.',
+  server: 'The server has too much under way; try again in a moment.',
+};
+const statuses: Record<UsedUp, number> = { address: 429, server: 503 };
+const retryAfter = '1';
+
+export function busyError(usedUp: UsedUp): GraphQLError {
+  return new GraphQLError(messages[usedUp], { extensions: { code: 'UNAVAILABLE' } });
+}
+
+/** With the status for its answer, which Yoga takes from there. */
+export function busyHttpError(usedUp: UsedUp): GraphQLError {
+  const http = { status: statuses[usedUp], headers: { 'retry-after': retryAfter } };
+  return new GraphQLError(messages[usedUp], { extensions: { code: 'UNAVAILABLE', http } });
+}
+
+export function answerBusy(response: ServerResponse, usedUp: UsedUp): void {
+  const error = { message: messages[usedUp], extensions: { code: 'UNAVAILABLE' } };
+  response
+    .writeHead(statuses[usedUp], { 'content-type': 'application/json', 'retry-after': retryAfter })
+    .end(JSON.stringify({ errors: [error] }));
+}

@@ -1,0 +1,66 @@
+/**
+ * An event as all readers get it: turned into text once, and into the bytes of a WebSocket message once for all readers whose
+ * operations have the same id.
+ */
+import type { Writable } from 'node:stream';
+import type { ExecutionResult } from 'graphql';
+import { stringify } from '../domain/json-text.ts';
+
+/** A frame that is final and holds text (RFC 6455, section 5.2). */
+const finalText = 0x81;
+/** More is not copied for each reader: it gets the bytes that all share, after a few of its own. */
+const copiedBytes = 4_096;
+
+export class EncodedEvent {
+  readonly result: ExecutionResult & { stringify(): string };
+  readonly json: string;
+  /** There are only errors, and what has changed is not in it. */
+  readonly failed: boolean;
+  #tail: Buffer | undefined;
+  #lastHead: Buffer | undefined;
+  #lastFrame: Buffer | undefined;
+
+  constructor(answer: ExecutionResult) {
+    const json = stringify(answer);
+    this.json = json;
+    this.result = { ...answer, stringify: () => json };
+    this.failed = answer.data == null;
+  }
+
+  /** Writes a frame with the head before the event and a brace after it; gives the length of the message. */
+  writeFrame(stream: Writable, head: Buffer): number {
+    this.#tail ??= Buffer.from(`${this.json}}`);
+    const tail = this.#tail;
+    const length = head.length + tail.length;
+    if (tail.length > copiedBytes) {
+      stream.write(startOf(length, head, 0));
+      stream.write(tail);
+      return length;
+    }
+    if (this.#lastFrame === undefined || this.#lastHead?.equals(head) !== true) {
+      this.#lastHead = head;
+      this.#lastFrame = startOf(length, head, tail.length);
+      tail.copy(this.#lastFrame, this.#lastFrame.length - tail.length);
+    }
+    stream.write(this.#lastFrame);
+    return length;
+  }
+}
+
+/** The header of a frame for a message of this length, then the head, and room for more. */
+function startOf(length: number, head: Buffer, room: number): Buffer {
+  const lengthBytes = length < 126 ? 0 : length < 65_536 ? 2 : 8;
+  const start = Buffer.allocUnsafe(2 + lengthBytes + head.length + room);
+  start[0] = finalText;
+  if (lengthBytes === 0) {
+    start[1] = length;
+  } else if (lengthBytes === 2) {
+    start[1] = 126;
+    start.writeUInt16BE(length, 2);
+  } else {
+    start[1] = 127;
+    start.writeBigUInt64BE(BigInt(length), 2);
+  }
+  head.copy(start, 2 + lengthBytes);
+  return start;
+}

@@ -1,0 +1,113 @@
+/**
+ * HTTP requests from their first byte to the last one of their answer: they are counted, and so is what they take in memory,
+ * by address and in all; one too many is told so before anything of its body is read. Those that stand still are ended.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import type { AddressOf } from './addresses.ts';
+import { answerBusy, busyHttpError } from './busy.ts';
+import type { Quota, Share } from './quota.ts';
+import type { Stalls } from './stalls.ts';
+
+interface Exchange {
+  readonly response: ServerResponse;
+  readonly share: Share;
+  /** Of the body, in bytes. */
+  received: number;
+  /** Of the answer that is being made, in bytes. */
+  announced: number;
+}
+
+/** How often it is looked at what waits to be sent. */
+const lookEveryMs = 250;
+
+export class Exchanges {
+  readonly #bytes: Quota;
+  readonly #addressOf: AddressOf;
+  readonly #stalls: Stalls;
+  readonly #maxRequests: number;
+  readonly #maxRequestBytes: number;
+  #requests = 0;
+  readonly #open = new Map<IncomingMessage, Exchange>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(options: {
+    bytes: Quota;
+    addressOf: AddressOf;
+    stalls: Stalls;
+    maxRequests: number;
+    maxRequestBytes: number;
+  }) {
+    this.#bytes = options.bytes;
+    this.#addressOf = options.addressOf;
+    this.#stalls = options.stalls;
+    this.#maxRequests = options.maxRequests;
+    this.#maxRequestBytes = options.maxRequestBytes;
+    this.#timer = setInterval(() => this.#look(), lookEveryMs).unref();
+  }
+
+  /** Says whether the request may go on; if not, it is answered. A body counts before it is read, as large as it says it is. */
+  begin(request: IncomingMessage, response: ServerResponse): boolean {
+    const share = this.#bytes.share(this.#addressOf(request));
+    // More than is allowed is never read.
+    const received = Math.min(Number(request.headers['content-length'] ?? 0), this.#maxRequestBytes);
+    const usedUp = this.#requests >= this.#maxRequests ? 'server' : share.take(received);
+    if (usedUp !== undefined) {
+      answerBusy(response, usedUp);
+      return false;
+    }
+    this.#count(request, response);
+    const exchange = { response, share, received, announced: 0 };
+    this.#open.set(request, exchange);
+    const arrived = this.#stalls.receive(request);
+    this.#stalls.watch(request.socket);
+    response.once('close', () => {
+      this.#open.delete(request);
+      arrived();
+      share.release();
+    });
+    if (request.headers['transfer-encoding'] !== undefined) countChunks(request, exchange);
+    return true;
+  }
+
+  /** An event stream counts until its request is read: then it is a lasting connection, of which there are others. */
+  #count(request: IncomingMessage, response: ServerResponse): void {
+    const isStream = request.headers.accept?.includes('text/event-stream') === true;
+    this.#requests++;
+    (isStream ? request : response).once('close', () => this.#requests--);
+    // Of a request without a body nothing is read, so its end is not told.
+    if (isStream && request.method === 'GET') request.resume();
+  }
+
+  /** The answer will have so many bytes more. Throws if that is too much now. */
+  announce(request: unknown, bytes: number): void {
+    const exchange = this.#open.get(request as IncomingMessage);
+    if (exchange === undefined) return;
+    const usedUp = exchange.share.take(bytes);
+    if (usedUp !== undefined) throw busyHttpError(usedUp);
+    exchange.announced += bytes;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** What waits to be sent counts, though nobody had announced it. */
+  #look(): void {
+    for (const { response, share, received, announced } of this.#open.values()) {
+      share.set(received + Math.max(announced, response.socket?.writableLength ?? 0));
+    }
+  }
+}
+
+/** A body that does not say how large it is counts as it comes. There is no answer in the middle of it, only an end. */
+function countChunks(request: IncomingMessage, exchange: Exchange): void {
+  async function* counted(): AsyncGenerator<Buffer> {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      if (exchange.share.take(chunk.length) !== undefined) request.destroy();
+      exchange.received += chunk.length;
+      yield chunk;
+    }
+  }
+  Object.assign(request, { body: Readable.from(counted()) });
+}

@@ -1,0 +1,79 @@
+/** The HTTP server: who is let in, and to whom each request goes. */
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Exchanges } from './exchanges.ts';
+import type { ServePage } from './graphiql.ts';
+import type { Yoga } from './graphql.ts';
+import type { Health } from './health.ts';
+import type { JsonPost } from './json-post.ts';
+import type { Lifetime } from './lifetime.ts';
+import type { Guard, Refusal } from './origin.ts';
+
+/** A request has come entirely within the first, its headers within the second. */
+const requestTimeouts = {
+  requestTimeout: 120_000,
+  headersTimeout: 20_000,
+  connectionsCheckingInterval: 5_000,
+};
+
+export class Http {
+  readonly server: Server;
+  readonly #lifetime: Lifetime;
+  #host = '';
+  #closed: Promise<unknown> = Promise.resolve();
+
+  constructor(options: {
+    lifetime: Lifetime;
+    health: Health;
+    guard: Guard;
+    exchanges: Exchanges;
+    graphiql: ServePage;
+    jsonPost: JsonPost;
+    yoga: Yoga;
+  }) {
+    const { lifetime, health, guard, exchanges, graphiql, jsonPost, yoga } = options;
+    this.#lifetime = lifetime;
+    this.server = createServer(requestTimeouts, (request, response) => {
+      // So that clients and load balancers come back over another connection, elsewhere.
+      if (!lifetime.isReady) response.shouldKeepAlive = false;
+      if (health.answers(request, response)) return;
+      if (lifetime.isClosing) return refuse(response, shuttingDown);
+      const refusal = guard(request);
+      if (refusal !== undefined) return refuse(response, refusal);
+      if (!exchanges.begin(request, response) || graphiql(request, response)) return;
+      if (!jsonPost(request, response)) void yoga(request, response);
+    });
+  }
+
+  listen(port: number, host: string): Promise<void> {
+    this.#host = host.includes(':') ? `[${host}]` : host;
+    return new Promise((resolve, reject) => {
+      this.server.once('error', reject);
+      this.server.listen(port, host, resolve);
+    });
+  }
+
+  /** `http://127.0.0.1:4000/graphql` */
+  get url(): string {
+    return `http://${this.#host}:${(this.server.address() as AddressInfo).port}/graphql`;
+  }
+
+  /** From now on there are no new connections; those that there are go on. */
+  stopListening(): void {
+    this.#closed = new Promise((resolve) => this.server.close(resolve));
+  }
+
+  /** Lets connections end whose answers are on their way, while there is time. */
+  async end(): Promise<void> {
+    this.server.closeIdleConnections();
+    await Promise.race([this.#closed, this.#lifetime.timeIsUp]);
+    this.server.closeAllConnections();
+    await this.#closed;
+  }
+}
+
+const shuttingDown: Refusal = { status: 503, text: 'The server is shutting down.' };
+
+function refuse(response: ServerResponse, { status, text }: Refusal): void {
+  response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' }).end(`${text}\n`);
+}

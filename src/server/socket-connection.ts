@@ -1,0 +1,99 @@
+/** One WebSocket and what belongs to it, from its opening to its close. */
+import type { IncomingMessage } from 'node:http';
+import type { GraphQLError } from 'graphql';
+import { CloseCode } from 'graphql-ws';
+import type { Logger } from 'pino';
+import type { WebSocket } from 'ws';
+import type { AddressOf } from './addresses.ts';
+import type { Yoga } from './graphql.ts';
+import type { Quotas } from './quota.ts';
+import { checkParts } from './request-body.ts';
+import { SocketBytes } from './socket-bytes.ts';
+import { SocketFlow } from './socket-flow.ts';
+import { SocketOperations } from './socket-operations.ts';
+import { SocketPings } from './socket-pings.ts';
+import { SocketProtocol } from './socket-protocol.ts';
+import { SocketWindow } from './socket-reader.ts';
+import type { SubscriptionCosts } from './subscription-costs.ts';
+
+export interface ConnectionOptions {
+  readonly yoga: Yoga;
+  readonly limits: { readonly maxOperations: number; readonly maxMessagesPerSecond: number };
+  readonly addressOf: AddressOf;
+  readonly quotas: Quotas;
+  readonly costs: SubscriptionCosts;
+  readonly pongWithinMs: number;
+  readonly isClosing: () => boolean;
+  readonly maskError: (error: unknown) => GraphQLError;
+  readonly logger: Logger;
+}
+
+export class SocketConnection {
+  readonly #socket: WebSocket;
+  readonly #pings: SocketPings;
+  readonly #flow: SocketFlow;
+  readonly #bytes: SocketBytes;
+  readonly #pongWithinMs: number;
+  #isSuspected = false;
+
+  constructor(socket: WebSocket, request: IncomingMessage, options: ConnectionOptions) {
+    const { yoga, limits, addressOf, quotas, costs, pongWithinMs, isClosing, maskError, logger } = options;
+    this.#socket = socket;
+    this.#pongWithinMs = pongWithinMs;
+    this.#pings = new SocketPings(socket);
+    const address = addressOf(request);
+    this.#bytes = new SocketBytes(socket, request.socket, () => quotas.bytes.share(address));
+    this.#flow = new SocketFlow(socket, request.socket, {
+      messagesPerSecond: limits.maxMessagesPerSecond,
+      onWaiting: () => this.#bytes.waitingChanged(),
+    });
+    const window = new SocketWindow(socket, request.socket, this.#pings);
+    const protocol = new SocketProtocol({
+      run: new SocketOperations({
+        yoga,
+        maskError,
+        window,
+        address,
+        bytes: quotas.bytes,
+        charge: costs.open(address),
+      }).run,
+      send: (text) => this.#flow.send(text),
+      close: (code, reason) => socket.close(code, reason),
+      maskError,
+      maxOperations: limits.maxOperations,
+      isClosing,
+    });
+    socket.on('message', (data) => {
+      // What comes behind a message that closes the socket is nobody's.
+      if (socket.readyState !== socket.OPEN) return;
+      try {
+        checkParts(data as Buffer);
+        const text = String(data);
+        this.#flow.received(protocol.receive(text) ? text.length : 0);
+      } catch (error) {
+        // Such as a ping to be sent back that is nested more deeply than the stack is, or more than can be parsed in time.
+        logger.debug({ err: error }, 'a WebSocket message could not be handled');
+        socket.close(CloseCode.BadRequest, 'The message can not be handled');
+      }
+    });
+    // What breaks the framing, or is too large, ends the socket with the code for it.
+    socket.on('error', (error) => logger.debug({ err: error }, 'a WebSocket failed'));
+    socket.once('close', () => {
+      protocol.closed();
+      this.#bytes.release();
+      for (const reader of window.readers) void reader.return();
+    });
+  }
+
+  /** Called now and then: asks whether the peer is there, and ends the socket of one that has not answered for too long. */
+  keepAlive(): void {
+    const socket = this.#socket;
+    // While it is held its answers are not read. Before a ping that waits behind much else, it counts whether that moves.
+    if (this.#flow.isHeld || socket.bufferedAmount > 0) this.#pings.forgive();
+    const isOverdue = this.#pings.overdueMs > this.#pongWithinMs;
+    // Looked at twice: after this process was busy, its answer may be here unread.
+    if ((isOverdue && this.#isSuspected) || this.#bytes.isStuck) socket.terminate();
+    this.#isSuspected = isOverdue;
+    this.#pings.send();
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * How fast a socket is read: no faster than its peer may send, and not at all while much waits to be sent to it. So a peer
+ * that sends and does not read costs no memory but the little that it has coming.
+ */
+import type { Socket } from 'node:net';
+import type { WebSocket } from 'ws';
+import { TokenBucket } from './token-bucket.ts';
+import { writeAtEndOfTurn } from './turn-writes.ts';
+
+/** What may wait to be written before nothing more is read. */
+const maxWaitingBytes = 1_000_000;
+/** What is echoed counts as a message for so many bytes of it. */
+const bytesPerMessage = 1_000;
+
+export class SocketFlow {
+  readonly #socket: WebSocket;
+  readonly #connection: Socket;
+  readonly #bucket: TokenBucket;
+  readonly #onWaiting: () => void;
+  #resting = false;
+
+  /** `onWaiting` is called when more or less may wait to be written than before. */
+  constructor(
+    socket: WebSocket,
+    connection: Socket,
+    options: { messagesPerSecond: number; onWaiting: () => void },
+  ) {
+    this.#socket = socket;
+    this.#connection = connection;
+    this.#onWaiting = options.onWaiting;
+    this.#bucket = new TokenBucket(options.messagesPerSecond);
+    socket.on('ping', (data: Buffer) => {
+      this.received();
+      if (socket.readyState === socket.OPEN) socket.pong(data, false, () => this.#look());
+      this.#look();
+    });
+  }
+
+  /** Whether the peer is kept waiting, so that answers of it may be here unread. */
+  get isHeld(): boolean {
+    return this.#socket.isPaused;
+  }
+
+  /** A message has come, of which so many bytes are to be sent back. */
+  received(echoedBytes = 0): void {
+    this.#bucket.take(1 + Math.floor(echoedBytes / bytesPerMessage));
+    if (!this.#resting && this.#bucket.restMs() > 0) this.#rest();
+  }
+
+  /** Resolves when it is written, or can't be. */
+  async send(text: string): Promise<void> {
+    const socket = this.#socket;
+    if (socket.readyState !== socket.OPEN) return;
+    writeAtEndOfTurn(this.#connection);
+    const written = new Promise<void>((resolve) => socket.send(text, () => resolve()));
+    this.#look();
+    await written;
+    this.#look();
+  }
+
+  /** What was read already is handled still, and makes the rest longer. */
+  #rest(): void {
+    const ms = this.#bucket.restMs();
+    this.#resting = ms > 0;
+    if (this.#resting) setTimeout(() => this.#rest(), ms).unref();
+    this.#look();
+  }
+
+  #look(): void {
+    this.#onWaiting();
+    const held = this.#resting || this.#socket.bufferedAmount > maxWaitingBytes;
+    if (held === this.#socket.isPaused) return;
+    if (held) this.#socket.pause();
+    else this.#socket.resume();
+  }
+}

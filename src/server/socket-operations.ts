@@ -1,0 +1,115 @@
+/** Runs the operations of a socket through the plugins that serve HTTP, and ends what its client has left. */
+import { type ExecutionArgs, type ExecutionResult, GraphQLError, getOperationAST } from 'graphql';
+import { Semaphore } from '../events/semaphore.ts';
+import { busyError } from './busy.ts';
+import type { Yoga } from './graphql.ts';
+import type { Quota, Share } from './quota.ts';
+import type { Operation, Outcome } from './socket-protocol.ts';
+import { SocketReader, type SocketWindow } from './socket-reader.ts';
+import type { Charge } from './subscription-costs.ts';
+
+/**
+ * Of one socket. The others wait here, where they are dropped when their client leaves, and not for connections to Postgres,
+ * where they would be carried out for nobody. Mutations do not wait: many at once share calls.
+ */
+const queriesAtOnce = 10;
+
+export class SocketOperations {
+  readonly #yoga: Yoga;
+  readonly #maskError: (error: unknown) => GraphQLError;
+  readonly #window: SocketWindow;
+  readonly #address: string;
+  readonly #bytes: Quota;
+  readonly #charge: Charge;
+  #queries: Semaphore | undefined;
+
+  constructor(options: {
+    yoga: Yoga;
+    maskError: (error: unknown) => GraphQLError;
+    window: SocketWindow;
+    address: string;
+    bytes: Quota;
+    charge: Charge;
+  }) {
+    this.#yoga = options.yoga;
+    this.#maskError = options.maskError;
+    this.#window = options.window;
+    this.#address = options.address;
+    this.#bytes = options.bytes;
+    this.#charge = options.charge;
+  }
+
+  /** Never rejects: a refusal or a fault is an outcome like others. */
+  readonly run = async (operation: Operation): Promise<Outcome> => {
+    let begin: () => Promise<Outcome>;
+    try {
+      begin = await this.#prepare(operation);
+    } catch (error) {
+      return { refused: error instanceof Refused ? error.errors : [this.#maskError(error)] };
+    }
+    try {
+      return await begin();
+    } catch (error) {
+      return { errors: [this.#maskError(error)] };
+    }
+  };
+
+  /** Rejects what is not to be executed. */
+  async #prepare(operation: Operation): Promise<() => Promise<Outcome>> {
+    const { payload, signal, length } = operation;
+    const bytes = this.#bytes.share(this.#address);
+    take(bytes, length);
+    let endCharge = () => {};
+    operation.onEnd = () => {
+      bytes.release();
+      endCharge();
+    };
+    const { query, variables: variableValues, operationName } = payload;
+    const { schema, execute, subscribe, contextFactory, parse, validate } = this.#yoga.getEnveloped({
+      params: payload,
+      signal,
+      announce: (more: number) => take(bytes, more),
+      reader: new SocketReader(this.#window, operation),
+      charge: (cost: number) => {
+        const end = this.#charge(cost);
+        if (end !== undefined) endCharge = end;
+        return end !== undefined;
+      },
+    });
+    const document = parse(query);
+    const errors = validate(schema, document);
+    if (errors.length > 0) throw new Refused(errors);
+    const kind = getOperationAST(document, operationName)?.operation;
+    if (kind === undefined) throw new GraphQLError('Could not determine what operation to execute.');
+    const args: ExecutionArgs = {
+      schema,
+      document,
+      operationName,
+      variableValues,
+      contextValue: await contextFactory(),
+    };
+    return async () => {
+      if (kind === 'subscription') return subscribe(args) as Promise<Outcome>;
+      if (kind === 'mutation') return execute(args) as Promise<Outcome>;
+      this.#queries ??= new Semaphore(queriesAtOnce);
+      return this.#queries.run(async () => (signal.aborted ? nothing : execute(args)) as Outcome);
+    };
+  }
+}
+
+function take(share: Share, more: number): void {
+  const usedUp = share.take(more);
+  if (usedUp !== undefined) throw busyError(usedUp);
+}
+
+class Refused extends Error {
+  readonly errors: readonly GraphQLError[];
+
+  constructor(errors: readonly GraphQLError[]) {
+    super('The operation is invalid.');
+    this.errors = errors;
+  }
+}
+
+/** For nobody. */
+const nothing: ExecutionResult = {};

@@ -1,0 +1,245 @@
+/**
+ * The protocol graphql-transport-ws on one socket:
+ * https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md
+ *
+ * graphql-ws reads and writes the messages, but its server knows an operation only by its id: one that is completed before
+ * it has begun, and whose id is given to another, goes on under that id and counts nowhere. Here each operation is a thing of
+ * its own, with a signal that aborts when its client completes it or leaves, and it counts until it has come to its end.
+ */
+import { type ExecutionResult, GraphQLError } from 'graphql';
+import {
+  CloseCode,
+  type Message,
+  MessageType,
+  parseMessage,
+  type SubscribeMessage,
+  type SubscribePayload,
+} from 'graphql-ws';
+import { stringify } from '../domain/json-text.ts';
+
+/** The registered code for "service restart": come again. */
+export const restart = 1012;
+const initTimeoutMs = 3_000;
+
+export interface Operation {
+  readonly id: string;
+  readonly payload: SubscribePayload;
+  /** Aborts when the client does not want it any more. */
+  readonly signal: AbortSignal;
+  /** The length of the message that it came in. */
+  readonly length: number;
+  /** Whether it is one that goes on until somebody ends it; known once it runs. */
+  lasting: boolean;
+  /** Called when it takes nothing of the server any more. */
+  onEnd: () => void;
+}
+
+/** Results of an operation: one, or as they come; or the errors of what was not even begun. */
+export type Outcome =
+  | ExecutionResult
+  | AsyncIterableIterator<ExecutionResult>
+  | { readonly refused: readonly GraphQLError[] };
+
+export interface ProtocolOptions {
+  /** Never rejects. */
+  readonly run: (operation: Operation) => Promise<Outcome>;
+  /** Resolves when it is written, or can't be. */
+  readonly send: (text: string) => Promise<void>;
+  readonly close: (code: number, reason: string) => void;
+  readonly maskError: (error: unknown) => GraphQLError;
+  readonly maxOperations: number;
+  readonly isClosing: () => boolean;
+}
+
+export class SocketProtocol {
+  readonly #options: ProtocolOptions;
+  /** By id: what the client may still hear of. */
+  readonly #operations = new Map<string, Operation & { readonly end: AbortController }>();
+  /** What takes something of the server: also what its client has completed, until it has come to its end. */
+  readonly #running = new Set<Operation>();
+  readonly #initTimer: NodeJS.Timeout;
+  #isInitialised = false;
+  /** An operation came that another server has to carry out. */
+  #isLeaving = false;
+
+  constructor(options: ProtocolOptions) {
+    this.#options = options;
+    this.#initTimer = setTimeout(
+      () => this.#close(CloseCode.ConnectionInitialisationTimeout, 'Connection initialisation timeout'),
+      initTimeoutMs,
+    );
+  }
+
+  /** Says whether the message is sent back, as one that only asks for a sign of life is. */
+  receive(text: string): boolean {
+    let message: Message;
+    try {
+      message = parseMessage(text);
+    } catch {
+      this.#close(CloseCode.BadRequest, 'Invalid message received');
+      return false;
+    }
+    this.#handle(message, text.length);
+    return message.type === MessageType.Ping;
+  }
+
+  /** The socket is closed: nobody waits for anything any more. */
+  closed(): void {
+    clearTimeout(this.#initTimer);
+    for (const id of [...this.#operations.keys()]) this.#complete(id);
+  }
+
+  #handle(message: Message, length: number): void {
+    switch (message.type) {
+      case MessageType.ConnectionInit:
+        this.#init();
+        break;
+      case MessageType.Ping:
+        this.#send({ type: MessageType.Pong, ...(message.payload && { payload: message.payload }) });
+        break;
+      case MessageType.Pong:
+        break;
+      case MessageType.Subscribe:
+        this.#subscribe(message, length);
+        break;
+      case MessageType.Complete:
+        this.#complete(message.id);
+        break;
+      default:
+        this.#close(CloseCode.BadRequest, 'Only a server may send this message');
+    }
+  }
+
+  #init(): void {
+    if (this.#isInitialised) {
+      this.#close(CloseCode.TooManyInitialisationRequests, 'Too many initialisation requests');
+      return;
+    }
+    this.#isInitialised = true;
+    clearTimeout(this.#initTimer);
+    this.#send({ type: MessageType.ConnectionAck });
+  }
+
+  #subscribe({ id, payload }: SubscribeMessage, length: number): void {
+    const { maxOperations, isClosing } = this.#options;
+    if (!this.#isInitialised) {
+      this.#close(CloseCode.Unauthorized, 'Unauthorized');
+    } else if (this.#operations.has(id)) {
+      // Without the id, which may be longer than such a reason can be.
+      this.#close(CloseCode.SubscriberAlreadyExists, 'Subscriber already exists');
+    } else if (this.#isLeaving || isClosing()) {
+      // It gets no answer but the end of the socket, which is what clients take for "come again".
+      this.#isLeaving = true;
+      this.#leaveOnceAnswered();
+    } else if (this.#running.size >= maxOperations) {
+      const message = `This connection has ${maxOperations} operations under way; no more are taken.`;
+      const error = new GraphQLError(message, { extensions: { code: 'TOO_MANY_OPERATIONS' } });
+      this.#send({ id, type: MessageType.Error, payload: [error] });
+    } else {
+      this.#begin(id, payload, length);
+    }
+  }
+
+  #begin(id: string, payload: SubscribePayload, length: number): void {
+    const end = new AbortController();
+    const operation = {
+      id,
+      payload,
+      signal: end.signal,
+      length,
+      lasting: false,
+      onEnd: () => {},
+      end,
+    };
+    this.#operations.set(id, operation);
+    this.#running.add(operation);
+    void this.#run(operation);
+  }
+
+  #complete(id: string): void {
+    const operation = this.#operations.get(id);
+    if (operation === undefined) return;
+    this.#operations.delete(id);
+    operation.end.abort();
+    // It ends at once; others only when what they wait for has come.
+    if (operation.lasting) this.#end(operation);
+  }
+
+  #end(operation: Operation): void {
+    if (this.#running.delete(operation)) operation.onEnd();
+  }
+
+  /** Never rejects. */
+  async #run(operation: Operation): Promise<void> {
+    const { id, signal } = operation;
+    try {
+      const outcome = await this.#options.run(operation);
+      let written: Promise<void> | undefined;
+      if (isResults(outcome)) await this.#tellAll(operation, outcome);
+      else if (!('refused' in outcome)) written = this.#tell(operation, MessageType.Next, outcome);
+      // In the same turn as the answer, so that both are written at once.
+      if ('refused' in outcome) this.#fail(operation, outcome.refused);
+      else if (!signal.aborted) this.#send({ id, type: MessageType.Complete });
+      // With either the client may give the id to another one.
+      this.#forget(operation);
+      await written;
+    } catch (error) {
+      // Such as an answer that is larger than a text can be.
+      this.#fail(operation, [this.#options.maskError(error)]);
+    } finally {
+      this.#end(operation);
+      this.#forget(operation);
+      if (this.#isLeaving) this.#leaveOnceAnswered();
+    }
+  }
+
+  async #tellAll(operation: Operation, results: AsyncIterableIterator<ExecutionResult>): Promise<void> {
+    const { signal } = operation;
+    operation.lasting = true;
+    if (this.#isLeaving) this.#leaveOnceAnswered();
+    const end = () => void results.return?.();
+    if (signal.aborted) {
+      end();
+      return;
+    }
+    signal.addEventListener('abort', end, { once: true });
+    for await (const result of results) await this.#tell(operation, MessageType.Next, result);
+  }
+
+  #forget(operation: Operation): void {
+    if (this.#operations.get(operation.id) === operation) this.#operations.delete(operation.id);
+  }
+
+  /** Throws at once what can't be turned into text. */
+  #tell({ id, signal }: Operation, type: MessageType, payload: unknown): Promise<void> | undefined {
+    // What stands under the id belongs to another one by now.
+    if (signal.aborted) return undefined;
+    return this.#options.send(stringify({ id, type, payload }));
+  }
+
+  #fail(operation: Operation, errors: readonly GraphQLError[]): void {
+    try {
+      void this.#tell(operation, MessageType.Error, errors);
+    } catch (error) {
+      // What the errors say is larger than a text can be.
+      void this.#tell(operation, MessageType.Error, [this.#options.maskError(error)]);
+    }
+  }
+
+  #send(message: object): void {
+    void this.#options.send(JSON.stringify(message));
+  }
+
+  #leaveOnceAnswered(): void {
+    for (const { lasting } of this.#running) if (!lasting) return;
+    this.#close(restart, 'The server is shutting down.');
+  }
+
+  #close(code: number, reason: string): void {
+    this.#options.close(code, reason);
+  }
+}
+
+function isResults(outcome: object): outcome is AsyncIterableIterator<ExecutionResult> {
+  return Symbol.asyncIterator in outcome;
+}

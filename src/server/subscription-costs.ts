@@ -1,0 +1,88 @@
+/**
+ * What the subscriptions of a client cost, for as long as they are open. Each is counted as the schema counts its operation: a page
+ * by its rows, hints by their types. Without a bound a thousand large pages of one client would have all readers of pages wait
+ * for theirs.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { complexityFromQuery } from '@pothos/plugin-complexity';
+import { type ExecutionArgs, GraphQLError, getOperationAST, Kind } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import type { Services } from '../schema/builder.ts';
+import type { AddressOf } from './addresses.ts';
+import { Quota } from './quota.ts';
+
+/** One connection may have so much of what its address may. */
+const shareOfConnection = 0.25;
+/** However little it reads, there is a reader to be kept. */
+const leastCost = 100;
+
+/** Counts a subscription until the function is called that it gives; undefined if it would be too much. */
+export type Charge = (cost: number) => (() => void) | undefined;
+
+export class SubscriptionCosts {
+  readonly #most: number;
+  readonly #addressOf: AddressOf;
+  readonly #ofAddresses: Quota;
+
+  constructor(options: { most: number; addressOf: AddressOf }) {
+    this.#most = options.most;
+    this.#addressOf = options.addressOf;
+    this.#ofAddresses = new Quota({ mostPerAddress: options.most });
+  }
+
+  /** For the subscriptions of one connection. */
+  open(address: string): Charge {
+    let open = 0;
+    return (cost) => {
+      if (open + cost > this.#most * shareOfConnection) return undefined;
+      const share = this.#ofAddresses.share(address);
+      if (share.take(cost) !== undefined) return undefined;
+      open += cost;
+      return () => {
+        open -= share.held;
+        share.release();
+      };
+    };
+  }
+
+  readonly plugin: Plugin = {
+    onSubscribe: ({ args, setResultAndStopExecution }) => {
+      const cost = costOf(args);
+      // What is too much for any operation is refused by the schema, which names the limit.
+      const isRefused = cost > (args.contextValue as unknown as Services).maxQueryCost;
+      if (this.#charge(args, isRefused ? leastCost : Math.max(leastCost, cost))) return;
+      const extensions = { code: 'TOO_MANY_OPERATIONS', http: { status: 429 } };
+      const message = `The subscriptions of this client would cost too much together; ${this.#most.toLocaleString('en')} are allowed for an address, and a quarter of that for one connection.`;
+      setResultAndStopExecution({ errors: [new GraphQLError(message, { extensions })] });
+    },
+  };
+
+  /** Says whether it fits. A socket counts its operations itself; an event stream has one, which ends with it. */
+  #charge({ contextValue }: ExecutionArgs, cost: number): boolean {
+    const { charge, req, res } = contextValue as {
+      charge?: (cost: number) => boolean;
+      req?: IncomingMessage;
+      res?: ServerResponse;
+    };
+    if (charge !== undefined) return charge(cost);
+    if (req === undefined || res === undefined) throw new Error('A subscription on no connection.');
+    const end = this.open(this.#addressOf(req))(cost);
+    if (end !== undefined) res.once('close', end);
+    return end !== undefined;
+  }
+}
+
+function costOf({ schema, document, operationName, variableValues, contextValue }: ExecutionArgs): number {
+  const operation = getOperationAST(document, operationName);
+  const definitions = document.definitions.filter(
+    (definition) => definition === operation || definition.kind === Kind.FRAGMENT_DEFINITION,
+  );
+  try {
+    const alone = { ...document, definitions };
+    const ctx = contextValue as object;
+    return complexityFromQuery(alone, { schema, ctx, variables: { ...variableValues } }).complexity;
+  } catch {
+    // Its variables are wrong, which is for GraphQL to say.
+    return 1;
+  }
+}

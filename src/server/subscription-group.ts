@@ -1,0 +1,259 @@
+/** The readers of one operation: each event is resolved and turned into text once, however many there are. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+  createSourceEventStream,
+  type ExecutionArgs,
+  type ExecutionResult,
+  execute,
+  type GraphQLError,
+} from 'graphql';
+import { isAsyncIterable } from 'graphql-yoga';
+import { Live } from '../events/live.ts';
+import { boundAnswer } from '../schema/answer-text.ts';
+import type { Services } from '../schema/services.ts';
+import { EncodedEvent } from './encoded-event.ts';
+import { cpuMs, type FairShare } from './fair-share.ts';
+import type { Reader } from './reader.ts';
+import { Recheck } from './recheck.ts';
+import { takeFlushMs } from './turn-writes.ts';
+
+const lateCheckMs = 50;
+const retryMs = 1_000;
+/** After so many readers, others get their turn. */
+const readersPerTurn = 500;
+/** Instead of the event that a reader has seen: meanwhile it is told nothing else, so that nothing comes after what is newer. */
+const beingTold = -1;
+
+export interface SubscriptionGroupOptions {
+  readonly args: ExecutionArgs;
+  readonly maskError: (error: unknown) => GraphQLError;
+  readonly fairShare: FairShare;
+  readonly onClose: () => void;
+}
+
+/** In a context of its own: what was loaded for an earlier event is out of date. */
+export async function executeEvent(args: ExecutionArgs, event: unknown): Promise<ExecutionResult> {
+  // Events come and go: they are not announced as parts of one answer.
+  const { announce: _, ...contextValue } = args.contextValue as Services;
+  return boundAnswer(await execute({ ...args, rootValue: event, contextValue }), contextValue, false);
+}
+
+export class SubscriptionGroup {
+  /** Resolves when the first event is known; to an answer if there is nothing to subscribe to. */
+  readonly opened: Promise<ExecutionResult | undefined>;
+  /** Who reads, or is about to. */
+  users = 0;
+  readonly #options: SubscriptionGroupOptions;
+  /** The event that each reader has seen, by its number. */
+  readonly #readers = new Map<Reader, number>();
+  /** Who knows a newer revision than this server has told, and is told nothing until it has a newer one. */
+  readonly #ahead = new Map<Reader, string>();
+  /** Who was not ready for an event. */
+  readonly #late = new Recheck<Reader>(lateCheckMs, (reader) => void this.#sendSnapshot(reader));
+  /** Who was told of a failure: what has changed it still has to hear. */
+  readonly #failed = new Recheck<Reader>(retryMs, (reader) => void this.#sendSnapshot(reader));
+  #live: Live<unknown> | undefined;
+  #version = 0;
+  /** Whether somebody has joined; who comes later may know a newer state of a page than what it was told. */
+  #joined = false;
+  #snapshot: { version: number; edition: number; event: Promise<EncodedEvent> } | undefined;
+  #ended = false;
+
+  constructor(options: SubscriptionGroupOptions) {
+    this.#options = options;
+    this.opened = this.#open();
+  }
+
+  add(reader: Reader, sinceRevision: string | undefined): void {
+    reader.onReturn = () => {
+      this.#readers.delete(reader);
+      this.#ahead.delete(reader);
+      this.#late.delete(reader);
+      this.#failed.delete(reader);
+      this.leave();
+    };
+    reader.onReady = () => {
+      if (this.#late.delete(reader)) void this.#sendSnapshot(reader);
+    };
+    const live = this.#live;
+    if (this.#version === 0 || live === undefined) {
+      reader.end();
+      return;
+    }
+    this.#readers.set(reader, beingTold);
+    const { revision } = live;
+    const isFirst = !this.#joined;
+    this.#joined = true;
+    if (revision === undefined && !isFirst && !this.#ended) {
+      void this.#sendFreshSnapshot(reader, live);
+    } else if (
+      revision === undefined ||
+      sinceRevision === undefined ||
+      sinceRevision < revision ||
+      live.isFinal
+    ) {
+      void this.#sendSnapshot(reader);
+    } else if (this.#ended) {
+      reader.end();
+    } else if (sinceRevision === revision) {
+      this.#readers.set(reader, this.#version);
+    } else {
+      this.#ahead.set(reader, sinceRevision);
+      void live.refresh();
+    }
+  }
+
+  leave(): void {
+    this.users--;
+    if (this.users > 0) return;
+    this.#options.onClose();
+    this.#late.clear();
+    this.#failed.clear();
+    void this.#live?.return();
+  }
+
+  async #open(): Promise<ExecutionResult | undefined> {
+    try {
+      const source = await createSourceEventStream(this.#options.args);
+      if (!isAsyncIterable(source)) {
+        this.#options.onClose();
+        return source;
+      }
+      if (!(source instanceof Live))
+        throw new Error('A shared subscription whose source is none that can be shared.');
+      this.#live = source;
+      if (this.users === 0) void source.return();
+      const first = await source.next();
+      if (first.done || this.users === 0) {
+        this.#end(source);
+        return undefined;
+      }
+      this.#version++;
+      const { failed, result } = await this.#encodeSnapshot();
+      if (failed) {
+        this.#options.onClose();
+        return result;
+      }
+      void this.#run(source);
+      return undefined;
+    } catch (error) {
+      this.#options.onClose();
+      throw error;
+    }
+  }
+
+  async #run(live: Live<unknown>): Promise<void> {
+    for await (const event of live) {
+      this.#version++;
+      const startedAt = cpuMs();
+      const executed = this.#execute(event);
+      // Without what it waits for, which costs others nothing.
+      const executeMs = cpuMs() - startedAt;
+      const tellMs = await this.#tellAll(await executed);
+      this.#tellAhead(live);
+      const restMs = this.#options.fairShare.price(executeMs + tellMs + takeFlushMs());
+      if (restMs > 0) await live.rest(restMs);
+    }
+    this.#end(live);
+  }
+
+  #end(live: Live<unknown>): void {
+    this.#ended = true;
+    this.#options.onClose();
+    for (const [reader, seen] of this.#readers) if (seen === this.#version) reader.end();
+    for (const reader of this.#ahead.keys()) {
+      if (live.isFinal) void this.#sendSnapshot(reader);
+      else reader.end();
+    }
+    this.#ahead.clear();
+  }
+
+  /** Gives the CPU time that it took, in milliseconds. */
+  async #tellAll(event: EncodedEvent): Promise<number> {
+    let count = 0;
+    let tookMs = 0;
+    let startedAt = cpuMs();
+    for (const [reader, seen] of this.#readers) {
+      if (seen === this.#version || seen === beingTold) continue;
+      if (seen === this.#version - 1 && reader.isReady) this.#tell(reader, event, this.#version);
+      else this.#isLate(reader);
+      count++;
+      if (count % readersPerTurn !== 0) continue;
+      tookMs += cpuMs() - startedAt;
+      await nextTurn();
+      startedAt = cpuMs();
+    }
+    return tookMs + cpuMs() - startedAt;
+  }
+
+  /** Those for whom the last event was news get all of it, since they may know a part of it from elsewhere. */
+  #tellAhead({ revision = '', isFinal }: Live<unknown>): void {
+    // Everybody is told at the end.
+    if (isFinal) return;
+    for (const [reader, known] of this.#ahead) {
+      if (known > revision) continue;
+      this.#ahead.delete(reader);
+      if (known < revision) void this.#sendSnapshot(reader);
+      else this.#readers.set(reader, this.#version);
+    }
+  }
+
+  /** One that was told of a failure is late too: what has changed it still has to hear. */
+  #tell(reader: Reader, event: EncodedEvent, version: number): void {
+    this.#readers.set(reader, version);
+    reader.tell(event);
+    if (event.failed) this.#hasFailed(reader);
+    else if (version !== this.#version) this.#isLate(reader);
+    else if (this.#ended) reader.end();
+  }
+
+  /** It is told how things stand when it is ready. */
+  #isLate(reader: Reader): void {
+    this.#readers.set(reader, beingTold);
+    this.#late.add(reader);
+  }
+
+  #hasFailed(reader: Reader): void {
+    this.#readers.set(reader, beingTold);
+    this.#failed.add(reader);
+  }
+
+  async #sendSnapshot(reader: Reader): Promise<void> {
+    if (!reader.isReady) return this.#isLate(reader);
+    const version = this.#version;
+    const event = await this.#encodeSnapshot();
+    if (!this.#readers.has(reader)) return;
+    // Its socket may have filled meanwhile, with what other readers on it were told.
+    if (reader.isReady) this.#tell(reader, event, version);
+    else this.#isLate(reader);
+  }
+
+  async #sendFreshSnapshot(reader: Reader, live: Live<unknown>): Promise<void> {
+    await live.refresh();
+    if (this.#readers.has(reader)) await this.#sendSnapshot(reader);
+  }
+
+  async #encodeSnapshot(): Promise<EncodedEvent> {
+    const edition = this.#live?.edition ?? 0;
+    if (this.#snapshot?.version !== this.#version || this.#snapshot.edition !== edition) {
+      const event = this.#execute(this.#live?.snapshot());
+      this.#snapshot = { version: this.#version, edition, event };
+    }
+    const snapshot = this.#snapshot;
+    const event = await snapshot.event;
+    if (event.failed && this.#snapshot === snapshot) this.#snapshot = undefined;
+    return event;
+  }
+
+  /** Never rejects. */
+  async #execute(event: unknown): Promise<EncodedEvent> {
+    try {
+      const { data, errors } = await executeEvent(this.#options.args, event);
+      const masked = errors?.map((error) => this.#options.maskError(error));
+      return new EncodedEvent({ ...(data !== undefined && { data }), ...(masked && { errors: masked }) });
+    } catch (error) {
+      // Such as an answer that is larger than a text can be.
+      return new EncodedEvent({ errors: [this.#options.maskError(error)] });
+    }
+  }
+}

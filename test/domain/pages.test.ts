@@ -1,0 +1,102 @@
+/** Pages of items by status are what the states of the items say, from any place, in both directions, for many jobs at once. */
+import { expect, it } from 'vitest';
+import { cancelJob } from '../../src/domain/cancel-job.ts';
+import { claimItems } from '../../src/domain/claim-items.ts';
+import { readItemKeys } from '../../src/domain/pages.ts';
+import { releaseAssignments } from '../../src/domain/release-assignments.ts';
+import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
+import { newType, useEngine } from '../support/engine.ts';
+
+const t = useEngine();
+const states = {
+  PENDING: ['READY', 'SCHEDULED', 'HELD'],
+  SUCCEEDED: ['SUCCEEDED'],
+  FAILED: ['FAILED'],
+  CANCELLED: ['CANCELLED'],
+} as const;
+
+/** A job with items in all states, in ranges that lie across each other. */
+async function mixedJob(cancelled: boolean): Promise<string> {
+  const type = newType();
+  const items = Array.from({ length: 400 }, (_, i) => ({
+    payload: i,
+    priority: i % 100 === 50 ? 1 : null,
+    runAt: i >= 300 && i < 340 ? new Date(Date.now() + 3_600_000) : null,
+  }));
+  const { [type]: jobId = '' } = await t.create({ type, items, backoffMs: [0], maxFailuresPerItem: 1 });
+  const worker = 'w';
+  for (const [limit, keep] of [
+    [150, 7],
+    [100, 5],
+    [60, 3],
+  ] as const) {
+    const held = await claimItems(t.engine, worker, [{ type, limit }]);
+    await releaseAssignments(
+      t.engine,
+      held.flatMap(({ id }, i) => (i % 11 === 1 ? id : [])),
+    );
+    await reportOutcomes(
+      t.engine,
+      held.flatMap(({ id: assignmentId }, i) => {
+        if (i % 11 === 1 || i % keep === 0) return [];
+        const failure = { code: 'E', message: 'no', permanent: i % 2 === 0 };
+        return i % 4 < 2 ? { assignmentId, result: i } : { assignmentId, failure };
+      }),
+    );
+  }
+  if (cancelled) await cancelJob(t.engine, jobId);
+  return jobId;
+}
+
+it('by status', async () => {
+  const jobs = [await mixedJob(false), await mixedJob(true), await mixedJob(false)];
+  for (const [status, expected] of Object.entries(states) as [keyof typeof states, readonly string[]][]) {
+    const all = await Promise.all(
+      jobs.map(async (jobId) => {
+        const rows = await t.db.query<{ position: number }>(
+          `select position::float8 from jobtree.item_state where job_id = $1 and state = any ($2) order by position`,
+          [jobId, expected],
+        );
+        return rows.map(({ position }) => position);
+      }),
+    );
+    expect(all.flat().length).toBeGreaterThan(20);
+    const [first = 0] = (await t.items(jobs[0] ?? '')).map(({ position }) => position);
+    for (const backwards of [false, true]) {
+      for (const [after, before, take] of [
+        [undefined, undefined, 1_001],
+        [undefined, undefined, 10],
+        [first + 5, undefined, 30],
+        [undefined, first + 205, 30],
+        [first + 90, first + 131, 1_001],
+        [first + 90, first + 131, 3],
+      ] as const) {
+        const pages = await readItemKeys(
+          t.engine.database,
+          status,
+          backwards,
+          jobs.map((jobId) => ({ jobId, range: { after, before, take, backwards } })),
+        );
+        const between = all.map((positions) => {
+          const found = positions.filter((p) => p > (after ?? -1) && p < (before ?? Infinity));
+          return (backwards ? found.toReversed() : found).slice(0, take);
+        });
+        expect([status, after, pages.map((page) => page.map(({ position }) => position))]).toEqual([
+          status,
+          after,
+          between,
+        ]);
+      }
+    }
+  }
+});
+
+it('of a job that does not exist there is nothing', async () => {
+  const [jobId] = [await mixedJob(false)];
+  const range = { take: 2, backwards: false };
+  const pages = await readItemKeys(t.engine.database, 'PENDING', false, [
+    { jobId: '00000000-0000-7000-8000-000000000000', range },
+    { jobId, range },
+  ]);
+  expect(pages.map(({ length }) => length)).toEqual([0, 2]);
+});

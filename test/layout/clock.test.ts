@@ -1,0 +1,18 @@
+/** The wall clock may be set while the server runs: nothing is measured with it. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect, it } from 'vitest';
+
+const src = resolve(import.meta.dirname, '../../src');
+/** Ids of claims begin with the time. */
+const allowed = ['client/claim-id.ts'];
+
+it('durations are measured with the monotonic clock', () => {
+  const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file.endsWith('.ts') && !file.startsWith('generated/') && !allowed.includes(file),
+  );
+  const found = files.filter((file) =>
+    /Date\.now\(|new Date\(\)/.test(readFileSync(join(src, file), 'utf8')),
+  );
+  expect(found).toEqual([]);
+});

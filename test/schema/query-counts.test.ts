@@ -1,0 +1,163 @@
+/**
+ * What an answer costs in queries: the same under many jobs as under one, whatever is asked of each. The paths through the graph
+ * are taken from the schema, so that a new field is tested, too.
+ *
+ *     QUERY_PARENTS  how many jobs (20)
+ */
+import { type GraphQLObjectType, getNamedType, isLeafType, isObjectType } from 'graphql';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { schema } from '../../src/schema/index.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { data, work } from '../support/api.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startServer } from '../support/server.ts';
+
+const parents = Number(process.env.QUERY_PARENTS ?? 20);
+const query = vi.spyOn(pg.Client.prototype, 'query');
+let db: TestDatabase;
+let app: App;
+/** Keeps the deletions from being carried out. */
+let deleting: pg.Client;
+
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url, {
+    JOBTREE_MAX_QUERY_COST: '1000000000',
+    // It looks for deletions, by itself.
+    JOBTREE_SWEEP_INTERVAL_MS: '60000',
+  });
+  const create = `mutation ($input: JobInput!) { createJob(input: $input) { ... on CreateJobPayload { job { id } } } }`;
+  const input = {
+    type: 'parent',
+    items: [{ payload: 'succeeds' }, { payload: 'fails' }, { payload: 'is held' }, { payload: 'waits' }],
+    children: [{ type: 'child', items: [{}, {}] }],
+  };
+  await Promise.all(Array.from({ length: parents }, () => data(app.url, create, { input })));
+  expect(await work(app.url, 'child', 1_000, { answer: 42 })).toBe(2 * parents);
+  const { claimItems } = await data(
+    app.url,
+    `mutation { claimItems(input: { worker: "w", requests: [{ type: "parent", limit: 1000 }] }) { ... on ClaimItemsPayload { assignments { id payload } } } }`,
+  );
+  const reports = claimItems.assignments.flatMap(({ id, payload }: { id: string; payload: string }) => {
+    if (payload === 'succeeds') return { assignmentId: id, result: 'done' };
+    const failure = { code: 'E', message: 'no', permanent: true };
+    return payload === 'fails' ? { assignmentId: id, failure } : [];
+  });
+  await data(
+    app.url,
+    `mutation ($reports: [ReportInput!]!) { reportOutcomes(input: { reports: $reports }) { ... on ReportOutcomesPayload { entries { status } } } }`,
+    { reports },
+  );
+  const { releaseAssignments } = await data(
+    app.url,
+    `mutation ($ids: [ID!]!) { releaseAssignments(input: { assignmentIds: $ids }) { ... on ReleaseAssignmentsPayload { entries { status } } } }`,
+    { ids: claimItems.assignments.flatMap((hold: any) => (hold.payload === 'waits' ? hold.id : [])) },
+  );
+  expect(releaseAssignments.entries).toHaveLength(parents);
+  deleting = await db.connect();
+  await deleting.query(
+    `begin; insert into jobtree.tree_deletion (root_id, requested_at, item_count)
+     select id, now(), 6 from jobtree.job where parent_id is null; commit;
+     begin; select from jobtree.tree_deletion for update`,
+  );
+});
+afterAll(async () => {
+  query.mockRestore();
+  await deleting.end();
+  await app.close();
+  await db.drop();
+});
+
+/** What the server does beside answering. */
+const upkeep = /from jobtree\.\w+\(|j\.cancelling/;
+
+/** How many queries an answer for so many jobs takes. */
+async function queriesOf(selection: string, first: number): Promise<number> {
+  query.mockClear();
+  const { jobs } = await data(
+    app.url,
+    `{ jobs(first: ${first}, filter: { type: "parent" }) { nodes { ${selection} } } }`,
+  );
+  expect(jobs.nodes).toHaveLength(first);
+  const texts = query.mock.calls.map(([statement]: unknown[]) =>
+    typeof statement === 'string' ? statement : (statement as { text: string }).text,
+  );
+  return texts.filter((text) => /jobtree/.test(text) && !upkeep.test(text)).length;
+}
+
+const variants: Readonly<Record<string, readonly string[]>> = {
+  'Job.items': [
+    ...['PENDING', 'SUCCEEDED', 'FAILED', 'CANCELLED'].map((status) => `(first: 4, status: ${status})`),
+    '(last: 1)',
+    '(first: 1)',
+  ],
+  'Job.results': ['(first: 1)', '(last: 1)'],
+};
+
+/** Selections that reach each field, no type more than twice: those of values together, any other alone. */
+function selectionsOf(type: GraphQLObjectType, above: readonly string[]): string[] {
+  const fields = Object.values(type.getFields());
+  const values = fields.filter((field) => isLeafType(getNamedType(field.type))).map(({ name }) => name);
+  const path = [...above, type.name];
+  const nested = fields.flatMap((field) => {
+    const inner = getNamedType(field.type);
+    if (!isObjectType(inner) || path.filter((name) => name === inner.name).length > 1) return [];
+    // In edges there is the same, with cursors.
+    if (inner.name.endsWith('Edge')) return `${field.name} { cursor node { id payload } }`;
+    return (variants[`${type.name}.${field.name}`] ?? [''])
+      .slice(above.length > 0 ? -1 : 0)
+      .flatMap((args) =>
+        selectionsOf(inner, path).map((selection) => `${field.name}${args} { ${selection} }`),
+      );
+  });
+  return [values.join(' '), ...nested].filter((selection) => selection !== '');
+}
+
+const selections = selectionsOf(schema.getType('Job') as GraphQLObjectType, []);
+
+describe('under many jobs it costs as many queries as under one', () => {
+  it('to ask for any field', async () => {
+    expect(selections.length).toBeGreaterThan(50);
+    const dear: string[] = [];
+    for (const selection of selections) {
+      const [one, many] = [await queriesOf(selection, 1), await queriesOf(selection, parents)];
+      if (one !== many) dear.push(`${one} -> ${many}: ${selection}`);
+    }
+    expect(dear).toEqual([]);
+  }, 240_000);
+
+  it('to ask for the same under aliases', async () => {
+    const selection = `a: items(first: 1) { nodes { payload } } b: items(last: 1) { nodes { id payload } }
+      c: items(first: 1, status: FAILED) { nodes { failures { message } } } d: tree { id } e: tree { type children { id } }`;
+    expect(await queriesOf(selection, parents)).toBe(await queriesOf(selection, 1));
+  });
+
+  it('and what is asked for of each is its own', async () => {
+    const { jobs } = await data(
+      app.url,
+      `{ jobs(first: ${parents}, filter: { type: "parent" }) { nodes {
+        id
+        items { nodes { id payload status job { id } } }
+        children { id items(first: 1) { nodes { id } } }
+        tree { id root { id } }
+        results { nodes { id job { root { id } } } }
+      } } }`,
+    );
+    for (const { id, items, children, tree, results } of jobs.nodes) {
+      expect(items.nodes.map((item: any) => [item.payload, item.status, item.job.id])).toEqual([
+        ['succeeds', 'SUCCEEDED', id],
+        ['fails', 'FAILED', id],
+        ['is held', 'PENDING', id],
+        ['waits', 'PENDING', id],
+      ]);
+      const [child] = children;
+      expect(child.items.nodes[0].id).toContain(child.id.slice(4));
+      expect(tree).toEqual([
+        { id, root: { id } },
+        { id: child.id, root: { id } },
+      ]);
+      expect(results.nodes).toEqual([{ id: expect.any(String), job: { root: { id } } }, expect.anything()]);
+    }
+  });
+});

@@ -1,0 +1,118 @@
+/** What a load balancer is told, and what the log says, while Postgres is in trouble. */
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { start } from '../cli/program.ts';
+import { createJob, request } from '../support/api.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startProxy } from '../support/proxy.ts';
+import { freePort, startServer } from '../support/server.ts';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createDatabase();
+});
+afterAll(() => db.drop());
+
+const create = 'mutation { createJob(input: { type: "a", items: [{}] }) { __typename } }';
+const ready = async (url: string) => {
+  const answer = await fetch(new URL('/readyz', url));
+  return `${answer.status} ${(await answer.text()).trim()}`;
+};
+const name = () => new URL(db.url).pathname.slice(1);
+const endSessions = () =>
+  db.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name like 'jobtree%'`,
+  );
+
+it('a server is not ready while its Postgres is read-only, and what it can not do may be repeated', async () => {
+  const app = await startServer(db.url, { JOBTREE_SWEEP_INTERVAL_MS: '100' });
+  onTestFinished(() => app.close());
+  expect(await ready(app.url)).toMatch(/^200 ok/);
+  await db.query(`alter database ${name()} set default_transaction_read_only = on`);
+  await endSessions();
+  await expect.poll(() => ready(app.url), { timeout: 20_000 }).toContain('503 the database takes no changes');
+  await expect
+    .poll(async () => (await request(app.url, create)).errors?.[0]?.extensions, { timeout: 20_000 })
+    .toEqual({ code: 'UNAVAILABLE' });
+
+  const session = await db.connect();
+  await session.query('set session characteristics as transaction read write');
+  await session.query(`alter database ${name()} reset default_transaction_read_only`);
+  await session.end();
+  await endSessions();
+  await expect.poll(() => ready(app.url), { timeout: 25_000 }).toMatch(/^200 ok/);
+  expect((await request(app.url, create)).errors).toBeUndefined();
+}, 60_000);
+
+it('a server is not ready while the disk of its Postgres is full, and is again afterwards', async () => {
+  const app = await startServer(db.url);
+  onTestFinished(() => app.close());
+  const id = await createJob(app.url, { type: 'full' });
+  await db.query(
+    `create function fill() returns trigger language plpgsql as $$ begin raise exception 'no space left' using errcode = '53100'; end $$`,
+  );
+  await db.query(
+    'create trigger fill before insert on jobtree.job_item for each row execute function fill()',
+  );
+  const add = 'mutation ($id: ID!) { addItems(input: { jobId: $id, items: [{}] }) { __typename } }';
+  expect((await request(app.url, add, { id })).errors).toMatchObject([
+    { extensions: { code: 'UNAVAILABLE' } },
+  ]);
+  expect(await ready(app.url)).toBe('503 the database takes no changes: its disk is full');
+  await db.query('drop function fill cascade');
+  await expect.poll(() => ready(app.url), { timeout: 20_000, interval: 500 }).toMatch(/^200 ok/);
+  expect((await request(app.url, add, { id })).errors).toBeUndefined();
+});
+
+it('an outage stands in the log once for each thing that fails, however often it does', async () => {
+  const proxy = await startProxy(db.url);
+  onTestFinished(() => proxy.close());
+  const port = String(await freePort());
+  const program = start(['start'], {
+    DATABASE_URL: proxy.url,
+    JOBTREE_PORT: port,
+    JOBTREE_SWEEP_INTERVAL_MS: '100',
+  });
+  await program.printed('"msg":"ready"');
+  const url = `http://127.0.0.1:${port}/graphql`;
+  proxy.cut();
+  const codes = new Set<unknown>();
+  const until = performance.now() + 3_000;
+  while (performance.now() < until) {
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () =>
+        Promise.all([request(url, create), request(url, '{ jobs(first: 1) { nodes { id } } }')]),
+      ),
+    );
+    for (const answer of answers.flat()) codes.add(answer.errors?.[0]?.extensions?.code);
+    expect(await ready(url)).toBe('503 the database does not answer');
+  }
+  // Never INTERNAL: each says whether it may have been carried out.
+  codes.delete('OUTCOME_UNKNOWN');
+  expect([...codes]).toEqual(['UNAVAILABLE']);
+  proxy.mend();
+  await expect.poll(() => ready(url), { timeout: 20_000 }).toMatch(/^200 ok/);
+  expect((await request(url, create)).errors).toBeUndefined();
+  program.process.kill('SIGTERM');
+  const { code, stderr } = await program.ended;
+  expect(code).toBe(0);
+  const warnings = stderr.split('\n').filter((line) => /"level":(40|50|60)/.test(line));
+  expect(warnings.length).toBeGreaterThan(0);
+  expect(warnings.length, warnings.join('\n')).toBeLessThan(15);
+});
+
+it('while a server goes on before its shutdown, connections are not kept', async () => {
+  const app = await startServer(db.url, { JOBTREE_SHUTDOWN_DELAY_MS: '1000' });
+  const answer = async () =>
+    (
+      await fetch(app.url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{"query":"{ __typename }"}',
+      })
+    ).headers.get('connection');
+  expect(await answer()).toBe('keep-alive');
+  const closing = app.close();
+  expect(await ready(app.url)).toBe('503 shutting down');
+  expect(await answer()).toBe('close');
+  await closing;
+});

@@ -1,0 +1,133 @@
+/** Answers that would be too large or too deep to be written: each is refused on its own, over HTTP, server-sent events and WebSocket. */
+import { createClient } from 'graphql-ws';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import type { App } from '../../src/server/create-app.ts';
+import { type Answer, collectSse, createJob, data, request } from '../support/api.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startServer } from '../support/server.ts';
+
+let db: TestDatabase;
+let app: App;
+/** The root of a tree of 999 jobs, each fed by a mapping of nearly 10 kB. */
+let wide: string;
+
+const aliases = (count: number, text: (i: number) => string) =>
+  Array.from({ length: count }, (_, i) => text(i)).join(' ');
+
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url, { JOBTREE_MAX_ANSWER_BYTES: '19000000' });
+  const feed = {
+    payload: Object.fromEntries(Array.from({ length: 85 }, (_, i) => [`${i}${'k'.repeat(95)}`, 'result'])),
+  };
+  wide = await createJob(app.url, {
+    type: 'wide',
+    children: Array.from({ length: 998 }, (_, i) => ({ type: `${i} ${'"'.repeat(190)}`, feed })),
+  });
+});
+afterAll(async () => {
+  await app.close();
+  await db.drop();
+});
+
+/** The first answer on a socket, and that the socket goes on. */
+async function overSocket(query: string, variables: Record<string, unknown>): Promise<Answer> {
+  const client = createClient({
+    url: app.url.replace('http', 'ws'),
+    webSocketImpl: WebSocket,
+    retryAttempts: 0,
+    lazy: false,
+  });
+  const first = async (text: string, values: Record<string, unknown>) => {
+    for await (const answer of client.iterate({ query: text, variables: values })) return answer as Answer;
+    throw new Error('There was no answer.');
+  };
+  try {
+    const answer = await first(query, variables);
+    expect((await first('{ __typename }', {})).data).toEqual({ __typename: 'Query' });
+    return answer;
+  } finally {
+    await client.dispose();
+  }
+}
+
+const refusal = { extensions: { code: 'LIMIT_EXCEEDED', limit: 'bytes' } };
+
+const selections: [string, string][] = [
+  ['mappings of feeds under aliases', `tree { ${aliases(60, (i) => `f${i}: feed`)} }`],
+  ['mappings of feeds in trees under aliases', aliases(10, (i) => `t${i}: tree { feed }`)],
+  ['names under aliases', `tree { ${aliases(100, (i) => `${'n'.repeat(150)}${i}: type`)} }`],
+  ['names of aliases', `tree { ${aliases(99, (i) => `${'n'.repeat(198)}${i}: depth`)} }`],
+];
+
+it.each(selections)('refuses too much text: %s', async (_, selection) => {
+  const query = `query ($id: ID!) { job(id: $id) { ${selection} } }`;
+  for (const answer of [
+    await request(app.url, query, { id: wide }),
+    (await collectSse(app.url, query, { id: wide }))[0],
+    await overSocket(query, { id: wide }),
+  ]) {
+    expect(answer.errors?.[0]).toMatchObject(refusal);
+  }
+  expect((await request(app.url, '{ __typename }')).data).toEqual({ __typename: 'Query' });
+});
+
+it('refuses too much text of an event', async () => {
+  const query = `subscription { jobs(first: 5) { jobs { ${aliases(2, (i) => `t${i}: tree { ${aliases(30, (j) => `f${j}: feed`)} }`)} } } }`;
+  expect((await firstSse(query)).errors?.[0]).toMatchObject(refusal);
+  expect((await overSocket(query, {})).errors?.[0]).toMatchObject(refusal);
+});
+
+it('shows what fits', async () => {
+  const { job } = await data(app.url, 'query ($id: ID!) { job(id: $id) { tree { a: feed type } } }', {
+    id: wide,
+  });
+  expect(job.tree).toHaveLength(999);
+  expect(Object.keys(job.tree[1].a.payload)).toHaveLength(85);
+});
+
+/** The first event of a stream that does not end. */
+async function firstSse(query: string): Promise<Answer> {
+  const response = await fetch(app.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+    body: JSON.stringify({ query }),
+  });
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    const event = /event: next\ndata: (.*)\n\n/.exec(text)?.[1];
+    if (event !== undefined) return JSON.parse(event) as Answer;
+  }
+  throw new Error('There was no event.');
+}
+
+it('refuses a claim whose payloads could not all be shown, before it claims', async () => {
+  await createJob(app.url, { type: 'kept', items: [{}, {}] });
+  const claim = (selection: string) =>
+    `claimItems(input: { worker: "w", requests: [{ type: "kept", limit: 1000 }] }) { ... on ClaimItemsPayload { assignments { ${selection} } } }`;
+  const { errors } = await request(app.url, `mutation { ${claim('payload a: payload')} }`);
+  expect(errors?.[0]).toMatchObject(refusal);
+  const { claimItems } = await data(
+    app.url,
+    `mutation { ${claim('payload item { id failures { code } }')} }`,
+  );
+  expect(claimItems.assignments).toHaveLength(2);
+});
+
+it('refuses further claims of an operation once their payloads fill the answer', async () => {
+  await createJob(app.url, {
+    type: 'large',
+    items: Array.from({ length: 24 }, () => ({ payload: 'p'.repeat(900_000) })),
+  });
+  const claims = aliases(
+    4,
+    (i) =>
+      `c${i}: claimItems(input: { worker: "w", requests: [{ type: "large", limit: 8 }] }) { ... on ClaimItemsPayload { assignments { id } } }`,
+  );
+  const { errors } = await request(app.url, `mutation { ${claims} }`);
+  expect(errors?.[0]).toMatchObject(refusal);
+  expect(await db.query(`select from jobtree.queue_entry where type = 'large'`)).toHaveLength(0);
+});

@@ -1,0 +1,86 @@
+/** What a client has left is over: nothing is read, kept or waited for on its account. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { Hub } from '../../src/events/hub.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { createJob, data } from '../support/api.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { openRaw } from '../support/raw-socket.ts';
+import { startServer } from '../support/server.ts';
+
+let db: TestDatabase;
+let app: App;
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+afterAll(async () => {
+  await app.close();
+  await db.drop();
+});
+
+it('an event stream whose client leaves before the first event leaves neither reader nor timer', async () => {
+  const id = await createJob(app.url, { type: 'left', items: [{}] });
+  const watchJob = Hub.prototype.watchJob;
+  let asked = () => {};
+  const wasAsked = new Promise<void>((resolve) => {
+    asked = resolve;
+  });
+  let goOn = () => {};
+  const gone = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const watched: unknown[] = [];
+  vi.spyOn(Hub.prototype, 'watchJob').mockImplementation(async function (this: Hub, ...args) {
+    asked();
+    await gone;
+    const live = await watchJob.apply(this, args);
+    watched.push(live);
+    return live;
+  });
+  const { hostname, port } = new URL(app.url);
+  const client = connect(Number(port), hostname);
+  await once(client, 'connect');
+  const query = encodeURIComponent(`subscription { jobProgress(jobId: "${id}") { revision } }`);
+  client.write(
+    `GET /graphql?query=${query} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n`,
+  );
+  await wasAsked;
+  client.destroy();
+  await once(client, 'close');
+  // A round trip, by which the server has heard of it.
+  await data(app.url, '{ __typename }');
+  goOn();
+  await vi.waitFor(() => expect(watched).toMatchObject([{ isClosed: true }]));
+});
+
+it('hundreds of large pages that were watched on a socket keep nobody waiting once it has left', async () => {
+  const items = Array.from({ length: 1_000 }, (_, n) => ({ payload: { n, text: 'x'.repeat(2_000) } }));
+  const id = await createJob(app.url, { type: 'pages', items });
+  const raw = await openRaw(app.url);
+  const query =
+    'subscription ($id: ID!, $every: Int) { jobItems(jobId: $id, first: 1000, intervalMs: $every) { items { id payload } } }';
+  for (let n = 0; n < 900; n++) {
+    raw.send({ type: 'subscribe', id: `${n}`, payload: { query, variables: { id, every: 1_000 + n } } });
+  }
+  await raw.until(({ type }) => type === 'next');
+  raw.socket.terminate();
+  await raw.closed;
+  const startedAt = performance.now();
+  for (let n = 0; n < 20; n++) {
+    await data(app.url, 'query ($id: ID!) { job(id: $id) { items(first: 1) { nodes { payload } } } }', {
+      id,
+    });
+    const left = `subscription { jobItems(jobId: "${id}", first: ${n + 1}) { items { id } } }`;
+    const other = await openRaw(app.url);
+    other.send({ type: 'subscribe', id: '1', payload: { query: left } });
+    await other.until(({ type }) => type === 'next');
+    other.socket.terminate();
+  }
+  // Each of the pages that were left would take the reading of 1,000 items, two at a time.
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
+}, 120_000);

@@ -1,0 +1,277 @@
+/** More is asked for than Postgres answers in time: what keeps holds alive goes on, and whoever is refused can try again. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { createClient, Worker } from '../../src/client/index.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { signal } from '../client/signals.ts';
+import { createJob, request } from '../support/api.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { newType } from '../support/engine.ts';
+import { lockWaiters } from '../support/locks.ts';
+import { startServer } from '../support/server.ts';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createDatabase();
+});
+afterAll(() => db.drop());
+
+it('reads that take all their connections for seconds cost no hold', async () => {
+  const app = await startServer(db.url, { JOBTREE_POOL_SIZE: '4', JOBTREE_SWEEP_INTERVAL_MS: '100' });
+  const client = createClient({ url: app.url });
+  const lock = await db.connect();
+  const over = signal();
+  const ended: string[] = [];
+  const worker = new Worker({
+    url: app.url,
+    types: { held: { concurrency: 1, handler: () => over.promise.then(() => null) } },
+  });
+  worker.on('aborted', (_, code) => ended.push(code));
+  worker.on('stale', () => ended.push('STALE'));
+  worker.on('error', (error) => ended.push(String(error)));
+  const succeeded = worker.once('succeeded');
+  try {
+    const id = await createJob(app.url, {
+      type: 'held',
+      heartbeatIntervalMs: 2_000,
+      items: [{ payload: 1 }],
+      sealed: true,
+    });
+    const claimed = worker.once('claimed');
+    await worker.start();
+    await claimed;
+
+    // Each read waits for a second, and then gets BUSY: so a hundred of them take every connection for long.
+    await lock.query('begin');
+    await lock.query('lock table jobtree.job_item in access exclusive mode');
+    const query = 'query ($id: ID!) { job(id: $id) { items(first: 1) { nodes { payload } } } }';
+    let reading = true;
+    const reads = Array.from({ length: 100 }, async () => {
+      while (reading) await request(app.url, query, { id });
+    });
+    // Longer than the hold lives without a heartbeat. Meanwhile the server is busy, not out of order.
+    const until = performance.now() + 7_000;
+    while (performance.now() < until) {
+      expect((await fetch(new URL('/readyz', app.url))).status).toBe(200);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    reading = false;
+    await lock.query('rollback');
+    await Promise.all(reads);
+    expect(ended).toEqual([]);
+    over.fire();
+    await succeeded;
+  } finally {
+    await lock.end();
+    over.fire();
+    await worker.stop();
+    await client.close();
+    await app.close();
+  }
+});
+
+/** A role that Postgres gives so many connections, however many others there are. */
+async function limitedTo(connections: number): Promise<string> {
+  const name = `few_${newType().replaceAll('-', '')}`;
+  const url = new URL(db.url);
+  await db.query(
+    `create role ${name} login password 'x' connection limit ${connections} in role ${url.username}`,
+  );
+  onTestFinished(async () => {
+    await db.query(`drop role ${name}`);
+  });
+  url.username = name;
+  url.password = 'x';
+  return url.href;
+}
+
+it('servers for which Postgres has hardly a connection answer, or say that nothing was done; and lose no hold', async () => {
+  // Three servers keep five each.
+  const url = await limitedTo(17);
+  const apps: App[] = [];
+  const workers: Worker[] = [];
+  const ended: string[] = [];
+  const over = signal();
+  try {
+    for (let i = 0; i < 3; i++) apps.push(await startServer(url, { JOBTREE_SWEEP_INTERVAL_MS: '100' }));
+    const [first] = apps as [App];
+    await createJob(first.url, { type: 'few', heartbeatIntervalMs: 1_000, items: [{}, {}, {}] });
+    for (const app of apps) {
+      const worker = new Worker({
+        url: app.url,
+        types: { few: { concurrency: 1, handler: () => over.promise.then(() => null) } },
+      });
+      workers.push(worker);
+      worker.on('aborted', (_, code) => ended.push(code));
+      worker.on('stale', () => ended.push('STALE'));
+      const claimed = worker.once('claimed');
+      await worker.start();
+      await claimed;
+    }
+    const until = performance.now() + 4_000;
+    const codes = new Map<unknown, number>();
+    const ids = new Set<string>();
+    let created = 0;
+    const create = `mutation ($input: JobInput!) { createJob(input: $input) { ... on CreateJobPayload { job { id type progress { itemCount } } } } }`;
+    await Promise.all(
+      Array.from({ length: 90 }, async (_, i) => {
+        const app = apps[i % apps.length] as App;
+        while (performance.now() < until) {
+          const answer = await request(app.url, create, { input: { type: 'crowd', items: [{}] } });
+          const code = answer.errors?.[0]?.extensions?.code;
+          codes.set(code, (codes.get(code) ?? 0) + 1);
+          if (code === undefined) ids.add(answer.data.createJob.job.id);
+          if (code === undefined || code === 'OUTCOME_UNKNOWN') created++;
+        }
+      }),
+    );
+    expect(ids.size).toBeGreaterThan(0);
+    expect([undefined, 'UNAVAILABLE', 'OUTCOME_UNKNOWN']).toEqual(expect.arrayContaining([...codes.keys()]));
+    // UNAVAILABLE means that nothing was done.
+    const [row] = await db.query<{ jobs: number }>(
+      `select count(*)::int as jobs from jobtree.job where type = 'crowd'`,
+    );
+    expect(row?.jobs).toBeLessThanOrEqual(created);
+    expect(row?.jobs).toBeGreaterThanOrEqual(ids.size);
+    expect(ended).toEqual([]);
+  } finally {
+    over.fire();
+    await Promise.all(workers.map((worker) => worker.stop()));
+    await Promise.all(apps.map((app) => app.close()));
+  }
+});
+
+it('a start waits while Postgres has no connection, and says so when its time is over', async () => {
+  const url = await limitedTo(8);
+  const others = new pg.Pool({ connectionString: url, max: 8 });
+  const taken = await Promise.all(Array.from({ length: 8 }, () => others.connect()));
+  await expect(startServer(url, { JOBTREE_START_TIMEOUT_MS: '300' })).rejects.toMatchObject({
+    code: '53300',
+  });
+  const starting = startServer(url);
+  let started = false;
+  void starting.then(() => {
+    started = true;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect(started).toBe(false);
+  for (const client of taken) client.release();
+  await others.end();
+  const app = await starting;
+  expect((await request(app.url, '{ jobs(first: 1) { nodes { id } } }')).errors).toBeUndefined();
+  await app.close();
+});
+
+/** The head of a request whose body never comes. */
+async function begin(app: App, bytes: number): Promise<Socket> {
+  const { port, host } = new URL(app.url);
+  const socket = connect(Number(port), '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  socket.write(
+    `POST /graphql HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n{`,
+  );
+  await once(socket, 'connect');
+  // What this server is asked later, it reads later.
+  await fetch(new URL('/healthz', app.url));
+  return socket;
+}
+
+const post = (app: App, body: string) =>
+  fetch(app.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+const small = JSON.stringify({ query: '{ __typename }' });
+
+it('one request too many is told to come again before it is read, and a client does so', async () => {
+  const app = await startServer(db.url, { JOBTREE_MAX_REQUESTS: '10' });
+  onTestFinished(() => app.close());
+  const begun = await Promise.all(Array.from({ length: 10 }, () => begin(app, 100)));
+  await expect.poll(async () => (await post(app, small)).status).toBe(503);
+  const refused = await post(app, small);
+  expect({ status: refused.status, after: refused.headers.get('retry-after') }).toEqual({
+    status: 503,
+    after: '1',
+  });
+  expect(await refused.json()).toMatchObject({ errors: [{ extensions: { code: 'UNAVAILABLE' } }] });
+  // What is asked for a load balancer is answered.
+  expect((await fetch(new URL('/readyz', app.url))).status).toBe(200);
+
+  const client = createClient({ url: app.url });
+  const created = client.createJob({ type: 'again', items: [{}] });
+  for (const socket of begun) socket.destroy();
+  expect((await created).created).toBe(true);
+  expect((await post(app, small)).status).toBe(200);
+  await client.close();
+});
+
+it('bodies are taken as long as there is room for them, and small ones always', async () => {
+  const app = await startServer(db.url, {
+    JOBTREE_MAX_REQUEST_BYTES: '1000000',
+    JOBTREE_MAX_BYTES_UNDER_WAY: '1000000',
+  });
+  onTestFinished(() => app.close());
+  const large = JSON.stringify({
+    query: '{ __typename }',
+    operationName: null,
+    variables: { a: 'x'.repeat(200_000) },
+  });
+  expect((await post(app, large)).status).toBe(200);
+  const begun = await begin(app, 900_000);
+  await expect.poll(async () => (await post(app, large).catch(() => undefined))?.status).toBe(503);
+  expect((await post(app, small)).status).toBe(200);
+  begun.destroy();
+  await expect.poll(async () => (await post(app, large)).status).toBe(200);
+});
+
+it('reads that are too many are refused one by one, and leave room for what keeps holds alive', async () => {
+  const app = await startServer(db.url, { JOBTREE_MAX_REQUESTS: '16', JOBTREE_POOL_SIZE: '4' });
+  onTestFinished(() => app.close());
+  const id = await createJob(app.url, { type: 'room', items: [{ payload: 1 }] });
+  const lock = await db.connect();
+  onTestFinished(() => lock.end());
+  await lock.query('begin');
+  await lock.query('lock table jobtree.job_item in access exclusive mode');
+  const query = 'query ($id: ID!) { job(id: $id) { items(first: 1) { nodes { payload } } } }';
+  const reads = Array.from({ length: 12 }, () => request(app.url, query, { id }));
+  await lockWaiters(db, 2);
+  const refused = await request(app.url, query, { id });
+  expect(refused.errors).toMatchObject([{ extensions: { code: 'UNAVAILABLE' } }]);
+  const beat = await request(
+    app.url,
+    'mutation { heartbeat(input: { assignmentIds: ["Assignment:x"] }) { ... on HeartbeatPayload { entries { status } } } }',
+  );
+  expect(beat.errors).toBeUndefined();
+  await lock.query('rollback');
+  await Promise.all(reads);
+});
+
+it('reads of clients that have gone are not sent', async () => {
+  const app = await startServer(db.url, { JOBTREE_POOL_SIZE: '4' });
+  onTestFinished(() => app.close());
+  const id = await createJob(app.url, { type: 'gone', items: [{ payload: 1 }] });
+  const lock = await db.connect();
+  onTestFinished(() => lock.end());
+  await lock.query('begin');
+  await lock.query('lock table jobtree.job_item in access exclusive mode');
+  // Each would wait for a second.
+  const query = 'query ($id: ID!) { job(id: $id) { items(first: 1) { nodes { payload } } } }';
+  const leaving = new AbortController();
+  const reads = Array.from({ length: 100 }, () =>
+    fetch(app.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query, variables: { id } }),
+      signal: leaving.signal,
+    }),
+  );
+  const left = Promise.allSettled(reads);
+  await lockWaiters(db, 2);
+  leaving.abort();
+  await left;
+  // Behind all of them it would wait for longer than a request waits for a connection.
+  const answer = await request(app.url, 'query ($id: ID!) { job(id: $id) { progress { itemCount } } }', {
+    id,
+  });
+  expect(answer.data).toEqual({ job: { progress: { itemCount: 1 } } });
+  await lock.query('rollback');
+});
