@@ -3,7 +3,7 @@
  * it has a pace, a request waits for its time.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ExchangeVariables, exchange } from '../../../dist/client/operations.js';
+import { exchange, exchangeParts } from '../../../dist/client/operations.js';
 import { finish, readTask, workUntilStopped } from '../child.ts';
 import { type Payload, result } from '../payload.ts';
 import type { WorkerTask } from '../task.ts';
@@ -21,7 +21,6 @@ interface Answer {
 
 const { url, target, items = Number.POSITIVE_INFINITY, batch, perSecond, ...task } = readTask<WorkerTask>();
 const { concurrency = 2 * batch } = task;
-const query = String(exchange);
 const start = performance.now();
 const cpu = process.cpuUsage();
 let done = 0;
@@ -40,17 +39,17 @@ async function loop(worker: string): Promise<void> {
   while (done < items && !stopped) {
     await untilDue();
     const claim = { worker, requests: [{ type: target, limit: batch }] };
-    const variables: ExchangeVariables = {
-      withBoth: reports.length > 0,
-      withReports: false,
-      withReleases: false,
-      withClaims: reports.length === 0,
-      ...(reports.length > 0 ? { both: { reports, claim } } : { claims: claim }),
-    };
+    const request =
+      reports.length > 0
+        ? { query: String(exchange), variables: { input: { reports, claim } } }
+        : {
+            query: String(exchangeParts),
+            variables: { withReports: false, withReleases: false, withClaims: true, claims: claim },
+          };
     const response = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: 'application/json' },
-      body: JSON.stringify({ query, variables }),
+      body: JSON.stringify(request),
     });
     const { data } = (await response.json()) as Answer;
     // What was accepted is not answered one by one.

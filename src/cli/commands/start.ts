@@ -12,7 +12,7 @@ import { serve } from '../start/serve.ts';
  * How much what is kept may grow until it is looked through for garbage, in percent. V8 would let it grow to several times its size while
  * answers of 1 MB are made, of which it keeps nothing: 46 MB became 350.
  */
-const heapGrowthPercent = 50;
+const heapGrowthPercent = 100;
 
 export async function start({ processes }: { processes: number }): Promise<number> {
   setFlagsFromString(`--heap-growing-percent=${heapGrowthPercent}`);
