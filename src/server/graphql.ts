@@ -60,8 +60,8 @@ export function createGraphQL(options: {
     plugins: [
       readBodies,
       operations.plugin,
-      costs.plugin,
       streams.plugin,
+      costs.plugin,
       new SharedSubscriptions({ services, maskError: operations.maskError }).plugin,
     ],
     maskedErrors: { maskError: operations.maskError },

@@ -65,13 +65,12 @@ export class Operations {
       const end = this.#started(args);
       return {
         onExecuteDone: ({ result, setResult }) => {
-          if (!isAsyncIterable(result)) {
-            const answer = this.#finish(result, args);
-            end(answer.errors);
-            if (answer !== result) setResult(answer);
-          }
           this.#active--;
           if (this.#active === 0) this.#onIdle?.();
+          if (isAsyncIterable(result)) return;
+          const answer = this.#finish(result, args);
+          end(answer.errors);
+          if (answer !== result) setResult(answer);
         },
       };
     },
