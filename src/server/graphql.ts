@@ -62,7 +62,8 @@ export function createGraphQL(options: {
       operations.plugin,
       streams.plugin,
       costs.plugin,
-      new SharedSubscriptions({ services, maskError: operations.maskError }).plugin,
+      new SharedSubscriptions({ services, execute: operations.execute, maskError: operations.maskError })
+        .plugin,
     ],
     maskedErrors: { maskError: operations.maskError },
     logging: false,

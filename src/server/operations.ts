@@ -30,7 +30,8 @@ export class Operations {
   readonly #logger: Logger;
   readonly #maxTokens: number;
   readonly #maxActive: number;
-  readonly #execute = createExecute();
+  /** For the events of subscriptions too. */
+  readonly execute = createExecute();
   #active = 0;
   #onIdle: (() => void) | undefined;
 
@@ -59,7 +60,7 @@ export class Operations {
       }
       setExecuteFn((operation: ExecutionArgs) => {
         const errors = refuseVariables(operation);
-        return errors === undefined ? this.#execute(operation) : { errors };
+        return errors === undefined ? this.execute(operation) : { errors };
       });
       this.#active++;
       const end = this.#started(args);
