@@ -119,7 +119,7 @@ const settings = {
     .max(400_000_000)
     .default(64_000_000)
     .describe(
-      'The most that the payloads, results and failures in an answer may have together, in bytes of their JSON text. One item alone may have more.',
+      'The most text that an answer may have, in bytes: payloads, results and failures as JSON, and all other texts and names in it. One item alone may have more.',
     ),
   JOBTREE_MAX_REQUESTS: z.coerce
     .number()
