@@ -128,7 +128,7 @@ const settings = {
     .max(1_000_000)
     .default(5_000)
     .describe(
-      'The most queries and mutations that may be under way at once, in all. The last quarter is for those that keep holds alive: heartbeats, reports, exchanges and releases. One more is told to come again.',
+      'The most queries and mutations that may be under way at once, in all. The last quarter is for those that keep leases alive: heartbeats, reports, exchanges and releases. One more is told to come again.',
     ),
   JOBTREE_MAX_OPERATIONS_PER_SOCKET: z.coerce
     .number()
