@@ -119,7 +119,7 @@ const settings = {
     .max(400_000_000)
     .default(64_000_000)
     .describe(
-      'The most that the payloads, results and failures in an answer may have together, in bytes of their JSON text. One item alone may have more.',
+      'The most text that an answer may have, in bytes: payloads, results and failures as JSON, and all other texts and names in it. One item alone may have more.',
     ),
   JOBTREE_MAX_REQUESTS: z.coerce
     .number()
@@ -128,7 +128,7 @@ const settings = {
     .max(1_000_000)
     .default(5_000)
     .describe(
-      'The most queries and mutations that may be under way at once, in all. The last quarter is for those that keep holds alive: heartbeats, reports, exchanges and releases. One more is told to come again.',
+      'The most queries and mutations that may be under way at once, in all. The last quarter is for those that keep leases alive: heartbeats, reports, exchanges and releases. One more is told to come again.',
     ),
   JOBTREE_MAX_OPERATIONS_PER_SOCKET: z.coerce
     .number()

@@ -1,6 +1,6 @@
 /**
  * The way to Postgres: operations call stored functions by named statements, one round trip each; many of the API's reads go
- * through Prisma, which is several times slower for one row and writes the joins. Operations, reads and what keeps holds alive
+ * through Prisma, which is several times slower for one row and writes the joins. Operations, reads and what keeps leases alive
  * have a pool each, so that none of them takes the connections of another.
  */
 import { PrismaPg } from '@prisma/adapter-pg';
@@ -75,14 +75,14 @@ const writeFailures: Readonly<Record<string, string>> = {
   '58030': 'its disk fails',
 };
 /** Beats of workers go there together, two calls at a time. */
-const holdsPoolSize = 2;
+const leasesPoolSize = 2;
 
 export class Database {
   /** For reads, Prisma's too: however many there are, they take no connection from what writes. */
   readonly pool: Pick<PatientPool, 'query' | 'connect' | 'totalCount' | 'waitingCount'>;
   readonly #operations: PatientPool;
-  /** For what keeps holds alive, which nothing else may hold up. */
-  readonly #holds: PatientPool;
+  /** For what keeps leases alive, which nothing else may hold up. */
+  readonly #leases: PatientPool;
   readonly #pools: readonly PatientPool[];
   /** Every connection of the pools. */
   readonly #connections = new Map<pg.PoolClient, { readonly madeAt: number; calls: number; idle: boolean }>();
@@ -114,8 +114,8 @@ export class Database {
     this.#operations = open(options.poolSize, 'jobtree');
     const reads = open(Math.max(2, Math.floor(options.poolSize / 2)), 'jobtree reads');
     this.pool = reads;
-    this.#holds = open(holdsPoolSize, 'jobtree holds');
-    this.#pools = [this.#holds, this.#operations, reads];
+    this.#leases = open(leasesPoolSize, 'jobtree leases');
+    this.#pools = [this.#leases, this.#operations, reads];
     for (const pool of this.#pools) {
       pool.on('error', options.onIdleError);
       pool.on('connect', (client) => {
@@ -170,9 +170,9 @@ export class Database {
     return this.#call(this.#operations, name, values);
   }
 
-  /** The same for what keeps holds alive: it waits neither for reads nor for operations. */
-  callForHolds<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]> {
-    return this.#call(this.#holds, name, values);
+  /** The same for what keeps leases alive: it waits neither for reads nor for operations. */
+  callForLeases<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]> {
+    return this.#call(this.#leases, name, values);
   }
 
   async #call<Row extends object>(
@@ -220,11 +220,11 @@ export class Database {
         client.release(failure);
       }
     };
-    const { call, callForHolds } = this;
+    const { call, callForLeases } = this;
     return Object.create(this, {
       pool: { value: { query } },
       call: { value: call.bind(this) },
-      callForHolds: { value: callForHolds.bind(this) },
+      callForLeases: { value: callForLeases.bind(this) },
     }) as Database;
   }
 

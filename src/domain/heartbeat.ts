@@ -24,7 +24,7 @@ export async function keepLeases(engine: Engine, assignmentIds: readonly string[
     }
     bits[number - 1] = '1';
   }
-  const rows = await engine.database.callForHolds<{ lease_id: string; number: number; status: HoldStatus }>(
+  const rows = await engine.database.callForLeases<{ lease_id: string; number: number; status: HoldStatus }>(
     'keep_leases',
     [...named.keys()],
     [...named.values()].map((bits) => bits.join('')),

@@ -23,7 +23,10 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
   /** All of it, as its reader knows it or newer: for those who join that reader later. */
   abstract snapshot(): Event;
 
-  /** Reads it again, since somebody may know of something newer. Resolves once it is read; what it finds comes as news. */
+  /**
+   * Reads it again, since somebody may know of something newer; what it finds comes as an event. What has no revision resolves once
+   * it is read; other states may still be read when this resolves.
+   */
   abstract refresh(): Promise<void>;
 
   /** Grows with every change that `next` gave: who has seen this revision needs no snapshot. Undefined if it has none. */

@@ -1,6 +1,6 @@
 /**
  * Executes operations. One that comes again and again is compiled, which makes its execution about three times as fast: what
- * workers and producers send, and the events of a subscription that many share. Everything else, and whatever the compiler
+ * workers and producers send, and the events of subscriptions. Everything else, and whatever the compiler
  * can't do or judges differently, is for the reference implementation.
  */
 import {
@@ -19,7 +19,7 @@ import {
 } from 'graphql';
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 
-type Execute = (args: ExecutionArgs) => ReturnType<typeof execute>;
+export type Execute = (args: ExecutionArgs) => ReturnType<typeof execute>;
 
 /** How often a document is executed before it is worth the milliseconds of compiling it. */
 const usesBeforeCompiling = 20;

@@ -37,6 +37,7 @@ import { SocketServer, type SocketServerOptions } from './websocket.ts';
 
 /** A connection on which nothing of what waits to be sent has moved for so long is ended. */
 const stalledAfterMs = 30_000;
+
 export interface AppOptions {
   readonly config: Config;
   readonly databaseUrl: string;

@@ -20,6 +20,8 @@ export class EventStreams {
       const { req, res } = args.contextValue as { req?: IncomingMessage; res?: ServerResponse };
       // On a WebSocket there are none.
       if (req === undefined || res === undefined) return;
+      // Its client has left before it came to this: nothing would ever end what begins now.
+      if (res.destroyed) return setResultAndStopExecution({});
       const connections = this.#connections.share(this.#addressOf(req));
       if (connections.take() !== undefined) {
         const extensions = { code: 'TOO_MANY_CONNECTIONS', http: { status: 429 } };
@@ -42,7 +44,7 @@ export class EventStreams {
         onSubscribeResult: ({ result }) => {
           if (!isAsyncIterable(result)) return;
           results = result;
-          if (res.closed) void results.return?.();
+          if (leaving.signal.aborted) void results.return?.();
         },
       };
     },

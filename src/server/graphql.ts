@@ -60,9 +60,10 @@ export function createGraphQL(options: {
     plugins: [
       readBodies,
       operations.plugin,
-      costs.plugin,
       streams.plugin,
-      new SharedSubscriptions({ services, maskError: operations.maskError }).plugin,
+      costs.plugin,
+      new SharedSubscriptions({ services, execute: operations.execute, maskError: operations.maskError })
+        .plugin,
     ],
     maskedErrors: { maskError: operations.maskError },
     logging: false,

@@ -8,6 +8,7 @@ import type { Health } from './health.ts';
 import type { JsonPost } from './json-post.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { Guard, Refusal } from './origin.ts';
+import { closeWithConnection } from './pipelining.ts';
 
 /** A request has come entirely within the first, its headers within the second. */
 const requestTimeouts = {
@@ -34,6 +35,7 @@ export class Http {
     const { lifetime, health, guard, exchanges, graphiql, jsonPost, yoga } = options;
     this.#lifetime = lifetime;
     this.server = createServer(requestTimeouts, (request, response) => {
+      closeWithConnection(request.socket, response);
       // So that clients and load balancers come back over another connection, elsewhere.
       if (!lifetime.isReady) response.shouldKeepAlive = false;
       if (health.answers(request, response)) return;

@@ -30,7 +30,8 @@ export class Operations {
   readonly #logger: Logger;
   readonly #maxTokens: number;
   readonly #maxActive: number;
-  readonly #execute = createExecute();
+  /** For the events of subscriptions too. */
+  readonly execute = createExecute();
   #active = 0;
   #onIdle: (() => void) | undefined;
 
@@ -59,19 +60,18 @@ export class Operations {
       }
       setExecuteFn((operation: ExecutionArgs) => {
         const errors = refuseVariables(operation);
-        return errors === undefined ? this.#execute(operation) : { errors };
+        return errors === undefined ? this.execute(operation) : { errors };
       });
       this.#active++;
       const end = this.#started(args);
       return {
         onExecuteDone: ({ result, setResult }) => {
-          if (!isAsyncIterable(result)) {
-            const answer = this.#finish(result, args);
-            end(answer.errors);
-            if (answer !== result) setResult(answer);
-          }
           this.#active--;
           if (this.#active === 0) this.#onIdle?.();
+          if (isAsyncIterable(result)) return;
+          const answer = this.#finish(result, args);
+          end(answer.errors);
+          if (answer !== result) setResult(answer);
         },
       };
     },
@@ -98,10 +98,10 @@ export class Operations {
     return { ...answer, errors: answer.errors.map(afterWork) };
   }
 
-  /** The last quarter is for what keeps holds alive, so that nothing else can take a worker its items. */
+  /** The last quarter is for what keeps leases alive, so that nothing else can take a worker its items. */
   #isFull(args: ExecutionArgs): boolean {
     if (this.#active < this.#maxActive * 0.75) return false;
-    return this.#active >= this.#maxActive || !keepsHolds(args);
+    return this.#active >= this.#maxActive || !keepsLeases(args);
   }
 
   /** Refusals reach the client with their code and field; faults reach the log, and the client gets an id to ask about. */
@@ -161,14 +161,14 @@ function cut(error: GraphQLError): GraphQLError {
   });
 }
 
-const holdsFields = new Set(['heartbeat', 'exchange', 'reportOutcomes', 'releaseAssignments']);
+const leaseFields = new Set(['heartbeat', 'exchange', 'reportOutcomes', 'releaseAssignments']);
 
-function keepsHolds({ document, operationName }: ExecutionArgs): boolean {
+function keepsLeases({ document, operationName }: ExecutionArgs): boolean {
   const operation = getOperationAST(document, operationName);
   return (
     operation?.operation === 'mutation' &&
     operation.selectionSet.selections.every(
-      (selection) => selection.kind === Kind.FIELD && holdsFields.has(selection.name.value),
+      (selection) => selection.kind === Kind.FIELD && leaseFields.has(selection.name.value),
     )
   );
 }

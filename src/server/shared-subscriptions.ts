@@ -15,7 +15,8 @@ import {
 import { isAsyncIterable, mapAsyncIterator, type Plugin } from 'graphql-yoga';
 import { Live } from '../events/live.ts';
 import { newerThanKnown } from '../events/newer-than-known.ts';
-import type { Services } from '../schema/builder.ts';
+import type { Services } from '../schema/services.ts';
+import type { Execute } from './compiled-execution.ts';
 import { FairShare } from './fair-share.ts';
 import { type Reader, ResultReader } from './reader.ts';
 import { executeEvent, SubscriptionGroup } from './subscription-group.ts';
@@ -32,12 +33,18 @@ type Args = ExecutionArgs & { contextValue: SubscriptionContext };
 
 export class SharedSubscriptions {
   readonly #services: Services;
+  readonly #execute: Execute;
   readonly #maskError: (error: unknown) => GraphQLError;
   readonly #groups = new Map<string, SubscriptionGroup>();
   readonly #fairShare = new FairShare();
 
-  constructor(options: { services: Services; maskError: (error: unknown) => GraphQLError }) {
+  constructor(options: {
+    services: Services;
+    execute: Execute;
+    maskError: (error: unknown) => GraphQLError;
+  }) {
     this.#services = options.services;
+    this.#execute = options.execute;
     this.#maskError = options.maskError;
   }
 
@@ -49,7 +56,7 @@ export class SharedSubscriptions {
 
   async #subscribe(args: Args): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult> {
     const shape = shapeOf(args);
-    if (shape === undefined) return subscribeAlone(args);
+    if (shape === undefined) return subscribeAlone(this.#execute, args);
     const group = this.#group(args, shape);
     group.users++;
     let left = false;
@@ -81,6 +88,7 @@ export class SharedSubscriptions {
     if (existing !== undefined) return existing;
     const group = new SubscriptionGroup({
       args: { schema, document, operationName, variableValues, contextValue: this.#services },
+      execute: this.#execute,
       maskError: this.#maskError,
       fairShare: this.#fairShare,
       onClose: () => {
@@ -92,11 +100,14 @@ export class SharedSubscriptions {
   }
 }
 
-async function subscribeAlone(args: Args): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult> {
+async function subscribeAlone(
+  execute: Execute,
+  args: Args,
+): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult> {
   const source = await createSourceEventStream(args);
   if (!isAsyncIterable(source)) return source;
   const events = source instanceof Live ? newerThanKnown(source) : source;
   return mapAsyncIterator(events, (event) =>
-    executeEvent(args, event),
+    executeEvent(execute, args, event),
   ) as AsyncIterableIterator<ExecutionResult>;
 }

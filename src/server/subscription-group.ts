@@ -4,13 +4,13 @@ import {
   createSourceEventStream,
   type ExecutionArgs,
   type ExecutionResult,
-  execute,
   type GraphQLError,
 } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
 import { Live } from '../events/live.ts';
 import { boundAnswer } from '../schema/answer-text.ts';
 import type { Services } from '../schema/services.ts';
+import type { Execute } from './compiled-execution.ts';
 import { EncodedEvent } from './encoded-event.ts';
 import { cpuMs, type FairShare } from './fair-share.ts';
 import type { Reader } from './reader.ts';
@@ -26,13 +26,18 @@ const beingTold = -1;
 
 export interface SubscriptionGroupOptions {
   readonly args: ExecutionArgs;
+  readonly execute: Execute;
   readonly maskError: (error: unknown) => GraphQLError;
   readonly fairShare: FairShare;
   readonly onClose: () => void;
 }
 
 /** In a context of its own: what was loaded for an earlier event is out of date. */
-export async function executeEvent(args: ExecutionArgs, event: unknown): Promise<ExecutionResult> {
+export async function executeEvent(
+  execute: Execute,
+  args: ExecutionArgs,
+  event: unknown,
+): Promise<ExecutionResult> {
   // Events come and go: they are not announced as parts of one answer.
   const { announce: _, ...contextValue } = args.contextValue as Services;
   return boundAnswer(await execute({ ...args, rootValue: event, contextValue }), contextValue, false);
@@ -248,7 +253,7 @@ export class SubscriptionGroup {
   /** Never rejects. */
   async #execute(event: unknown): Promise<EncodedEvent> {
     try {
-      const { data, errors } = await executeEvent(this.#options.args, event);
+      const { data, errors } = await executeEvent(this.#options.execute, this.#options.args, event);
       const masked = errors?.map((error) => this.#options.maskError(error));
       return new EncodedEvent({ ...(data !== undefined && { data }), ...(masked && { errors: masked }) });
     } catch (error) {

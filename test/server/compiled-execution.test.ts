@@ -1,8 +1,8 @@
 /** What comes again and again is compiled, and is answered as it was the first time. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
-import { request } from '../support/api.ts';
+import { request, subscribe } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
 
@@ -93,4 +93,34 @@ it.each<[string, string, (jobId: string) => Record<string, unknown>]>([
   let last = first;
   for (let i = 0; i < more; i++) last = await ask();
   expect(last).toEqual(first);
+});
+
+it('events, after many as before', async () => {
+  const client = createClient({ url: app.url });
+  const { id } = await client.createJob({ type: 'watched' });
+  const watchWith = (name: string) =>
+    subscribe(
+      app.url,
+      `subscription ${name}($id: ID!, $with: Boolean!) { jobProgress(jobId: $id, intervalMs: 20) { ...F } }
+       fragment F on JobProgress { jobId status total: itemCount revision message @include(if: $with) percent }`,
+      { id, with: true },
+    );
+  const compiled = watchWith('Compiled');
+  const seen: unknown[] = [];
+  const all = (async () => {
+    for await (const event of compiled) seen.push(event);
+  })();
+  for (let i = 0; i < more; i++) {
+    await client.addItems(id, [{ payload: i }]);
+    await vi.waitFor(() => expect(seen.at(-1)).toMatchObject({ data: { jobProgress: { total: i + 1 } } }));
+  }
+  const fresh = watchWith('Fresh');
+  const { value } = await fresh[Symbol.asyncIterator]().next();
+  expect(seen.at(-1)).toEqual(value);
+  // More than are executed before the operation is compiled.
+  expect(seen.length).toBeGreaterThan(20);
+  await fresh.close();
+  await compiled.close();
+  await all;
+  await client.close();
 });

@@ -1,4 +1,4 @@
-/** More is asked for than Postgres answers in time: what keeps holds alive goes on, and whoever is refused can try again. */
+/** More is asked for than Postgres answers in time: what keeps leases alive goes on, and whoever is refused can try again. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import pg from 'pg';
@@ -223,7 +223,7 @@ it('bodies are taken as long as there is room for them, and small ones always', 
   await expect.poll(async () => (await post(app, large)).status).toBe(200);
 });
 
-it('reads that are too many are refused one by one, and leave room for what keeps holds alive', async () => {
+it('reads that are too many are refused one by one, and leave room for what keeps leases alive', async () => {
   const app = await startServer(db.url, { JOBTREE_MAX_REQUESTS: '16', JOBTREE_POOL_SIZE: '4' });
   onTestFinished(() => app.close());
   const id = await createJob(app.url, { type: 'room', items: [{ payload: 1 }] });

@@ -1,0 +1,64 @@
+/** A client may send requests before earlier ones are answered (pipelining), and leave before any of them is. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import type { App } from '../../src/server/create-app.ts';
+import { createJob, data, request } from '../support/api.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startServer } from '../support/server.ts';
+
+let db: TestDatabase;
+let app: App;
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url, {
+    JOBTREE_MAX_REQUESTS: '20',
+    JOBTREE_MAX_CONNECTIONS_PER_ADDRESS: '10',
+  });
+});
+afterAll(async () => {
+  await app.close();
+  await db.drop();
+});
+
+const head = 'Host: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n';
+
+/** Sends an event stream, which never ends, and the others behind it, and leaves once the stream has begun. */
+async function leaveBehind(stream: string, others: string): Promise<void> {
+  const { hostname, port } = new URL(app.url);
+  const client = connect(Number(port), hostname);
+  await once(client, 'connect');
+  client.write(`GET /graphql?query=${stream} HTTP/1.1\r\n${head}${others}`);
+  await once(client, 'data');
+  // A round trip, in which the server has read what came behind.
+  await data(app.url, '{ __typename }');
+  client.destroy();
+  await once(client, 'close');
+}
+
+it('requests that wait behind another one do not count any more once their client has left', async () => {
+  const id = await createJob(app.url, { type: 'pipelined', items: [{}] });
+  const stream = encodeURIComponent(`subscription { jobProgress(jobId: "${id}") { revision } }`);
+  const body = JSON.stringify({ query: '{ __typename }' });
+  const post = `POST /graphql HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  for (let i = 0; i < 5; i++) await leaveBehind(stream, post.repeat(5));
+  await vi.waitFor(async () => {
+    expect(await request(app.url, '{ __typename }')).toEqual({ data: { __typename: 'Query' } });
+  });
+});
+
+it('event streams that wait behind another one do not count any more once their client has left', async () => {
+  const id = await createJob(app.url, { type: 'pipelined', items: [{}] });
+  const stream = encodeURIComponent(`subscription { jobProgress(jobId: "${id}") { revision } }`);
+  const another = `GET /graphql?query=${stream} HTTP/1.1\r\n${head}`;
+  for (let i = 0; i < 5; i++) await leaveBehind(stream, another.repeat(2));
+  await vi.waitFor(async () => {
+    const leave = new AbortController();
+    const response = await fetch(`${app.url}?query=${stream}`, {
+      headers: { accept: 'text/event-stream' },
+      signal: leave.signal,
+    });
+    leave.abort();
+    expect(response.status).toBe(200);
+  });
+});
