@@ -200,8 +200,13 @@ async function defaultWebSocket(headers: Readonly<Record<string, string>>): Prom
     }
 
     override close(code?: number, reason?: string): void {
-      if (unanswered.includes(code)) this.terminate();
-      else super.close(code, reason);
+      if (!unanswered.includes(code)) {
+        super.close(code, reason);
+        return;
+      }
+      // One that is still opening tells its end as an error, of which graphql-ws wants to hear no more: unheard, it ends the process.
+      this.on('error', () => {});
+      this.terminate();
     }
   };
 }

@@ -1,6 +1,9 @@
 /** A server that takes connections and says nothing any more, as one that is stopped, behind a load balancer that has another. */
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createClient, Worker } from '../../src/client/index.ts';
+import { heartbeat } from '../../src/client/operations.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startProxy } from '../support/proxy.ts';
@@ -50,5 +53,24 @@ test('a worker goes to another server after one heartbeat without an answer', {
     await hung.end('SIGKILL');
     await balancer.close();
     await client.close();
+  }
+});
+
+test('an operation that is given up while its connection is still opening ends nothing else', async () => {
+  const taken: Socket[] = [];
+  const silent = createServer((socket) => taken.push(socket.resume())).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const client = createClient({ url: `http://127.0.0.1:${(silent.address() as AddressInfo).port}/graphql` });
+  try {
+    // What the WebSocket says of its end, and nobody hears, would end the process.
+    await expect(
+      client.socket.request(heartbeat, { input: { assignmentIds: [] } }, 200),
+    ).rejects.toMatchObject({ code: 'UNREACHABLE' });
+    for (const socket of taken) if (!socket.closed) await once(socket, 'close');
+    expect(taken).toHaveLength(1);
+  } finally {
+    await client.close();
+    for (const socket of taken) socket.destroy();
+    silent.close();
   }
 });

@@ -1,0 +1,124 @@
+/**
+ * Hostile requests, one kind after the other, against one running server, while ten workers work and others watch them: it lives,
+ * its memory stays bounded, no hold is lost, and whoever watches is told. What each attack did to others is printed.
+ *
+ * HOSTILE=long runs more copies of each attack, for longer; HOSTILE_WATCHERS says how many watch, HOSTILE_ONLY which attacks run (a
+ * regular expression), HOSTILE_ADDRESSES=many lets each request come from an address of its own.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { Attacker, prepareTarget, type Target } from '../support/hostile/attacker.ts';
+import { attacks } from '../support/hostile/attacks.ts';
+import type { Question, Sight } from '../support/hostile/bystanders.ts';
+import { type ServerProcess, startServerProcess } from '../support/server.ts';
+
+const isLong = process.env.HOSTILE === 'long';
+const watcherCount = Number(process.env.HOSTILE_WATCHERS ?? (isLong ? 100 : 30));
+const only = new RegExp(process.env.HOSTILE_ONLY ?? '');
+const mostMb = 600;
+const timeoutMs = isLong ? 600_000 : 30_000;
+const script = fileURLToPath(new URL('../support/hostile/bystanders.ts', import.meta.url));
+
+let db: TestDatabase;
+let server: ServerProcess;
+let target: Target;
+let bystanders: ChildProcess;
+const table: Record<string, unknown>[] = [];
+
+beforeAll(async () => {
+  db = await createDatabase();
+  server = await startServerProcess(db.url, { JOBTREE_TRUSTED_PROXIES: '1', JOBTREE_LOG_LEVEL: 'error' });
+  target = await prepareTarget(server.url, db);
+  bystanders = fork(script, [server.url, String(watcherCount)], { execArgv: ['--import', 'tsx'] });
+  await answerOf(bystanders);
+});
+afterAll(async () => {
+  console.table(table);
+  if (bystanders.connected) {
+    const ended = once(bystanders, 'exit');
+    bystanders.send('stop' satisfies Question);
+    await ended;
+  }
+  const status = await server.end();
+  await db.drop();
+  expect(status, server.output()).toBe(0);
+});
+
+function answerOf(child: ChildProcess): Promise<any> {
+  return new Promise((resolve, reject) => {
+    const gone = () => reject(new Error('The bystanders are gone.'));
+    child.once('exit', gone);
+    child.once('message', ({ answer }: { answer: unknown }) => {
+      child.off('exit', gone);
+      resolve(answer);
+    });
+  });
+}
+
+function ask(question: Question): Promise<any> {
+  const answer = answerOf(bystanders);
+  bystanders.send(question);
+  return answer;
+}
+
+/** The most memory that the server's process had since this was last asked, in megabytes. Only Linux tells. */
+function peakMb(): number {
+  if (process.platform !== 'linux') return 0;
+  const folder = `/proc/${server.process.pid}`;
+  const [, kb] = /VmHWM:\s+(\d+)/.exec(readFileSync(`${folder}/status`, 'utf8')) ?? [];
+  writeFileSync(`${folder}/clear_refs`, '5');
+  return Math.round(Number(kb) / 1_000);
+}
+
+const percentile = (sorted: readonly number[], share: number) =>
+  Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
+
+describe('everybody else goes on', () => {
+  const cases = attacks.filter(({ title }) => only.test(title));
+  it.each([{ title: 'nothing', run: undefined }, ...cases])(
+    'during $title',
+    async ({ title, run }) => {
+      await ask('what was seen');
+      peakMb();
+      const attacker = new Attacker(target, {
+        isLong,
+        fromManyAddresses: process.env.HOSTILE_ADDRESSES === 'many',
+      });
+      const startedAt = performance.now();
+      try {
+        await run?.(attacker);
+      } finally {
+        attacker.leave();
+      }
+      const attackMs = Math.round(performance.now() - startedAt);
+      await ask('does everybody go on');
+      const { answerMs, refused, problems }: Sight = await ask('what was seen');
+      const sorted = answerMs.toSorted((a, b) => a - b);
+      const mb = peakMb();
+      table.push({
+        attack: title,
+        ms: attackMs,
+        asked: sorted.length,
+        p50: percentile(sorted, 0.5),
+        p99: percentile(sorted, 0.99),
+        slowest: percentile(sorted, 1),
+        refused,
+        MB: mb,
+        problems: [...new Set(problems)].join('; ').slice(0, 60),
+      });
+      expect(server.process.exitCode, server.output()).toBeNull();
+      expect(server.process.signalCode).toBeNull();
+      expect(mb).toBeLessThan(mostMb);
+      expect(
+        await db.query(
+          `select failure.* from jobtree.failure join jobtree.job on job.id = job_id where type in ('short', 'long')`,
+        ),
+      ).toEqual([]);
+    },
+    timeoutMs,
+  );
+});

@@ -1,0 +1,224 @@
+/** What an attacker can do who has no rights but to reach the port: send what it likes, and not read what comes. */
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createJob, work } from '../api.ts';
+import type { TestDatabase } from '../database.ts';
+import { openRaw, type RawSocket } from '../raw-socket.ts';
+
+/** A server, and what is stored in it that makes answers large. */
+export interface Target {
+  readonly url: string;
+  /** The root of a tree of 999 jobs, each fed by a mapping of nearly 10 kB. */
+  readonly wide: string;
+  /** A job with 60 results of a megabyte. */
+  readonly large: string;
+  /** A job of which one payload is nested 4,098 deep, as older versions took it. */
+  readonly deep: string;
+}
+
+export async function prepareTarget(url: string, db: TestDatabase): Promise<Target> {
+  const payload = Object.fromEntries(
+    Array.from({ length: 85 }, (_, i) => [`${i}${'k'.repeat(95)}`, 'result']),
+  );
+  const wide = await createJob(url, {
+    type: 'wide',
+    children: Array.from({ length: 998 }, (_, i) => ({ type: `${i} ${'"'.repeat(190)}`, feed: { payload } })),
+  });
+  const items = Array.from({ length: 60 }, () => ({}));
+  const large = await createJob(url, { type: 'large', items });
+  for (let i = 0; i < 6; i++) await work(url, 'large', 10, 'x'.repeat(990_000));
+  const deep = await createJob(url, { type: 'deep', items: [{}, {}] });
+  await db.query('update jobtree.job_item set payload = $2::json where job_id = $1', [
+    deep.slice('Job:'.length),
+    `${'['.repeat(4_098)}1${']'.repeat(4_098)}`,
+  ]);
+  return { url, wide, large, deep };
+}
+
+export interface Operation {
+  readonly query: string;
+  /** JSON text, since what makes it hostile could end the stack of whoever writes it. */
+  readonly variables?: string;
+  readonly operationName?: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** So long do those hold on who hold what they have. */
+const holdMs = { short: 700, long: 20_000 };
+const answerTimeoutMs = 60_000;
+const most = { copies: 4, answer: 20_000 };
+
+/** Which of the ways the next operation that is to be refused goes first. */
+let turn = 0;
+
+export class Attacker {
+  readonly target: Target;
+  readonly isLong: boolean;
+  readonly #fromManyAddresses: boolean;
+  readonly #open = new Set<{ destroy(): unknown }>();
+  #addresses = 0;
+
+  constructor(target: Target, options: { isLong: boolean; fromManyAddresses: boolean }) {
+    this.target = target;
+    this.isLong = options.isLong;
+    this.#fromManyAddresses = options.fromManyAddresses;
+  }
+
+  /** Closes whatever is open, in whichever state. */
+  leave(): void {
+    for (const one of this.#open) one.destroy();
+    this.#open.clear();
+  }
+
+  /** Does it once, or, in the long form, several times at once. */
+  async repeat(action: (copy: number) => Promise<unknown>): Promise<void> {
+    const copies = this.isLong ? most.copies : 1;
+    await Promise.all(Array.from({ length: copies }, (_, copy) => action(copy)));
+  }
+
+  /** Holds what it has for a while. */
+  async hold(): Promise<void> {
+    await sleep(this.isLong ? holdMs.long : holdMs.short);
+  }
+
+  /** A connection, on which it writes what it likes; it reads only if it is told to. */
+  async connect(text: string | Buffer = '', options: { reads?: boolean } = {}): Promise<Socket> {
+    const { hostname, port } = new URL(this.target.url);
+    const socket = connect(Number(port), hostname).on('error', () => {});
+    this.#open.add(socket);
+    socket.once('close', () => this.#open.delete(socket));
+    await once(socket, 'connect');
+    if (options.reads) socket.resume();
+    else socket.pause();
+    socket.write(text);
+    return socket;
+  }
+
+  /** Everything that is answered to a text, until the server closes or `length` bytes have come. */
+  async say(text: string | Buffer, length = Number.POSITIVE_INFINITY): Promise<string> {
+    const socket = await this.connect(text, { reads: true });
+    let got = '';
+    socket.setEncoding('latin1');
+    await new Promise<void>((resolve) => {
+      socket.once('close', () => resolve());
+      socket.on('data', (chunk: string) => {
+        got += chunk;
+        if (got.length >= length) resolve();
+      });
+    });
+    socket.destroy();
+    return got;
+  }
+
+  /** A request over HTTP, and its whole answer; an answer that was cut off has the status 0. */
+  post(
+    body: string | Buffer,
+    options: { headers?: Record<string, string>; method?: string; path?: string } = {},
+  ): Promise<Answer> {
+    const { headers, method = 'POST', path = '/graphql' } = options;
+    return new Promise((resolve) => {
+      const cut = () => resolve({ status: 0, text: '' });
+      const request = httpRequest(
+        new URL(path, this.target.url),
+        {
+          method,
+          agent: false,
+          timeout: answerTimeoutMs,
+          headers: {
+            'content-type': 'application/json',
+            accept: 'application/json',
+            'content-length': Buffer.byteLength(body),
+            ...this.address(),
+            ...headers,
+          },
+        },
+        (response) => {
+          let text = '';
+          response.setEncoding('utf8').on('data', (chunk: string) => {
+            text += chunk;
+          });
+          response.once('end', () => resolve({ status: response.statusCode ?? 0, text }));
+          response.once('error', cut);
+        },
+      );
+      request.once('timeout', () => request.destroy());
+      request.once('error', cut);
+      request.once('close', () => this.#open.delete(request));
+      this.#open.add(request);
+      request.end(body);
+    });
+  }
+
+  /** An operation over HTTP. */
+  run(operation: Operation, headers?: Record<string, string>): Promise<Answer> {
+    return this.post(bodyOf(operation), headers && { headers });
+  }
+
+  /** A WebSocket that has said hello. */
+  async socket(): Promise<RawSocket> {
+    const raw = await openRaw(this.target.url, { headers: this.address() });
+    this.#open.add({ destroy: () => raw.socket.terminate() });
+    return raw;
+  }
+
+  /** An operation on a socket of its own, and the first answer. */
+  async runOnSocket(operation: Operation): Promise<Answer> {
+    const raw = await this.socket();
+    raw.socket.send(`{"id":"1","type":"subscribe","payload":${bodyOf(operation)}}`);
+    // Instead of an answer there may be the end of the socket.
+    const answer = await raw.until(({ id }) => id === '1').catch((error: Error) => error.message);
+    raw.socket.terminate();
+    return { status: 200, text: JSON.stringify(answer) };
+  }
+
+  /**
+   * An operation over HTTP, server-sent events and WebSocket (in the short form over one of them, by turns), which must be
+   * refused, cheaply: in few words.
+   */
+  async refused(operation: Operation, expected = /"errors"|"type":"error"|closed with/): Promise<void> {
+    await this.repeat(async () => {
+      const ways = [
+        () => this.run(operation),
+        () => this.run(operation, { accept: 'text/event-stream' }),
+        () => this.runOnSocket(operation),
+      ];
+      const first = turn++ % ways.length;
+      for (const way of this.isLong ? ways : ways.slice(first, first + 1)) {
+        const { status, text } = await way();
+        // When many come at once some are told to come again, which is a refusal too.
+        if (status === 429 || status === 503 || status === 0) continue;
+        if (!expected.test(text) || text.length > most.answer || text.includes('"INTERNAL"'))
+          throw new Error(`This was to be refused: ${status} ${text.slice(0, 1_000)}`);
+      }
+    });
+  }
+
+  /** Headers that say where the request comes from: everything from one place, or each from its own. */
+  address(): Record<string, string> {
+    if (!this.#fromManyAddresses) return {};
+    const number = ++this.#addresses;
+    return { 'x-forwarded-for': `10.0.${number >> 8}.${number & 255}` };
+  }
+
+  /** The head of a POST, as text. */
+  head(length: number | 'chunked'): string {
+    const [forwarded] = Object.values(this.address());
+    return [
+      'POST /graphql HTTP/1.1',
+      'Host: localhost',
+      'Content-Type: application/json',
+      ...(forwarded ? [`X-Forwarded-For: ${forwarded}`] : []),
+      length === 'chunked' ? 'Transfer-Encoding: chunked' : `Content-Length: ${length}`,
+      '\r\n',
+    ].join('\r\n');
+  }
+}
+
+export const bodyOf = ({ query, variables = '{}', operationName }: Operation) =>
+  `{"query":${JSON.stringify(query)},"variables":${variables},"operationName":${JSON.stringify(operationName ?? null)}}`;
