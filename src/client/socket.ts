@@ -197,6 +197,8 @@ async function defaultWebSocket(headers: Readonly<Record<string, string>>): Prom
         handshakeTimeout: connectWithinMs,
         closeTimeout: closeWithinMs,
       } as ClientOptions);
+      // A connection that is given up before it is open says so after graphql-ws has ceased to listen: nobody would catch it.
+      this.on('error', () => {});
     }
 
     override close(code?: number, reason?: string): void {

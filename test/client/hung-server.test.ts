@@ -1,6 +1,10 @@
 /** A server that takes connections and says nothing any more, as one that is stopped, behind a load balancer that has another. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket as TcpSocket } from 'node:net';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createClient, Worker } from '../../src/client/index.ts';
+import { workAvailable } from '../../src/client/operations.ts';
+import { Socket } from '../../src/client/socket.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startProxy } from '../support/proxy.ts';
@@ -51,4 +55,26 @@ test('a worker goes to another server after one heartbeat without an answer', {
     await balancer.close();
     await client.close();
   }
+});
+
+test('giving up a connection that never opens is an error of the request, and none that nobody catches', async () => {
+  const silent = createServer();
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const faults: unknown[] = [];
+  const onFault = (fault: unknown) => void faults.push(fault);
+  process.on('uncaughtException', onFault);
+  onTestFinished(() => {
+    process.off('uncaughtException', onFault);
+    silent.close();
+  });
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/graphql`;
+  const socket = new Socket({ url, headers: {}, webSocketImpl: undefined });
+  const answer = socket.request(workAvailable, { types: ['a'] }, 500);
+  const failed = expect(answer).rejects.toMatchObject({ code: 'UNREACHABLE' });
+  const [connection] = (await once(silent, 'connection')) as [TcpSocket];
+  connection.resume();
+  await Promise.all([failed, once(connection, 'close')]);
+  expect(faults).toEqual([]);
+  await socket.close();
 });
