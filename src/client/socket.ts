@@ -197,16 +197,13 @@ async function defaultWebSocket(headers: Readonly<Record<string, string>>): Prom
         handshakeTimeout: connectWithinMs,
         closeTimeout: closeWithinMs,
       } as ClientOptions);
+      // A connection that is given up before it is open says so after graphql-ws has ceased to listen: nobody would catch it.
+      this.on('error', () => {});
     }
 
     override close(code?: number, reason?: string): void {
-      if (!unanswered.includes(code)) {
-        super.close(code, reason);
-        return;
-      }
-      // One that is still opening tells its end as an error, of which graphql-ws wants to hear no more: unheard, it ends the process.
-      this.on('error', () => {});
-      this.terminate();
+      if (unanswered.includes(code)) this.terminate();
+      else super.close(code, reason);
     }
   };
 }

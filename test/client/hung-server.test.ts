@@ -1,9 +1,10 @@
 /** A server that takes connections and says nothing any more, as one that is stopped, behind a load balancer that has another. */
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type AddressInfo, createServer, type Socket as TcpSocket } from 'node:net';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createClient, Worker } from '../../src/client/index.ts';
-import { heartbeat } from '../../src/client/operations.ts';
+import { workAvailable } from '../../src/client/operations.ts';
+import { Socket } from '../../src/client/socket.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startProxy } from '../support/proxy.ts';
@@ -56,21 +57,24 @@ test('a worker goes to another server after one heartbeat without an answer', {
   }
 });
 
-test('an operation that is given up while its connection is still opening ends nothing else', async () => {
-  const taken: Socket[] = [];
-  const silent = createServer((socket) => taken.push(socket.resume())).listen(0, '127.0.0.1');
+test('giving up a connection that never opens is an error of the request, and none that nobody catches', async () => {
+  const silent = createServer();
+  silent.listen(0, '127.0.0.1');
   await once(silent, 'listening');
-  const client = createClient({ url: `http://127.0.0.1:${(silent.address() as AddressInfo).port}/graphql` });
-  try {
-    // What the WebSocket says of its end, and nobody hears, would end the process.
-    await expect(
-      client.socket.request(heartbeat, { input: { assignmentIds: [] } }, 200),
-    ).rejects.toMatchObject({ code: 'UNREACHABLE' });
-    for (const socket of taken) if (!socket.closed) await once(socket, 'close');
-    expect(taken).toHaveLength(1);
-  } finally {
-    await client.close();
-    for (const socket of taken) socket.destroy();
+  const faults: unknown[] = [];
+  const onFault = (fault: unknown) => void faults.push(fault);
+  process.on('uncaughtException', onFault);
+  onTestFinished(() => {
+    process.off('uncaughtException', onFault);
     silent.close();
-  }
+  });
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/graphql`;
+  const socket = new Socket({ url, headers: {}, webSocketImpl: undefined });
+  const answer = socket.request(workAvailable, { types: ['a'] }, 500);
+  const failed = expect(answer).rejects.toMatchObject({ code: 'UNREACHABLE' });
+  const [connection] = (await once(silent, 'connection')) as [TcpSocket];
+  connection.resume();
+  await Promise.all([failed, once(connection, 'close')]);
+  expect(faults).toEqual([]);
+  await socket.close();
 });

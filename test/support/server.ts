@@ -31,9 +31,10 @@ export const cli = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.u
 export async function startServerProcess(
   databaseUrl: string,
   env: Record<string, string> = {},
+  options: readonly string[] = [],
 ): Promise<ServerProcess> {
   const port = env.JOBTREE_PORT ?? String(await freePort());
-  const child = spawn(process.execPath, [cli, 'start'], {
+  const child = spawn(process.execPath, [cli, 'start', ...options], {
     env: { ...process.env, DATABASE_URL: databaseUrl, ...env, JOBTREE_PORT: port },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
