@@ -142,7 +142,8 @@ function wire({ config, databaseUrl, logger, times }: AppOptions) {
     bytes: quotas.bytes,
     addressOf,
     stalls,
-    maxRequests: config.maxRequests,
+    // One address alone can't keep the others out.
+    requests: new Quota({ mostPerAddress: Math.ceil(config.maxRequests * 0.9), most: config.maxRequests }),
     maxRequestBytes: config.maxRequestBytes,
   });
   const costs = new SubscriptionCosts({ most: config.maxSubscriptionCost, addressOf });

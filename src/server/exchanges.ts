@@ -25,9 +25,8 @@ export class Exchanges {
   readonly #bytes: Quota;
   readonly #addressOf: AddressOf;
   readonly #stalls: Stalls;
-  readonly #maxRequests: number;
+  readonly #requests: Quota;
   readonly #maxRequestBytes: number;
-  #requests = 0;
   readonly #open = new Map<IncomingMessage, Exchange>();
   readonly #timer: NodeJS.Timeout;
 
@@ -35,28 +34,31 @@ export class Exchanges {
     bytes: Quota;
     addressOf: AddressOf;
     stalls: Stalls;
-    maxRequests: number;
+    requests: Quota;
     maxRequestBytes: number;
   }) {
     this.#bytes = options.bytes;
     this.#addressOf = options.addressOf;
     this.#stalls = options.stalls;
-    this.#maxRequests = options.maxRequests;
+    this.#requests = options.requests;
     this.#maxRequestBytes = options.maxRequestBytes;
     this.#timer = setInterval(() => this.#look(), lookEveryMs).unref();
   }
 
   /** Says whether the request may go on; if not, it is answered. A body counts before it is read, as large as it says it is. */
   begin(request: IncomingMessage, response: ServerResponse): boolean {
-    const share = this.#bytes.share(this.#addressOf(request));
+    const address = this.#addressOf(request);
+    const turn = this.#requests.share(address);
+    const share = this.#bytes.share(address);
     // More than is allowed is never read.
     const received = Math.min(Number(request.headers['content-length'] ?? 0), this.#maxRequestBytes);
-    const usedUp = this.#requests >= this.#maxRequests ? 'server' : share.take(received);
+    const usedUp = turn.take() ?? share.take(received);
     if (usedUp !== undefined) {
+      turn.release();
       answerBusy(response, usedUp);
       return false;
     }
-    this.#count(request, response);
+    endWithIts(request, response, () => turn.release());
     const exchange = { response, share, received, announced: 0 };
     this.#open.set(request, exchange);
     const arrived = this.#stalls.receive(request);
@@ -68,15 +70,6 @@ export class Exchanges {
     });
     if (request.headers['transfer-encoding'] !== undefined) countChunks(request, exchange);
     return true;
-  }
-
-  /** An event stream counts until its request is read: then it is a lasting connection, of which there are others. */
-  #count(request: IncomingMessage, response: ServerResponse): void {
-    const isStream = request.headers.accept?.includes('text/event-stream') === true;
-    this.#requests++;
-    (isStream ? request : response).once('close', () => this.#requests--);
-    // Of a request without a body nothing is read, so its end is not told.
-    if (isStream && request.method === 'GET') request.resume();
   }
 
   /** The answer will have so many bytes more. Throws if that is too much now. */
@@ -98,6 +91,14 @@ export class Exchanges {
       share.set(received + Math.max(announced, response.socket?.writableLength ?? 0));
     }
   }
+}
+
+/** An event stream counts until its request is read: then it is a lasting connection, of which there are others. */
+function endWithIts(request: IncomingMessage, response: ServerResponse, end: () => void): void {
+  const isStream = request.headers.accept?.includes('text/event-stream') === true;
+  (isStream ? request : response).once('close', end);
+  // Of a request without a body nothing is read, so its end is not told.
+  if (isStream && request.method === 'GET') request.resume();
 }
 
 /** A body that does not say how large it is counts as it comes. There is no answer in the middle of it, only an end. */

@@ -102,6 +102,10 @@ export function createGraphiQL(options: { endpoint: string; isShown: boolean }):
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     page ??= makePage();
+    // Asked for again, it is made again.
+    page.catch(() => {
+      page = undefined;
+    });
     const { packed, tag } = await page;
     response.setHeader('etag', tag).setHeader('cache-control', 'no-cache');
     response.setHeader('vary', 'accept, accept-encoding');

@@ -112,6 +112,15 @@ describe('bodies that are held open', () => {
     await untilServed(url, '1.1.1.1');
   });
 
+  it('are so many for one address that others still get in', async () => {
+    const url = await start({ JOBTREE_MAX_REQUESTS: '10' });
+    for (let i = 0; i < 9; i++) await raw(url, head('1.1.1.1', 100));
+    await untilServed(url, '2.2.2.2');
+    const tenth = await (await raw(url, head('1.1.1.1', 100))).received(100);
+    expect(tenth).toMatch(/^HTTP\/1.1 429 .*retry-after: 1\r\n.*UNAVAILABLE/is);
+    for (let i = 0; i < 3; i++) await untilServed(url, '2.2.2.2');
+  });
+
   it('in chunks are cut where they become too much', async () => {
     const url = await start(env);
     for (let i = 0; i < 3; i++) await raw(url, head('1.1.1.1', large));

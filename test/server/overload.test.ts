@@ -186,10 +186,10 @@ it('one request too many is told to come again before it is read, and a client d
   const app = await startServer(db.url, { JOBTREE_MAX_REQUESTS: '10' });
   onTestFinished(() => app.close());
   const begun = await Promise.all(Array.from({ length: 10 }, () => begin(app, 100)));
-  await expect.poll(async () => (await post(app, small)).status).toBe(503);
+  await expect.poll(async () => (await post(app, small)).status).toBe(429);
   const refused = await post(app, small);
   expect({ status: refused.status, after: refused.headers.get('retry-after') }).toEqual({
-    status: 503,
+    status: 429,
     after: '1',
   });
   expect(await refused.json()).toMatchObject({ errors: [{ extensions: { code: 'UNAVAILABLE' } }] });

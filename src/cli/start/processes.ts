@@ -83,7 +83,8 @@ export class Processes {
     let pauseMs = firstPauseMs;
     for (;;) {
       const startedAt = performance.now();
-      if (!worker.isDead()) await once(worker, 'exit');
+      worker.on('error', (error) => this.#logger.error({ err: error }, 'a process could not be reached'));
+      if (!worker.isDead()) await new Promise((resolve) => worker.once('exit', resolve));
       const { exitCode, signalCode, pid } = worker.process;
       if (this.#ending.signal.aborted) return exitCode ?? exitCodes.failure;
       if (performance.now() - startedAt > healthyMs) pauseMs = firstPauseMs;
