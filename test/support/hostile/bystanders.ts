@@ -3,6 +3,7 @@
  * always has an item that takes seconds, and others that take a moment; watchers of the job of those; and somebody who asks small
  * questions, one after the other. The parent asks what they saw.
  */
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient, Worker } from '../../../src/client/index.ts';
 import { request } from '../api.ts';
@@ -28,6 +29,8 @@ const waitingItems = 200;
 const [url = '', watcherCount = ''] = process.argv.slice(2);
 const stopping = new AbortController();
 const { signal } = stopping;
+// Each watcher and each handler listens.
+setMaxListeners(0, signal);
 let answerMs: number[] = [];
 let refused = 0;
 let problems: string[] = [];
