@@ -9,6 +9,7 @@
  * With LIVE_PACKET_FILTER=1 a packet filter cuts connections, too. It wants root, nft and ss, and a network of its own:
  * `unshare --net sh -c 'ip link set lo up && LIVE_PACKET_FILTER=1 npx vitest run test/crash/live.test.ts'`
  */
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { type Client, createClient, JobtreeError, Worker } from '../../src/client/index.ts';
@@ -131,6 +132,7 @@ describe.skipIf(inject('redisUrl') === undefined)('with everything failing in tu
       onTestFinished(() => clearInterval(roam));
 
       const over = new AbortController();
+      setMaxListeners(treeCount, over.signal);
       const added = roots.map(() => 0);
       const producing = roots.map(async (root, i) => {
         while (!over.signal.aborted) {
