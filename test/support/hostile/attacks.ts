@@ -369,12 +369,14 @@ const sockets: Attack[] = [
     run: (attacker) =>
       attacker.repeat(async () => {
         const raw = await attacker.socket();
+        // Of 60 MB each, two at a time take the server beyond the bound.
+        const first = attacker.isLong ? 60 : 15;
         for (let i = 0; i < 900; i++) {
           raw.send({
             type: 'subscribe',
             id: `${i}`,
             payload: {
-              query: `subscription { jobItems(jobId: "${attacker.target.large}", first: 60) { items { a${i}: result } } }`,
+              query: `subscription { jobItems(jobId: "${attacker.target.large}", first: ${first}) { items { a${i}: result } } }`,
             },
           });
         }
