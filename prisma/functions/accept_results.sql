@@ -32,9 +32,7 @@ begin
     ) j
     where l.id = p_lease_ids[1]
     for update of l skip locked;
-    if not found then
-      null;
-    elsif cardinality(p_numbers) = 1 then
+    if found and cardinality(p_numbers) = 1 then
       if (case when p_numbers[1] > 0 then get_bit(v_lease.open, p_numbers[1] - 1) = 1 end) then
         v_bits := jobtree.bit_at(p_numbers[1]);
         v_accepted := '{1}';
@@ -42,7 +40,7 @@ begin
         insert into jobtree.outcome (job_id, position, lease_id, finished_at, result)
         values (v_lease.job_id, v_positions[1], v_lease.id, v_now, p_results -> 0);
       end if;
-    else
+    elsif found then
       with given as (
         select u.n, u.number, u.result
         from rows from (unnest(p_numbers), json_array_elements(p_results)) with ordinality u(number, result, n)

@@ -32,16 +32,13 @@ begin
         and l.claim_id = v_id
     );
   end if;
-  if not exists (
+  if exists (
     select from unnest(p_claim_ids) c(id)
     join jobtree.lease l on l.claim_id = c.id
       and l.id between (left(c.id::text, 19) || '0000-000000000000')::uuid and (left(c.id::text, 19) || 'ffff-ffffffffffff')::uuid
   ) then
-    return false;
-  end if;
-  if (p_claim_ids[1] = all (p_claim_ids)) is not true then
     raise exception 'A repeated claim can''t go together with others.' using errcode = 'JT006';
   end if;
-  return true;
+  return false;
 end
 $$;

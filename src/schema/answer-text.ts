@@ -6,8 +6,8 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import { stringify } from '../domain/json-text.ts';
 import { measured, textLength } from './answer-size.ts';
-import type { Services } from './builder.ts';
 import { limitExceeded } from './limit-exceeded.ts';
+import type { Services } from './services.ts';
 
 /** An answer with more text than this is written once to see whether it can be: characters that are escaped take six times their room. */
 const surelyWritable = 50_000_000;

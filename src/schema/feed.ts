@@ -7,7 +7,7 @@ import DataLoader from 'dataloader';
 import { maxBatch } from '../domain/limits.ts';
 import { type FeedRow, readFeeds } from '../domain/read-feeds.ts';
 import { measured, takes } from './answer-size.ts';
-import type { Services } from './builder.ts';
+import type { Services } from './services.ts';
 
 /** Reads each once, since a feed never changes, and one batch after the other, so that what would be too much is not read. */
 const feeds = createContextCache((context: Services) => {

@@ -5,7 +5,7 @@
 import { createContextCache } from '@pothos/core';
 import DataLoader from 'dataloader';
 import { maxBatch } from '../domain/limits.ts';
-import type { Services } from './builder.ts';
+import type { Services } from './services.ts';
 
 export const loaderOptions = { cache: false, maxBatchSize: maxBatch } as const;
 

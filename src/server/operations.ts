@@ -7,6 +7,7 @@ import {
   type ExecutionArgs,
   type ExecutionResult,
   GraphQLError,
+  type GraphQLErrorOptions,
   getOperationAST,
   Kind,
   validate,
@@ -107,15 +108,7 @@ export class Operations {
   /** Refusals reach the client with their code and field; faults reach the log, and the client gets an id to ask about. */
   readonly maskError = (error: unknown): GraphQLError => {
     const cause = asRefusal(error instanceof GraphQLError ? error.originalError : error);
-    const place =
-      error instanceof GraphQLError
-        ? {
-            nodes: error.nodes ?? null,
-            source: error.source ?? null,
-            positions: error.positions ?? null,
-            path: error.path ?? null,
-          }
-        : {};
+    const place = error instanceof GraphQLError ? placeOf(error) : {};
     if (cause instanceof JobtreeError) {
       // A server that is too busy, or whose clients leave, has nothing to warn of.
       if (cause.cause !== undefined)
@@ -148,17 +141,21 @@ export class Operations {
   }
 }
 
-/** GraphQL quotes what it was sent, however long that is. */
-function cut(error: GraphQLError): GraphQLError {
-  const { message, nodes, source, positions, path, extensions } = error;
-  if (message.length <= maxMessageLength) return error;
-  return new GraphQLError(`${message.slice(0, maxMessageLength)}…`, {
+/** Where in the operation and in its answer. */
+function placeOf({ nodes, source, positions, path }: GraphQLError): GraphQLErrorOptions {
+  return {
     nodes: nodes ?? null,
     source: source ?? null,
     positions: positions ?? null,
     path: path ?? null,
-    extensions,
-  });
+  };
+}
+
+/** GraphQL quotes what it was sent, however long that is. */
+function cut(error: GraphQLError): GraphQLError {
+  const { message, extensions } = error;
+  if (message.length <= maxMessageLength) return error;
+  return new GraphQLError(`${message.slice(0, maxMessageLength)}…`, { ...placeOf(error), extensions });
 }
 
 const leaseFields = new Set(['heartbeat', 'exchange', 'reportOutcomes', 'releaseAssignments']);
@@ -175,12 +172,14 @@ function keepsLeases({ document, operationName }: ExecutionArgs): boolean {
 
 /** Below its root, a mutation has done its work, and only what is to be shown of it could not be read. */
 function afterWork(error: GraphQLError): GraphQLError {
-  const { nodes, source, positions, path, originalError, extensions } = error;
+  const { path, originalError, extensions } = error;
   const isUnavailable =
     extensions.code === 'UNAVAILABLE' || asRefusal(originalError) instanceof UnavailableError;
   if (!isUnavailable || (path?.length ?? 0) < 2) return error;
-  const place = { nodes: nodes ?? null, source: source ?? null, positions: positions ?? null, path };
-  return new GraphQLError(errorCodes.OUTCOME_UNKNOWN, { ...place, extensions: { code: 'OUTCOME_UNKNOWN' } });
+  return new GraphQLError(errorCodes.OUTCOME_UNKNOWN, {
+    ...placeOf(error),
+    extensions: { code: 'OUTCOME_UNKNOWN' },
+  });
 }
 
 /** For the log, where messages may not stand: those of variables quote their values. */

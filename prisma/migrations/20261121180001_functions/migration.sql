@@ -78,9 +78,7 @@ begin
     ) j
     where l.id = p_lease_ids[1]
     for update of l skip locked;
-    if not found then
-      null;
-    elsif cardinality(p_numbers) = 1 then
+    if found and cardinality(p_numbers) = 1 then
       if (case when p_numbers[1] > 0 then get_bit(v_lease.open, p_numbers[1] - 1) = 1 end) then
         v_bits := jobtree.bit_at(p_numbers[1]);
         v_accepted := '{1}';
@@ -88,7 +86,7 @@ begin
         insert into jobtree.outcome (job_id, position, lease_id, finished_at, result)
         values (v_lease.job_id, v_positions[1], v_lease.id, v_now, p_results -> 0);
       end if;
-    else
+    elsif found then
       with given as (
         select u.n, u.number, u.result
         from rows from (unnest(p_numbers), json_array_elements(p_results)) with ordinality u(number, result, n)
@@ -1819,17 +1817,14 @@ begin
         and l.claim_id = v_id
     );
   end if;
-  if not exists (
+  if exists (
     select from unnest(p_claim_ids) c(id)
     join jobtree.lease l on l.claim_id = c.id
       and l.id between (left(c.id::text, 19) || '0000-000000000000')::uuid and (left(c.id::text, 19) || 'ffff-ffffffffffff')::uuid
   ) then
-    return false;
-  end if;
-  if (p_claim_ids[1] = all (p_claim_ids)) is not true then
     raise exception 'A repeated claim can''t go together with others.' using errcode = 'JT006';
   end if;
-  return true;
+  return false;
 end
 $$;
 

@@ -275,17 +275,19 @@ export class Worker extends Emitter<WorkerEvents> {
     if (hold.state === 'waiting') {
       this.#drop(hold);
       this.#forget(hold);
+    } else if (hold.state === 'running') {
+      this.#forget(hold);
+      this.#abort(hold, status);
     }
-    if (hold.state !== 'running') return;
-    this.#forget(hold);
-    this.#abort(hold, status);
   }
 
   #silent(hold: Hold): void {
-    if (hold.state === 'running') this.#abort(hold, 'HEARTBEATS_FAILED');
-    if (hold.state !== 'waiting') return;
-    this.#drop(hold);
-    this.#release(hold);
+    if (hold.state === 'waiting') {
+      this.#drop(hold);
+      this.#release(hold);
+    } else if (hold.state === 'running') {
+      this.#abort(hold, 'HEARTBEATS_FAILED');
+    }
   }
 
   /** It is not to be run any more. */
