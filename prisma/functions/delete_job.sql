@@ -30,8 +30,8 @@ begin
   from jobtree.job j
   join jobtree.job_progress p on p.job_id = j.id
   where j.root_id = p_job_id
-  -- Without it the conflict would wait for the batch that deletes.
-  having not exists (select from jobtree.tree_deletion d where d.root_id = p_job_id)
+  -- This may have waited for the tree's end; and without the second half the conflict would wait for the batch that deletes.
+  having count(*) > 0 and not exists (select from jobtree.tree_deletion d where d.root_id = p_job_id)
   on conflict (root_id) do nothing;
   return v_cancelling;
 end

@@ -30,11 +30,16 @@ async function killAfterClaims(env: Record<string, string>) {
     { seal: true },
   );
 
-  /** What claims got; each in a request of its own, and Postgres is killed with the last answer. */
+  /** Another claim may have locked what is left, for longer than a claim waits: then it gets less. */
+  const claimAll = async () => {
+    const claimed: Assignment[] = [];
+    while (claimed.length < limit)
+      claimed.push(...(await client.claimItems('w', [{ type, limit: limit - claimed.length }])));
+    return claimed;
+  };
+  /** What claims got; each in requests of its own, and Postgres is killed with the last answer. */
   const claimAndKill = async () => {
-    const claimed = await Promise.all(
-      Array.from({ length: claimsAtOnce }, () => client.claimItems('w', [{ type, limit }])),
-    );
+    const claimed = await Promise.all(Array.from({ length: claimsAtOnce }, claimAll));
     const postmaster = serverPid(folder);
     process.kill(postmaster, 'SIGKILL');
     proxy.cut();

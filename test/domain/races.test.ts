@@ -851,6 +851,31 @@ describe('deletion against workers', () => {
     await expect(claimItem(t.engine, item, 'b')).rejects.toThrow(NotFoundError);
   });
 
+  it('the last batch meets a caller who deletes once more: it waits, and no delta of the tree is left', async () => {
+    const { jobId } = await range(5);
+    await t.db.query('select jobtree.delete_job($1)', [jobId]);
+    await t.fold(jobId);
+    await otherCalls('delete_job', jobId);
+    const gone = t.db.query('select jobtree.delete_tree($1)', [jobId]);
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    expect(await gone).toEqual([{ delete_tree: true }]);
+    expect(await t.db.query('select from jobtree.progress_delta where root_id = $1', [jobId])).toEqual([]);
+  });
+
+  it('a caller who deletes once more meets the last batch: it waits, and marks nothing that is gone', async () => {
+    const { jobId } = await range(5);
+    await t.db.query('select jobtree.delete_job($1)', [jobId]);
+    await t.fold(jobId);
+    await otherCalls('delete_tree', jobId);
+    const again = t.db.query('select jobtree.delete_job($1)', [jobId]);
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    await again;
+    expect(await t.db.query('select from jobtree.tree_deletion where root_id = $1', [jobId])).toEqual([]);
+    expect(await t.db.query('select from jobtree.progress_delta where root_id = $1', [jobId])).toEqual([]);
+  });
+
   it('two deletions of one tree at once: the second passes by, and the tree is gone', async () => {
     const { jobId } = await range(5);
     await t.db.query('select jobtree.delete_job($1)', [jobId]);

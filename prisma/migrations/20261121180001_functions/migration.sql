@@ -897,8 +897,8 @@ begin
   from jobtree.job j
   join jobtree.job_progress p on p.job_id = j.id
   where j.root_id = p_job_id
-  -- Without it the conflict would wait for the batch that deletes.
-  having not exists (select from jobtree.tree_deletion d where d.root_id = p_job_id)
+  -- This may have waited for the tree's end; and without the second half the conflict would wait for the batch that deletes.
+  having count(*) > 0 and not exists (select from jobtree.tree_deletion d where d.root_id = p_job_id)
   on conflict (root_id) do nothing;
   return v_cancelling;
 end
@@ -908,7 +908,7 @@ $$;
 -- itself. Each call goes on where the last one ended.
 --
 -- returns    whether the tree is gone; null if it is not complete yet, or somebody else is at it
--- locks      the tree's row in tree_deletion, skipping it if somebody has it
+-- locks      the tree's row in tree_deletion, skipping it if somebody has it; at the end the jobs' rows in the order of their ids
 create or replace function jobtree.delete_tree(p_root_id uuid, p_limit integer default 10000)
 returns boolean
 language plpgsql volatile
@@ -960,6 +960,8 @@ begin
     end if;
   end if;
 
+  -- Whoever cancels or deletes the tree once more has these rows, and leaves deltas behind.
+  perform 1 from jobtree.job j where j.root_id = p_root_id order by j.id for update;
   delete from jobtree.job_progress p where p.job_id in (select j.id from jobtree.job j where j.root_id = p_root_id);
   delete from jobtree.progress_delta d where d.root_id = p_root_id;
   delete from jobtree.job j where j.root_id = p_root_id;
