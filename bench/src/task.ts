@@ -19,6 +19,8 @@ export interface WorkerTask {
   readonly batch: number;
   /** Handlers at a time, if not as many as its contender needs for the batch. */
   readonly concurrency?: number;
+  /** Whether jobtree's worker claims items before a handler is free for them, if not as it does by default. */
+  readonly claimAhead?: boolean;
   /** Types of later stages, which it works on as well. */
   readonly laterTargets?: readonly string[];
   /** How long a handler takes, if it does not return at once. */

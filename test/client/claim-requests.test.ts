@@ -20,15 +20,20 @@ const limits = (all: Slots[], most: number, turn = 0) =>
   chooseRequests(all, most, turn).map((request) => [request.slots.type, request.limit]);
 
 test.each([
-  [0.01, 10],
+  [0.01, 500],
+  [1, 100],
   [10, 10],
   [20, 5],
   [99, 1],
   [101, 0],
   [60_000, 0],
 ])('of handlers that take %d ms, ten at a time, %d items may wait for one', (meanMs, ahead) => {
-  expect(limits([slots('a', 10, { meanMs })], 100)).toEqual([['a', 10 + ahead]]);
-  expect(limits([slots('a', 10, { meanMs, claimsAhead: false })], 100)).toEqual([['a', 10]]);
+  expect(limits([slots('a', 10, { meanMs })], 1_000)).toEqual([['a', 10 + ahead]]);
+  expect(limits([slots('a', 10, { meanMs, claimsAhead: false })], 1_000)).toEqual([['a', 10]]);
+});
+
+test('of more handlers than 500, as many items again may wait at most', () => {
+  expect(limits([slots('a', 900, { meanMs: 0.01 })], 10_000)).toEqual([['a', 1_800]]);
 });
 
 test('a claim asks for what is neither at work nor asked for', () => {

@@ -6,8 +6,8 @@ import { type Payload, result } from '../payload.ts';
 import type { WorkerTask } from '../task.ts';
 
 const task = readTask<WorkerTask>();
-const { url, items, handlerMs, failEvery } = task;
-// It claims as many items ahead, and has two exchanges under way, of half of all that each.
+const { url, items, handlerMs, failEvery, claimAhead } = task;
+// It claims ahead what its handlers begin in a moment, and has two exchanges under way, of half of all that each.
 const { concurrency = task.batch } = task;
 let start = 0;
 let done = 0;
@@ -27,7 +27,7 @@ const handler: Handler = async (payload, { attempt }) => {
 const types = [task.target, ...(task.laterTargets ?? [])];
 const worker = new Worker({
   url,
-  types: Object.fromEntries(types.map((type) => [type, { concurrency, handler }])),
+  types: Object.fromEntries(types.map((type) => [type, { concurrency, claimAhead, handler }])),
 });
 // When the server has acknowledged the result.
 worker.on('succeeded', () => {

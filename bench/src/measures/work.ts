@@ -12,31 +12,36 @@ import { runWork } from '../worked.ts';
 
 /** What jobtree has to reach, as a multiple of graphile-worker, and the most that its parts may take, in microseconds of CPU per item. */
 interface Target {
-  readonly ratio: number;
-  readonly cpu: Partial<Run['cpuPerItem']>;
+  readonly ratio?: number;
+  readonly cpu?: Partial<Run['cpuPerItem']>;
 }
+const parts = { client: 'the worker', server: 'the server', postgres: 'Postgres' } as const;
+
+interface Course {
+  readonly name: string;
+  readonly batch: number;
+  /** Of both contenders, if it is not the batch. */
+  readonly concurrency?: number;
+  /** Of jobtree's worker, if not as it does by default. */
+  readonly claimAhead?: boolean;
+  readonly target: Target;
+}
+
+/** Single items are worked on one at a time, and ten at a time; and one at a time with an exchange for each. */
+const singles: readonly Course[] = [
+  { name: '1, one at a time', batch: 1, concurrency: 1, target: { ratio: 0.8 } },
+  { name: '1, ten at a time', batch: 1, concurrency: 10, target: { ratio: 0.8 } },
+  { name: '1, none ahead', batch: 1, concurrency: 1, claimAhead: false, target: { cpu: { server: 350 } } },
+];
 const targets = new Map<number, Target>([
-  [1, { ratio: 0.8, cpu: { server: 350 } }],
-  [10, { ratio: 1.1, cpu: {} }],
+  [10, { ratio: 1.1 }],
   [100, { ratio: 1.4, cpu: { postgres: 16 } }],
   [500, { ratio: 1.8, cpu: { client: 5, server: 7, postgres: 10 } }],
 ]);
-const parts = { client: 'the worker', server: 'the server', postgres: 'Postgres' } as const;
-
-/** Single items are worked on one at a time, and ten at a time. */
-const singles = [1, 10];
-
-interface Course {
-  readonly batch: number;
-  /** Of both contenders; each has its own for batches. */
-  readonly concurrency: number | undefined;
-}
 
 export async function measureWork(bench: Bench): Promise<Report> {
-  const courses = bench.options.batches.flatMap((batch): Course[] =>
-    batch === 1
-      ? singles.map((concurrency) => ({ batch, concurrency }))
-      : [{ batch, concurrency: undefined }],
+  const courses = bench.options.batches.flatMap((batch): readonly Course[] =>
+    batch === 1 ? singles : [{ name: String(batch), batch, target: targets.get(batch) ?? {} }],
   );
   const figures = [];
   for (const course of courses) figures.push(await runCourse(bench, course));
@@ -75,17 +80,18 @@ export async function measureWork(bench: Bench): Promise<Report> {
         note: 'CPU: microseconds per item of worker + server + Postgres. WAL: bytes per item.',
       },
     ],
-    verdicts: figures.flatMap(({ batch, name, ratio, jobtree }) => judge(batch, name, ratio, jobtree.median)),
+    verdicts: figures.flatMap(({ ratio, jobtree, ...course }) => judge(course, ratio, jobtree.median)),
     figures,
   };
 }
 
-async function runCourse(bench: Bench, { batch, concurrency }: Course) {
+async function runCourse(bench: Bench, course: Course) {
+  const { batch, concurrency, claimAhead } = course;
   const { options, graphile } = bench;
   const items = itemsFor(options.items, Math.max(batch, concurrency ?? 0));
   const runs = await withJobtree(bench, (jobtree) =>
     alternate(options, items, {
-      webSocket: (items) => runWork(bench, jobtree, { items, batch, concurrency }),
+      webSocket: (items) => runWork(bench, jobtree, { items, batch, concurrency, claimAhead }),
       theirs: async (items) => {
         await clearJobs(graphile.pool);
         await inBatches(items, (some) => fillJobs(graphile.pool, 'bench', some));
@@ -102,9 +108,7 @@ async function runCourse(bench: Bench, { batch, concurrency }: Course) {
   const jobtree = withMedian(runs.webSocket);
   const graphileWorker = withMedian(runs.theirs);
   return {
-    name: concurrency === undefined ? String(batch) : `${batch}, ${concurrency} at a time`,
-    batch,
-    concurrency,
+    ...course,
     items,
     jobtree,
     jobtreeHttp: withMedian(runs.http),
@@ -113,12 +117,13 @@ async function runCourse(bench: Bench, { batch, concurrency }: Course) {
   };
 }
 
-function judge(batch: number, name: string, times: number, { cpuPerItem }: Run): Verdict[] {
-  const target = targets.get(batch);
-  if (target === undefined) return [];
+function judge({ name, target }: Course, times: number, { cpuPerItem }: Run): Verdict[] {
   const of = `claim and report, batches of ${name}`;
-  const verdicts = [atLeast({ name: `${of}, against graphile-worker`, limit: target.ratio, found: times })];
-  for (const [part, limit] of Object.entries(target.cpu) as [keyof typeof parts, number][]) {
+  const verdicts =
+    target.ratio === undefined
+      ? []
+      : [atLeast({ name: `${of}, against graphile-worker`, limit: target.ratio, found: times })];
+  for (const [part, limit] of Object.entries(target.cpu ?? {}) as [keyof typeof parts, number][]) {
     const found = cpuPerItem[part] ?? Number.NaN;
     verdicts.push(
       atMost({ name: `${of}, CPU of ${parts[part]} per item`, limit, found, unit: ' µs', digits: 1 }),

@@ -8,6 +8,8 @@ export interface ClaimRequest {
 
 /** What is claimed ahead should not wait for a handler for longer than this, in milliseconds. */
 const beginWithinMs = 10;
+/** A worker that dies takes them all with it: however quick the handlers are, no more than this, or than there are handlers. */
+const mostAhead = 500;
 
 /** How many more items of a type may be asked for: none while there is no work of it. */
 export function roomOf(slots: Slots): number {
@@ -16,11 +18,13 @@ export function roomOf(slots: Slots): number {
 }
 
 /**
- * How many items may wait for a handler, so that none idles while the server is asked for more: as many again as are at work,
- * if handlers are quick, and none if an item would wait here that another worker could begin.
+ * How many items may wait for a handler, so that none idles while the server is asked for more, and short work travels in
+ * large batches: as many as the handlers begin in a moment. None if an item would wait here that another worker could begin.
  */
 export function aheadOf({ claimsAhead, concurrency, meanMs }: Slots): number {
-  return claimsAhead ? Math.floor(concurrency * Math.min(1, beginWithinMs / meanMs)) : 0;
+  if (!claimsAhead) return 0;
+  const mostInTime = Math.floor((concurrency * beginWithinMs) / meanMs);
+  return Math.min(mostInTime, Math.max(concurrency, mostAhead));
 }
 
 /**

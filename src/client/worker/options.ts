@@ -11,8 +11,9 @@ export interface TypeOptions {
   /** How many handlers of this type run at once, at most: 1 to 10,000. */
   readonly concurrency: number;
   /**
-   * Whether items may be claimed before a handler is free for them, up to `concurrency` more, as long as handlers take few
-   * milliseconds. One that then waits for more than 100 ms is given back. Default: true.
+   * Whether items may be claimed before a handler is free for them: as many as the handlers will begin within 10 ms, going by
+   * how long they took so far, and at most 500, or `concurrency` if that is more. One that then waits for more than 100 ms is
+   * given back. A worker that dies loses an attempt of each. Default: true.
    */
   readonly claimAhead?: boolean | undefined;
   /** Does the work; see `Handler`. */
