@@ -62,7 +62,7 @@ describe.skipIf(inject('redisUrl') === undefined)('with everything failing in tu
   beforeAll(async () => {
     await fleet.start();
     for (const { url } of fleet.nodes) roaming.push(await startProxy(url));
-  }, 60_000);
+  });
   afterAll(async () => {
     await Promise.all(roaming.map((proxy) => proxy.close()));
     await fleet.stop();

@@ -61,7 +61,6 @@ describe.skipIf(inject('redisUrl') === undefined)('a relay', () => {
       }
       await Promise.all(servers.splice(0).map((server) => server.end()));
     },
-    60_000,
   );
 
   it('and the other one hang at once: a third takes over', async () => {
@@ -78,5 +77,5 @@ describe.skipIf(inject('redisUrl') === undefined)('a relay', () => {
     await until('on Redis', async () =>
       (await (await fetch(new URL('/readyz', third.url))).text()).includes('redis'),
     );
-  }, 60_000);
+  });
 });

@@ -123,7 +123,7 @@ it('a process that does nothing else for five seconds keeps its connection, and 
   await announce(db, root, 7);
   await until('told', () => openJobs(a).at(-1) === 7);
   expect({ pids: await listeners(), resyncs: a.resyncs() }).toEqual(before);
-}, 60_000);
+});
 
 describe.skipIf(inject('redisUrl') === undefined)('with Redis', () => {
   const env = { REDIS_URL: inject('redisUrl') as string };

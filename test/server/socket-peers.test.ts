@@ -135,4 +135,4 @@ it('a peer that sends large pings and reads no answers is read no further', asyn
   expect(await data(app.url, '{ __typename }')).toBeDefined();
   raw.socket.resume();
   await raw.until(({ type }) => type === 'pong');
-}, 30_000);
+});
