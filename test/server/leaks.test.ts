@@ -14,7 +14,7 @@ import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { startServer } from '../support/server.ts';
 
-const cycles = Number(process.env.LEAK_CYCLES ?? 200);
+const cycles = Number(process.env.LEAK_CYCLES ?? 120);
 const atOnce = 20;
 
 const redisUrl = inject('redisUrl');
@@ -99,7 +99,7 @@ it(`${cycles} clients that came and went leave nothing behind`, async () => {
       );
     }
   };
-  await run(100);
+  await run(60);
   if (redisUrl !== undefined) expect(await treeChannels()).toBe(1);
   const before = await holdings();
   collectGarbage();

@@ -1,7 +1,7 @@
 /**
  * The memory of a server while clients read page after page of 1 MB.
  *
- *     MEMORY_PAGES  how many pages they read (300)
+ *     MEMORY_PAGES  how many pages they read (150)
  */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -10,7 +10,7 @@ import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { fillEnded } from '../support/fill.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
 
-const pages = Number(process.env.MEMORY_PAGES ?? 300);
+const pages = Number(process.env.MEMORY_PAGES ?? 150);
 const limitMb = 250;
 let db: TestDatabase;
 let server: ServerProcess;
