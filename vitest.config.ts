@@ -24,7 +24,8 @@ const shared = {
 export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
-    maxWorkers: 3,
+    // Many tests wait, for servers that are away or silent: so there is work for more of them than a small machine has cores.
+    maxWorkers: 4,
     projects: [
       // Most files share their processes with others: loading the server takes each process more than a second.
       {
