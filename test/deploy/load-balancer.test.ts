@@ -9,7 +9,7 @@ import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { until } from '../support/transport.ts';
 
 const watcherCount = 50;
-const itemsBetween = 300;
+const itemsBetween = 150;
 const progress = 'subscription ($id: ID!) { jobProgress(jobId: $id) { status succeeded itemCount } }';
 
 describe.skipIf(withoutNginx || inject('redisUrl') === undefined)('behind nginx', () => {
