@@ -146,3 +146,11 @@ test('a process that dies at its start five times in a row ends all', async () =
   expect({ code, replaced: count(stderr, 'it is replaced') }).toEqual({ code: 1, replaced: 4 });
   expect(count(stderr, '"msg":"stopped"')).toBe(1);
 });
+
+test('a process that can not reach Postgres is started again for as long as it takes', async () => {
+  const program = start(['start', '--processes', '2'], faulty('unreachable'));
+  await program.printed('"msg":"ready"');
+  program.process.kill('SIGTERM');
+  const { code, stderr } = await program.ended;
+  expect({ code, replaced: count(stderr, 'it is replaced') }).toEqual({ code: 0, replaced: 6 });
+});

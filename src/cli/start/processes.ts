@@ -100,9 +100,7 @@ export class Processes {
     for (;;) {
       const startedAt = performance.now();
       const url = await this.#start(worker);
-      if (url === undefined) failedStarts++;
-      else {
-        failedStarts = 0;
+      if (url !== undefined) {
         this.#hasServed = true;
         if (worker !== first) this.#logger.info({ process: worker.process.pid }, 'a new process serves');
         onReady(url);
@@ -111,7 +109,8 @@ export class Processes {
       const { exitCode, signalCode, pid } = worker.process;
       if (this.#ending.signal.aborted) return exitCode ?? codeOf(signalCode);
       const how = { process: pid, exitCode, signal: signalCode };
-      if (failedStarts > 0 && this.#isHopeless(failedStarts, exitCode)) {
+      failedStarts = url === undefined && exitCode !== exitCodes.unreachable ? failedStarts + 1 : 0;
+      if (url === undefined && this.#isHopeless(failedStarts, exitCode)) {
         this.#logger.error(how, 'a process cannot be started; all end');
         this.#end();
         return exitCode ?? exitCodes.failure;
@@ -133,8 +132,7 @@ export class Processes {
   }
 
   #isHopeless(failedStarts: number, exitCode: number | null): boolean {
-    if (!this.#hasServed || exitCode === exitCodes.usage) return true;
-    return failedStarts >= mostFailedStarts && exitCode !== exitCodes.unreachable;
+    return !this.#hasServed || exitCode === exitCodes.usage || failedStarts === mostFailedStarts;
   }
 }
 
