@@ -82,7 +82,9 @@ export class Fleet {
       ['Redis paused for 3 s', () => this.#pauseRedis(3_000)],
       ['Redis flushed', async () => void (await this.redis.command('FLUSHALL'))],
       ['Redis killed and started again', () => this.#restartRedis()],
+      // Everybody has to be up to date again while it is away, and once more when it is back.
       ['the wall clocks step by an hour as Redis dies', () => this.#stepClocks()],
+      ['Redis, which died as the wall clocks stepped, started again', () => this.redis.restart()],
       ['Postgres restarted without a shutdown', () => this.#restartPostgres()],
       ['all connections ended by Postgres', () => this.#terminateConnections()],
       ['a server cut off from Postgres and Redis, without a reset, for 4 s', () => this.#cutOff(4_000)],
@@ -184,7 +186,7 @@ export class Fleet {
       while (pids.some((pid) => isRunning(pid) && !output().slice(before).includes(`wall clock of ${pid}:`)))
         await delay(10);
     });
-    await Promise.all([...stepped, this.#restartRedis()]);
+    await Promise.all([...stepped, this.redis.kill()]);
   }
 
   async #restartPostgres(): Promise<void> {
