@@ -33,7 +33,8 @@ export function describeError(error: unknown): { text: string; exitCode: number 
   if (code === 'EADDRINUSE') {
     return { text: `${message}. Choose another port with JOBTREE_PORT.`, exitCode: exitCodes.failure };
   }
-  if (code === '53300' || code === '57P03' || name === 'UnavailableError')
+  // Postgres is full, starts, ends or was ended, or the connection to it broke.
+  if (code === '53300' || /^(57P0[123]|08...)$/.test(code ?? '') || name === 'UnavailableError')
     return { text: `No connection to Postgres: ${reason(error)}`, exitCode: exitCodes.unreachable };
   if (isConnectionLoss(code))
     return { text: `No connection to Postgres: ${code}.`, exitCode: exitCodes.unreachable };

@@ -34,3 +34,11 @@ export function catchInterruption(onSecond: () => void = () => {}): Interruption
   }
   return interruption;
 }
+
+/** Resolves when the signal aborts. */
+export function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+}

@@ -1,6 +1,6 @@
 /** The client: every operation of the service as a typed call. */
 import type {
-  HoldStatus,
+  HeartbeatStatus,
   ItemStatus,
   JobFilter,
   JobOrder,
@@ -19,8 +19,8 @@ import { createPost } from './post.ts';
 import { Socket } from './socket.ts';
 import type {
   Assignment,
+  AssignmentAnswer,
   CallOptions,
-  HoldAnswer,
   Item,
   Job,
   JobProgress,
@@ -277,30 +277,30 @@ export class Client {
   }
 
   /**
-   * Keeps holds alive, 1 to 1,000: the deadline of each moves to three intervals from now.
+   * Keeps assignments alive, 1 to 1,000: the deadline of each moves to three intervals from now.
    *
    * @returns what became of each; stop the work on all that are not HELD
    */
   async heartbeat(
     assignmentIds: readonly string[],
     options: CallOptions = {},
-  ): Promise<HoldAnswer<HoldStatus>[]> {
+  ): Promise<AssignmentAnswer<HeartbeatStatus>[]> {
     const input = { assignmentIds: [...assignmentIds] };
     const { entries } = payloadOf(
       (await this.#send(operations.heartbeat, { input }, options, true)).heartbeat,
     );
-    return toHoldAnswers(assignmentIds, entries);
+    return toAssignmentAnswers(assignmentIds, entries);
   }
 
   /** Gives items back unfinished, 1 to 1,000, for others to claim at once. It costs no attempt. */
   async releaseAssignments(
     assignmentIds: readonly string[],
     options: CallOptions = {},
-  ): Promise<HoldAnswer<ReleaseStatus>[]> {
+  ): Promise<AssignmentAnswer<ReleaseStatus>[]> {
     const releases = { assignmentIds: [...assignmentIds] };
     const data = await this.#exchange({ withReleases: true, releases }, options, true);
     const { entries } = payloadOf(data.releaseAssignments);
-    return toHoldAnswers(assignmentIds, entries);
+    return toAssignmentAnswers(assignmentIds, entries);
   }
 
   /** Ends what is being watched and closes the WebSocket. Stop workers that use this client first. */
@@ -334,10 +334,10 @@ export function createClient(options: ClientOptions = {}): Client {
   return new Client(options);
 }
 
-function toHoldAnswers<Status>(
+function toAssignmentAnswers<Status>(
   assignmentIds: readonly string[],
   entries: readonly { status: Status; error?: { message: string } | null }[],
-): HoldAnswer<Status>[] {
+): AssignmentAnswer<Status>[] {
   return entries.map(({ status, error }, i) => ({
     assignmentId: assignmentIds[i] ?? '',
     status,

@@ -55,11 +55,11 @@ export interface HandlerContext {
   /** Which try this is, from 1. Work that was released, as when a worker stops, does not count. */
   readonly attempt: number;
   /**
-   * Aborts when the work is not wanted any more; the reason is a `HoldEndedError` that says why. Stop then, by throwing:
+   * Aborts when the work is not wanted any more; the reason is a `AssignmentEndedError` that says why. Stop then, by throwing:
    * the outcome does not count.
    */
   readonly signal: AbortSignal;
-  /** The hold on the item. */
+  /** The assignment. */
   readonly assignmentId: string;
   readonly itemId: string;
   readonly jobId: string;

@@ -55,16 +55,16 @@ export class PermanentError extends Error {
 
 /**
  * Why a worker aborted a handler:
- * - `LOST`: the server took the hold back; the item is, or will be, worked on elsewhere.
+ * - `LOST`: the server took the item back; the item is, or will be, worked on elsewhere.
  * - `CANCELLED`: the job was cancelled or deleted.
  * - `FINISHED`: the outcome was reported already.
- * - `HEARTBEATS_FAILED`: two heartbeats in a row got no answer, so the hold may be lost any moment.
+ * - `HEARTBEATS_FAILED`: two heartbeats in a row got no answer, so the assignment may be lost any moment.
  * - `STOPPED`: the worker stops, and the handler took longer than `stopTimeoutMs`.
  */
 export type AbortCode = 'LOST' | 'CANCELLED' | 'FINISHED' | 'HEARTBEATS_FAILED' | 'STOPPED';
 
 const abortMessages: Record<AbortCode, string> = {
-  LOST: 'The hold on the item was lost.',
+  LOST: 'The assignment was lost.',
   CANCELLED: 'The job was cancelled.',
   FINISHED: 'The outcome of this attempt was reported already.',
   HEARTBEATS_FAILED: 'Two heartbeats in a row failed.',
@@ -72,8 +72,8 @@ const abortMessages: Record<AbortCode, string> = {
 };
 
 /** The reason of a handler's `signal`: its work is not wanted any more. */
-export class HoldEndedError extends Error {
-  override readonly name = 'HoldEndedError';
+export class AssignmentEndedError extends Error {
+  override readonly name = 'AssignmentEndedError';
   readonly code: AbortCode;
 
   constructor(code: AbortCode) {

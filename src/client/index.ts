@@ -3,7 +3,7 @@ export type {
   AddStatus,
   ErrorCode,
   FeedSource,
-  HoldStatus,
+  HeartbeatStatus,
   ItemStatus,
   JobFilter,
   JobOrder,
@@ -18,16 +18,16 @@ export { Client, type ClientOptions, createClient } from './client.ts';
 export { type DefinedType, defineType, type TypedItem, type TypedJobSpec } from './define-type.ts';
 export {
   type AbortCode,
+  AssignmentEndedError,
   type ClientErrorCode,
-  HoldEndedError,
   JobtreeError,
   PermanentError,
 } from './errors.ts';
 export type { FeedSpec, ItemSpec, JobPolicies, JobSpec } from './job-spec.ts';
 export type {
   Assignment,
+  AssignmentAnswer,
   CallOptions,
-  HoldAnswer,
   Item,
   Job,
   JobProgress,

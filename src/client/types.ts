@@ -33,7 +33,7 @@ export interface Page<T> {
 export type Job = JobFieldsFragment;
 /** A job, the ids of the jobs right below it, and how far the deletion of its tree is, if somebody deletes it. */
 export type JobWithChildren = NonNullable<JobQuery['job']>;
-/** An item with its payload, its result or failures, and the hold on it, if it has one. */
+/** An item with its payload, its result or failures, and its assignment, if it has one. */
 export type Item = ItemFieldsFragment;
 /** How far a job is: absolute counts. Of two states the one with the greater `revision` (as text) is newer. */
 export type JobProgress = ProgressFieldsFragment;
@@ -58,9 +58,9 @@ export interface Result<Payload, R> {
   readonly result: R;
 }
 
-/** A hold on an item, as a claim gives it. */
+/** What a worker has of one item, as a claim gives it. */
 export interface Assignment {
-  /** The hold; results, failures and heartbeats name it. */
+  /** The key to it: results, failures and heartbeats name it. */
   readonly id: string;
   readonly itemId: string;
   readonly jobId: string;
@@ -68,12 +68,12 @@ export interface Assignment {
   /** Which try this is, from 1. */
   readonly attempt: number;
   readonly payload: unknown;
-  /** How often to heartbeat, in milliseconds. After three without one the hold may be taken back. */
+  /** How often to heartbeat, in milliseconds. After three without one the item may be taken back. */
   readonly heartbeatIntervalMs: number;
 }
 
-/** The answer to one heartbeat, or to one hold that was given back. */
-export interface HoldAnswer<Status> {
+/** The answer to one heartbeat, or for one assignment that was given back. */
+export interface AssignmentAnswer<Status> {
   readonly assignmentId: string;
   readonly status: Status;
   /** What is wrong with an invalid id. */

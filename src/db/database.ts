@@ -67,6 +67,21 @@ class UnnamedStatementsClient extends PooledClient {
   }
 }
 
+/** What operations and reads ask of a database: that of the server, or of one request. */
+export interface Queries {
+  readonly prisma: PrismaClient;
+  readonly pool: {
+    query<Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<pg.QueryResult<Row>>;
+  };
+  /**
+   * Calls `jobtree.<name>` and returns its rows. JSON goes in as text, everything else as pg takes it. A call that fails
+   * without an answer of Postgres, such as after the timeout, may have been carried out.
+   */
+  call<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]>;
+  /** The same for what keeps leases alive: it waits neither for reads nor for operations. */
+  callForLeases<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]>;
+}
+
 /** Folds and sweeps go on meanwhile, so a failure that lasts is met again. */
 const writeFailureMs = 10_000;
 const writeFailures: Readonly<Record<string, string>> = {
@@ -77,7 +92,7 @@ const writeFailures: Readonly<Record<string, string>> = {
 /** Beats of workers go there together, two calls at a time. */
 const leasesPoolSize = 2;
 
-export class Database {
+export class Database implements Queries {
   /** For reads, Prisma's too: however many there are, they take no connection from what writes. */
   readonly pool: Pick<PatientPool, 'query' | 'connect' | 'totalCount' | 'waitingCount'>;
   readonly #operations: PatientPool;
@@ -162,15 +177,10 @@ export class Database {
     for (const pool of this.#pools) await pool.open(waitMs);
   }
 
-  /**
-   * Calls `jobtree.<name>` and returns its rows. JSON goes in as text, everything else as pg takes it. A call that fails
-   * without an answer of Postgres, such as after the timeout, may have been carried out.
-   */
   call<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]> {
     return this.#call(this.#operations, name, values);
   }
 
-  /** The same for what keeps leases alive: it waits neither for reads nor for operations. */
   callForLeases<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]> {
     return this.#call(this.#leases, name, values);
   }
@@ -205,14 +215,14 @@ export class Database {
     if (reason !== undefined) this.#writeFailure = { at: performance.now(), reason };
   }
 
-  /** The same for a request, whose reads are not sent any more once nobody waits for their answers. */
-  forRequest(isGone: () => boolean): Database {
-    const query = async (statement: pg.QueryConfig) => {
+  /** For a request, whose reads are not sent any more once nobody waits for their answers. */
+  forRequest(isGone: () => boolean): Queries {
+    const query = async <Row extends pg.QueryResultRow>(statement: pg.QueryConfig) => {
       const client = await this.pool.connect();
       let failure: Error | undefined;
       try {
         if (isGone()) throw new UnavailableError('The client has gone.');
-        return await client.query(statement);
+        return await client.query<Row>(statement);
       } catch (error) {
         if (!(error instanceof UnavailableError)) failure = error as Error;
         throw error;
@@ -220,12 +230,12 @@ export class Database {
         client.release(failure);
       }
     };
-    const { call, callForLeases } = this;
-    return Object.create(this, {
-      pool: { value: { query } },
-      call: { value: call.bind(this) },
-      callForLeases: { value: callForLeases.bind(this) },
-    }) as Database;
+    return {
+      prisma: this.prisma,
+      pool: { query },
+      call: (name, ...values) => this.call(name, ...values),
+      callForLeases: (name, ...values) => this.callForLeases(name, ...values),
+    };
   }
 
   #statement(name: string, count: number): string {

@@ -39,7 +39,15 @@ export class PatientPool extends pg.Pool {
   override connect(callback?: Checkout): Promise<pg.PoolClient> | undefined {
     const checkout = this.#checkOut();
     if (callback === undefined) return checkout;
-    checkout.then((client) => callback(undefined, client, client.release), callback);
+    checkout.then((client) => {
+      try {
+        callback(undefined, client, client.release);
+      } catch (error) {
+        // Nobody else would give the connection back, and what it was used for is unknown.
+        client.release(true);
+        throw error;
+      }
+    }, callback);
     return undefined;
   }
 

@@ -1,4 +1,5 @@
 /** Puts the engine together: its memory of where claims start, and the merging of calls that arrive together. */
+import type { Database } from '../db/database.ts';
 import { type AddEntry, insertItems } from './add-items.ts';
 import { Backlog, Batcher } from './batcher.ts';
 import { claimForRequests } from './claim-items.ts';
@@ -26,10 +27,12 @@ const weighReport = ({ text, newItems }: PreparedReport) =>
 const bytesOfReport = ({ text, newItems }: PreparedReport) =>
   newItems.reduce((sum, item) => sum + item.length, text.length);
 
-export function createEngine(parts: Omit<Engine, 'lowWater' | 'merged' | 'claimsUnderWay'>): Engine {
+export function createEngine(
+  parts: Omit<Engine<Database>, 'lowWater' | 'merged' | 'claimsUnderWay'>,
+): Engine<Database> {
   const backlog = new Backlog({ maxCalls: maxWaitingCalls, maxBytes: maxWaitingBytes });
   const adders = new Map<string, Batcher<PreparedItem, AddEntry>>();
-  const engine: Engine = {
+  const engine: Engine<Database> = {
     ...parts,
     lowWater: new LowWater(),
     claimsUnderWay: new Map(),

@@ -3,7 +3,7 @@
  * those it tells; they are hints, and a lost one costs time, nothing else.
  */
 import type { Logger } from 'pino';
-import type { Database } from '../db/database.ts';
+import type { Database, Queries } from '../db/database.ts';
 import type { Limits } from './limits.ts';
 import type { LowWater } from './low-water.ts';
 import type { Merged } from './merged.ts';
@@ -19,8 +19,8 @@ export interface Effects {
   unfinished(): void;
 }
 
-export interface Engine {
-  readonly database: Database;
+export interface Engine<Source extends Queries = Queries> {
+  readonly database: Source;
   readonly limits: Limits;
   readonly effects: Effects;
   readonly logger: Logger;
@@ -37,7 +37,7 @@ export interface Engine {
 }
 
 /** The same for a request: what waits for its turn is not sent any more once the client has gone. */
-export function forRequest(engine: Engine, isGone: () => boolean): Engine {
+export function forRequest(engine: Engine<Database>, isGone: () => boolean): Engine {
   return { ...engine, database: engine.database.forRequest(isGone), isGone };
 }
 

@@ -1,18 +1,24 @@
 import { checkBatch } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { splitAssignmentId } from './item-state.ts';
-import type { HoldStatus } from './merged.ts';
+import type { HeartbeatStatus } from './merged.ts';
 
-export type { HoldStatus };
+export type { HeartbeatStatus };
 
 /** Keeps assignments alive, and says which are none any more. */
-export async function heartbeat(engine: Engine, assignmentIds: readonly string[]): Promise<HoldStatus[]> {
+export async function heartbeat(
+  engine: Engine,
+  assignmentIds: readonly string[],
+): Promise<HeartbeatStatus[]> {
   checkBatch(assignmentIds.length, 'assignmentIds');
   return engine.merged.heartbeats.submit([...assignmentIds]);
 }
 
 /** The call itself, for the assignments of one or several workers: one row a lease goes there, and what is not held comes back. */
-export async function keepLeases(engine: Engine, assignmentIds: readonly string[]): Promise<HoldStatus[]> {
+export async function keepLeases(
+  engine: Engine,
+  assignmentIds: readonly string[],
+): Promise<HeartbeatStatus[]> {
   const assignments = assignmentIds.map(splitAssignmentId);
   const named = new Map<string, string[]>();
   for (const { leaseId, number } of assignments) {
@@ -24,7 +30,11 @@ export async function keepLeases(engine: Engine, assignmentIds: readonly string[
     }
     bits[number - 1] = '1';
   }
-  const rows = await engine.database.callForLeases<{ lease_id: string; number: number; status: HoldStatus }>(
+  const rows = await engine.database.callForLeases<{
+    lease_id: string;
+    number: number;
+    status: HeartbeatStatus;
+  }>(
     'keep_leases',
     [...named.keys()],
     [...named.values()].map((bits) => bits.join('')),

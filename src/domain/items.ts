@@ -2,7 +2,7 @@
  * Items: what a producer may say of a new one, and its check; and how they are read, each part in one query for all that are
  * asked for together.
  */
-import type { Database } from '../db/database.ts';
+import type { Queries } from '../db/database.ts';
 import { checkInstant, checkInteger, checkText, toJsonText } from './checks.ts';
 import { assignmentIdOf, type ItemKey, type ItemStatus, itemFinishedAt, itemStatus } from './item-state.ts';
 import { type Limits, maxDedupeKeyLength, priorityRange } from './limits.ts';
@@ -132,7 +132,7 @@ const details = {
  * planner from joining all that a job has, which it did where it had no statistics of it.
  */
 export async function readItems(
-  database: Database,
+  database: Queries,
   keys: readonly ItemKey[],
   parts: WantedParts = { details: true, payload: false, result: false },
 ): Promise<(Item | undefined)[]> {
@@ -189,7 +189,7 @@ function toItem({ jobId, position }: ItemKey, row: ItemRow): Item {
 }
 
 /** The payload of each item, in the order of the keys. */
-export async function readPayloads(database: Database, keys: readonly ItemKey[]): Promise<unknown[]> {
+export async function readPayloads(database: Queries, keys: readonly ItemKey[]): Promise<unknown[]> {
   const { rows } = await database.pool.query<{ payload: unknown }>({
     name: 'read_payloads',
     text: `select i.payload ${requested}
@@ -201,7 +201,7 @@ export async function readPayloads(database: Database, keys: readonly ItemKey[])
 }
 
 /** The result of each item, in the order of the keys; null where there is none. */
-export async function readResults(database: Database, keys: readonly ItemKey[]): Promise<unknown[]> {
+export async function readResults(database: Queries, keys: readonly ItemKey[]): Promise<unknown[]> {
   const { rows } = await database.pool.query<{ result: unknown }>({
     name: 'read_results',
     text: `select o.result ${requested}
@@ -223,7 +223,7 @@ export interface ItemFailure {
 
 /** The failures of each item that are kept, the first one first, in the order of the keys. */
 export async function readFailures(
-  database: Database,
+  database: Queries,
   keys: readonly ItemKey[],
 ): Promise<(readonly ItemFailure[])[]> {
   const { rows } = await database.pool.query<ItemFailure & { n: number }>({
@@ -247,7 +247,7 @@ export interface ItemParts {
 
 /** How many bytes these parts of each item have together, in the order of the keys. Reads no part that is not wanted. */
 export async function readItemSizes(
-  database: Database,
+  database: Queries,
   keys: readonly ItemKey[],
   { payload, result, failures }: ItemParts,
 ): Promise<number[]> {

@@ -48,7 +48,7 @@ export interface ExchangePartAnswer {
   readonly claimed: Assignment[] | JobtreeError;
 }
 
-export type HoldStatus = 'HELD' | 'FINISHED' | 'LOST' | 'CANCELLED';
+export type HeartbeatStatus = 'HELD' | 'FINISHED' | 'LOST' | 'CANCELLED';
 
 export type AddEntry =
   | { readonly status: 'ADDED' | 'DUPLICATE'; readonly itemId: string }
@@ -61,6 +61,6 @@ export interface Merged {
   readonly reports: Batcher<PreparedReport, MergedAnswer>;
   /** Reports that met a lock: each call alone, and it waits. */
   readonly busyReports: Batcher<PreparedReport, MergedAnswer>;
-  readonly heartbeats: Batcher<string, HoldStatus>;
+  readonly heartbeats: Batcher<string, HeartbeatStatus>;
   adds(jobId: string): Batcher<PreparedItem, AddEntry>;
 }

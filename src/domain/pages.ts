@@ -3,7 +3,7 @@
  * watches: which rows are on them, and a mark of each that differs whenever what is shown of the row may differ. Reading is
  * cheap, so that it can be repeated; what is shown is read for the rows that differ alone.
  */
-import type { Database } from '../db/database.ts';
+import type { Queries } from '../db/database.ts';
 import { type ItemKey, type ItemStatus, itemIdOf, type JobStatus } from './item-state.ts';
 import { latestProgress } from './progress.ts';
 
@@ -107,7 +107,7 @@ const heldLeases = `with held as materialized (
  * and then the last item is the first.
  */
 export async function readItemKeys(
-  database: Database,
+  database: Queries,
   status: ItemStatus | null,
   backwards: boolean,
   pages: readonly ItemsRequest[],
@@ -139,7 +139,7 @@ export interface ResultsRequest {
  * one query, and from the end if `backwards`.
  */
 export async function readResultKeys(
-  database: Database,
+  database: Queries,
   backwards: boolean,
   pages: readonly ResultsRequest[],
 ): Promise<ItemKey[][]> {
@@ -231,7 +231,7 @@ function variantOf({ type, status, rootsOnly }: JobConditions): string {
 
 /** The ids of the jobs that meet the conditions, the oldest first; the newest first for a page from the end. */
 export async function readJobIds(
-  database: Database,
+  database: Queries,
   conditions: JobConditions,
   range: Range<string>,
 ): Promise<string[]> {
@@ -251,7 +251,7 @@ export interface MarkedRow {
 
 /** Items of a job in the order in which they were added, and whether none of them will change any more. */
 export async function readItemPage(
-  database: Database,
+  database: Queries,
   page: { jobId: string; first: number; failedOnly: boolean },
 ): Promise<{ rows: MarkedRow[]; final: boolean }> {
   const { rows } = await database.pool.query<{
@@ -307,7 +307,7 @@ export async function readItemPage(
 
 /** The newest jobs that meet the conditions, the newest first. */
 export async function readJobPage(
-  database: Database,
+  database: Queries,
   page: JobConditions & { first: number },
 ): Promise<MarkedRow[]> {
   const { rows } = await database.pool.query<MarkedRow>({
@@ -332,7 +332,7 @@ export interface QueueStats {
 
 /** How much of each type waits and runs, by name. Types of which there is nothing are not in the answer. */
 export async function readQueueStats(
-  database: Database,
+  database: Queries,
   types: readonly string[] | null,
 ): Promise<QueueStats[]> {
   const { rows } = await database.pool.query<QueueStats>({

@@ -2,7 +2,7 @@
  * How far a job is: absolute counts, never a change. The same shape comes from the table and from a fold's
  * notification, so that a message can be lost, repeated or overtaken, and the newer of two states still wins.
  */
-import type { Database } from '../db/database.ts';
+import type { Queries } from '../db/database.ts';
 import { jobStatus } from './item-state.ts';
 
 export interface JobProgress {
@@ -117,7 +117,7 @@ function toProgress(row: ProgressRow): JobProgress {
 }
 
 /** The state of whole trees, in one query. A tree that does not exist is not in the answer. */
-export async function readTrees(database: Database, rootIds: readonly string[]): Promise<TreeProgress[]> {
+export async function readTrees(database: Queries, rootIds: readonly string[]): Promise<TreeProgress[]> {
   const { rows } = await database.pool.query<ProgressRow>({
     name: 'read_trees',
     text: `select p.*, j.root_id, j.sealed_at is not null as sealed
@@ -139,7 +139,7 @@ export async function readTrees(database: Database, rootIds: readonly string[]):
 }
 
 /** The progress of these jobs, in any order. A job that does not exist is not in the answer. */
-export async function readProgress(database: Database, jobIds: readonly string[]): Promise<JobProgress[]> {
+export async function readProgress(database: Queries, jobIds: readonly string[]): Promise<JobProgress[]> {
   const { rows } = await database.pool.query<ProgressRow>({
     name: 'read_progress',
     text: `select p.*, j.root_id, j.sealed_at is not null as sealed
@@ -151,7 +151,7 @@ export async function readProgress(database: Database, jobIds: readonly string[]
 }
 
 /** The root of the tree of each job that exists. */
-export async function readRoots(database: Database, jobIds: readonly string[]): Promise<Map<string, string>> {
+export async function readRoots(database: Queries, jobIds: readonly string[]): Promise<Map<string, string>> {
   const { rows } = await database.pool.query<{ id: string; root_id: string }>({
     name: 'read_roots',
     text: 'select id, root_id from jobtree.job where id = any ($1)',

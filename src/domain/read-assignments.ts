@@ -1,5 +1,5 @@
 /** Assignments as they are read: the n-th item of a lease is one, and its id is the lease's with n as its last byte. */
-import type { Database } from '../db/database.ts';
+import type { Queries } from '../db/database.ts';
 import type { Assignment } from './assignment.ts';
 import { assignmentIdOf, itemIdOf, splitAssignmentId } from './item-state.ts';
 import { JsonText } from './json-text.ts';
@@ -20,7 +20,7 @@ interface AssignmentRow {
 }
 
 /** Assignments by their ids, in one query, in any order. Those of ended leases are among them: leases stay. */
-export async function readAssignments(database: Database, ids: readonly string[]): Promise<Assignment[]> {
+export async function readAssignments(database: Queries, ids: readonly string[]): Promise<Assignment[]> {
   const { rows } = await database.pool.query<AssignmentRow>({
     name: 'read_assignments',
     // A heartbeat that named only some items of the lease gave each a deadline of its own.

@@ -1,4 +1,4 @@
-import type { Database } from '../db/database.ts';
+import type { Queries } from '../db/database.ts';
 
 /** A tree that is being deleted, and how far that is. */
 export interface TreeDeletion {
@@ -9,7 +9,7 @@ export interface TreeDeletion {
 }
 
 /** The deletions of these trees, in any order; of a tree that nobody deletes there is none. */
-export async function readDeletions(database: Database, rootIds: readonly string[]): Promise<TreeDeletion[]> {
+export async function readDeletions(database: Queries, rootIds: readonly string[]): Promise<TreeDeletion[]> {
   const { rows } = await database.pool.query<TreeDeletion>({
     name: 'read_deletions',
     text: `select root_id as "rootId", requested_at as "requestedAt", item_count as "itemCount",

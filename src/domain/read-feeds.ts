@@ -1,4 +1,4 @@
-import type { Database } from '../db/database.ts';
+import type { Queries } from '../db/database.ts';
 
 export interface FeedRow {
   readonly id: string;
@@ -8,7 +8,7 @@ export interface FeedRow {
 }
 
 /** How these jobs are fed, in any order; of one that is not fed, nothing. */
-export async function readFeeds(database: Database, jobIds: readonly string[]): Promise<FeedRow[]> {
+export async function readFeeds(database: Queries, jobIds: readonly string[]): Promise<FeedRow[]> {
   const { rows } = await database.pool.query<FeedRow>({
     name: 'read_feeds',
     text: `select id, feed, octet_length(feed::text) as bytes

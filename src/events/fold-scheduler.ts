@@ -3,7 +3,7 @@
  * is tried again at the next tick; what a server leaves behind when it dies, the sweep of another finds.
  *
  * Many trees are folded in one transaction, so the fold of one may hold up others, once: a tree of a fold that failed or took
- * long is folded alone from then on, in a lane of its own, until that is quick again. A fold that failed is tried again after
+ * long is folded alone from then on, in a queue of its own, until that is quick again. A fold that failed is tried again after
  * a pause of its tree's own.
  *
  * Each tree has a low-water mark, so that a fold does not walk over the dead rows of all deltas before it. Delta ids are
@@ -18,8 +18,8 @@ import { type Fold, foldTrees } from '../domain/fold-progress.ts';
 interface Tree {
   readonly rootId: string;
   dirty: boolean;
-  /** It waits for its turn in a lane, or is being folded. */
-  inLane: boolean;
+  /** It waits for its turn in a queue, or is being folded. */
+  isQueued: boolean;
   /** Its last fold failed or took long. */
   isSuspect: boolean;
   failures: number;
@@ -36,11 +36,11 @@ interface Tree {
 }
 
 /** Trees that wait to be folded, and how many folds there are at a time. */
-interface Lane {
+interface FoldQueue {
   readonly width: number;
   /** Trees that are folded in one transaction, at most. */
   readonly treesPerFold: number;
-  readonly queue: Tree[];
+  readonly waiting: Tree[];
   readonly workers: Set<Promise<void>>;
 }
 
@@ -56,8 +56,8 @@ export class FoldScheduler {
   readonly #intervalMs: number;
   readonly #logger: Logger;
   readonly #trees = new Map<string, Tree>();
-  readonly #lane: Lane = { width: 4, treesPerFold, queue: [], workers: new Set() };
-  readonly #suspects: Lane = { width: 2, treesPerFold: 1, queue: [], workers: new Set() };
+  readonly #healthy: FoldQueue = { width: 4, treesPerFold, waiting: [], workers: new Set() };
+  readonly #suspects: FoldQueue = { width: 2, treesPerFold: 1, waiting: [], workers: new Set() };
   readonly #stopped = new AbortController();
   #running: Promise<void> | undefined;
 
@@ -101,7 +101,7 @@ export class FoldScheduler {
       tree = {
         rootId,
         dirty: false,
-        inLane: false,
+        isQueued: false,
         isSuspect: false,
         failures: 0,
         notBefore: 0,
@@ -134,8 +134,8 @@ export class FoldScheduler {
       }
       const now = performance.now();
       this.#tick(now);
-      for (const [rootId, { dirty, inLane, foldedAt, waiters }] of this.#trees) {
-        if (!dirty && !inLane && foldedAt < now - forgetAfterMs && waiters.length === 0)
+      for (const [rootId, { dirty, isQueued, foldedAt, waiters }] of this.#trees) {
+        if (!dirty && !isQueued && foldedAt < now - forgetAfterMs && waiters.length === 0)
           this.#trees.delete(rootId);
       }
     }
@@ -144,30 +144,30 @@ export class FoldScheduler {
   /** Has all that is dirty folded, except what is just being folded, or was not to be tried again before. */
   #tick(now: number): void {
     for (const tree of this.#trees.values()) {
-      if (tree.dirty && !tree.inLane && tree.notBefore <= now) this.#enqueue(tree);
+      if (tree.dirty && !tree.isQueued && tree.notBefore <= now) this.#enqueue(tree);
     }
-    for (const lane of [this.#lane, this.#suspects]) this.#work(lane);
+    for (const queue of [this.#healthy, this.#suspects]) this.#work(queue);
   }
 
   #enqueue(tree: Tree): void {
-    tree.inLane = true;
-    (tree.isSuspect ? this.#suspects : this.#lane).queue.push(tree);
+    tree.isQueued = true;
+    (tree.isSuspect ? this.#suspects : this.#healthy).waiting.push(tree);
   }
 
-  #work(lane: Lane): void {
-    const size = Math.min(lane.treesPerFold, Math.ceil(lane.queue.length / lane.width));
-    while (lane.workers.size < lane.width && lane.queue.length > 0) {
-      const worker = this.#fold(lane.queue.splice(0, size)).finally(() => {
-        lane.workers.delete(worker);
-        this.#work(lane);
+  #work(queue: FoldQueue): void {
+    const size = Math.min(queue.treesPerFold, Math.ceil(queue.waiting.length / queue.width));
+    while (queue.workers.size < queue.width && queue.waiting.length > 0) {
+      const worker = this.#fold(queue.waiting.splice(0, size)).finally(() => {
+        queue.workers.delete(worker);
+        this.#work(queue);
       });
-      lane.workers.add(worker);
+      queue.workers.add(worker);
     }
   }
 
   async #idle(): Promise<void> {
-    while (this.#lane.workers.size + this.#suspects.workers.size > 0) {
-      await Promise.all([...this.#lane.workers, ...this.#suspects.workers]);
+    while (this.#healthy.workers.size + this.#suspects.workers.size > 0) {
+      await Promise.all([...this.#healthy.workers, ...this.#suspects.workers]);
     }
   }
 
@@ -183,7 +183,7 @@ export class FoldScheduler {
     }
     const isSlow = performance.now() - startedAt > slowMs;
     for (const { tree, rootId, fromStart, waiters } of folding) {
-      tree.inLane = false;
+      tree.isQueued = false;
       tree.isSuspect = isSlow || folds === undefined;
       const fold = folds?.get(rootId);
       if (fold === undefined) {

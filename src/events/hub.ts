@@ -34,7 +34,7 @@ export class Hub {
   readonly #pages = new Set<WatchedPage>();
   /** What has to be read again. */
   readonly #doubtful = new Set<Topic>();
-  #repairing = false;
+  #repairing: Promise<void> | undefined;
   #spreading: Promise<void> | undefined;
   readonly #pageSlots = new Semaphore(pagesAtOnce);
   readonly #timer: NodeJS.Timeout;
@@ -141,7 +141,7 @@ export class Hub {
         topic.pages.delete(page);
         this.#unuse(topic);
       };
-      const page = new LivePage({ read, intervalMs, onClose, slots: this.#pageSlots, logger: this.#logger });
+      const page = this.#page(read, intervalMs, onClose);
       topic.pages.add(page);
       return page;
     });
@@ -150,9 +150,17 @@ export class Hub {
   /** A page that any tree may change. */
   watchPage<Row extends PageRow>(read: () => Promise<Page<Row>>, intervalMs: number): LivePage<Row> {
     const onClose = () => this.#pages.delete(page);
-    const page = new LivePage({ read, intervalMs, onClose, slots: this.#pageSlots, logger: this.#logger });
+    const page = this.#page(read, intervalMs, onClose);
     this.#pages.add(page);
     return page;
+  }
+
+  #page<Row extends PageRow>(
+    read: () => Promise<Page<Row>>,
+    intervalMs: number,
+    onClose: () => void,
+  ): LivePage<Row> {
+    return new LivePage({ read, intervalMs, onClose, slots: this.#pageSlots, logger: this.#logger });
   }
 
   close(): void {
@@ -262,10 +270,14 @@ export class Hub {
     void this.#repair();
   }
 
+  /** Resolves once all that is in doubt was read. */
+  #repair(): Promise<void> {
+    if (this.#doubtful.size > 0) this.#repairing ??= this.#readDoubtful();
+    return this.#repairing ?? Promise.resolve();
+  }
+
   /** A batch after the other, however slow Postgres is: all connections of the pool may be wanted elsewhere. */
-  async #repair(): Promise<void> {
-    if (this.#repairing) return;
-    this.#repairing = true;
+  async #readDoubtful(): Promise<void> {
     let batch: Topic[] = [];
     try {
       while (this.#doubtful.size > 0) {
@@ -279,7 +291,7 @@ export class Hub {
       for (const topic of batch) this.#doubtful.add(topic);
       this.#logger.warn({ err: error }, 'reading watched trees failed; it is tried again');
     } finally {
-      this.#repairing = false;
+      this.#repairing = undefined;
     }
   }
 }

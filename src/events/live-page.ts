@@ -48,6 +48,8 @@ export class LivePage<Row extends PageRow> extends Live<PageChange<Row>> {
   readonly #signal = new Signal();
   #rows: readonly Row[] = [];
   #told = new Map<string, string>();
+  /** What has left the page since all readers had seen all events. */
+  readonly #gone = new Set<string>();
   #poked = true;
   #edition = 0;
   /** Who waits for a reading that begins after now. */
@@ -84,13 +86,19 @@ export class LivePage<Row extends PageRow> extends Live<PageChange<Row>> {
     for (const id of new Set([...this.#told.keys(), ...marks.keys()])) {
       if (this.#told.get(id) !== marks.get(id)) this.#told.set(id, toldApart);
     }
-    return { rows: this.#rows, changed: this.#rows, gone: [] };
+    const gone = [...new Set([...this.#gone, ...this.#told.keys()])].filter((id) => !marks.has(id));
+    return { rows: this.#rows, changed: this.#rows, gone };
+  }
+
+  override settled(): void {
+    this.#gone.clear();
   }
 
   protected override take(): PageChange<Row> {
     const changed = this.#rows.filter(({ id, mark }) => this.#told.get(id) !== mark);
     const marks = marksOf(this.#rows);
     const gone = [...this.#told.keys()].filter((id) => !marks.has(id));
+    for (const id of gone) this.#gone.add(id);
     this.#told = marks;
     return { rows: this.#rows, changed, gone };
   }

@@ -23,10 +23,7 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
   /** All of it, as its reader knows it or newer: for those who join that reader later. */
   abstract snapshot(): Event;
 
-  /**
-   * Reads it again, since somebody may know of something newer; what it finds comes as an event. What has no revision resolves once
-   * it is read; other states may still be read when this resolves.
-   */
+  /** Reads it again, since somebody may know of something newer; what it finds comes as an event. Resolves once it is read. */
   abstract refresh(): Promise<void>;
 
   /** Grows with every change that `next` gave: who has seen this revision needs no snapshot. Undefined if it has none. */
@@ -38,6 +35,9 @@ export abstract class Live<Event> implements AsyncIterableIterator<Event> {
   get edition(): number {
     return 0;
   }
+
+  /** All readers have seen all events: no snapshot has to tell any more what left before. */
+  settled(): void {}
 
   /** What is new since the last call. */
   protected abstract take(): Event;

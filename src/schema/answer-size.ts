@@ -163,7 +163,7 @@ function selectedParts(info: GraphQLResolveInfo): ItemParts {
     else if (name === 'failures') found.failures.add(`${key}.message`);
     // It is what makes failures large.
     else if (name === 'message') found.failures.add(key);
-    // A hold is read with the payload.
+    // An assignment is read with the payload.
     if (name === 'assignment') found.payload.add(`${key}.payload`);
     if (field.selectionSet !== undefined && (ways.has(name) || name === 'failures'))
       visit(field.selectionSet, key);

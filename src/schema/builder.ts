@@ -12,8 +12,6 @@ import { decodeGlobalId, encodeGlobalId, itemKeyOf } from './global-id.ts';
 import { limitExceeded } from './limit-exceeded.ts';
 import type { Services } from './services.ts';
 
-export type { Services };
-
 export interface SchemaTypes {
   PrismaTypes: PrismaTypes;
   Context: Services;

@@ -12,11 +12,12 @@ import { maxBatch } from '../domain/limits.ts';
 import { NotFoundError } from '../errors.ts';
 import { checkAnswerSize, takesPart } from './answer-size.ts';
 import { Assignment } from './assignment.ts';
-import { builder, type Services } from './builder.ts';
+import { builder } from './builder.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { encodeGlobalId } from './global-id.ts';
 import { createGroupLoader, createLoader, loaderOptions } from './loader.ts';
 import { selectedFields } from './selection.ts';
+import type { Services } from './services.ts';
 
 export const ItemStatus = builder.enumType('ItemStatus', {
   description: 'Where an item stands.',
@@ -141,7 +142,7 @@ builder.objectType(JobItem, {
       type: Assignment,
       nullable: true,
       description:
-        'The hold of the worker that has it, or that finished it; null while it waits, and after it failed for good or was cancelled.',
+        'The assignment of the worker that has it, or that finished it; null while it waits, and after it failed for good or was cancelled.',
       resolve: ({ assignmentId }) => assignmentId,
     }),
   }),

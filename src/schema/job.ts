@@ -22,12 +22,13 @@ import { type JobProgress as JobProgressState, readProgress } from '../domain/pr
 import { readDeletions, type TreeDeletion } from '../domain/read-deletions.ts';
 import { NotFoundError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
-import { builder, type Services } from './builder.ts';
+import { builder } from './builder.ts';
 import { loadFeed } from './feed.ts';
 import { ItemStatus, JobItem, loadItems } from './job-item.ts';
 import { createGroupLoader, createLoader, groupBy } from './loader.ts';
 import { type ListOrder, nodeQuery, pageSize, readPage } from './pages.ts';
 import { JobProgress, JobStatus } from './progress.ts';
+import type { Services } from './services.ts';
 
 /** The jobs that mutations of this request have changed: their progress is shown once it counts that. */
 export const changedJobs = createContextCache((_: Services) => new Set<string>());

@@ -9,12 +9,13 @@ import {
 } from '../domain/pages.ts';
 import { InvalidInputError, NotFoundError } from '../errors.ts';
 import type { PageChange } from '../events/live-page.ts';
-import { builder, type Services } from './builder.ts';
+import { builder } from './builder.ts';
 import { encodeGlobalId, keyOf } from './global-id.ts';
 import { Job, JobFilter, toConditions } from './job.ts';
 import { JobItem, loadItems } from './job-item.ts';
 import { JobProgress, JobTreeProgress } from './progress.ts';
 import { checkTypes, QueueStats, typesDescription } from './queue-stats.ts';
+import type { Services } from './services.ts';
 
 const WorkAvailable = builder.objectRef<{ types: string[] }>('WorkAvailable').implement({
   description: 'A hint to claim.',

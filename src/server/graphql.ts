@@ -2,9 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import { GraphQLError } from 'graphql';
 import { createYoga, type GraphQLParams, type Plugin } from 'graphql-yoga';
 import type { Config } from '../config.ts';
-import { forRequest } from '../domain/engine.ts';
-import type { Services } from '../schema/builder.ts';
+import type { Database } from '../db/database.ts';
+import { type Engine, forRequest } from '../domain/engine.ts';
 import { schema } from '../schema/index.ts';
+import type { Services } from '../schema/services.ts';
 import { documentCache } from './documents.ts';
 import type { EventStreams } from './event-streams.ts';
 import type { Exchanges } from './exchanges.ts';
@@ -29,13 +30,14 @@ interface Initial {
 /** GraphQL over HTTP and SSE; the WebSocket server runs its operations through the same plugins. */
 export function createGraphQL(options: {
   config: Config;
-  services: Services;
+  services: Services & { engine: Engine<Database> };
   operations: Operations;
   costs: SubscriptionCosts;
   streams: EventStreams;
   exchanges: Exchanges;
 }) {
   const { config, services, operations, costs, streams, exchanges } = options;
+  const { engine } = services;
   return createYoga<object, Services>({
     schema,
     context: ({ req, request, announce, signal }: Initial) => {
@@ -44,7 +46,7 @@ export function createGraphQL(options: {
       return {
         ...services,
         engine: forRequest(
-          services.engine,
+          engine,
           signal ? () => signal.aborted : () => received?.socket?.destroyed === true,
         ),
         ...(announce === undefined && { announce: (bytes: number) => exchanges.announce(received, bytes) }),

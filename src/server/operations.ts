@@ -12,7 +12,7 @@ import {
   Kind,
   validate,
 } from 'graphql';
-import { isAsyncIterable, type Plugin } from 'graphql-yoga';
+import { isAsyncIterable, isPromise, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import { asRefusal } from '../db/sqlstate.ts';
 import { errorCodes, JobtreeError, UnavailableError } from '../errors.ts';
@@ -60,8 +60,14 @@ export class Operations {
         return;
       }
       setExecuteFn((operation: ExecutionArgs) => {
-        const errors = refuseVariables(operation);
-        return errors === undefined ? this.execute(operation) : { errors };
+        try {
+          const errors = refuseVariables(operation);
+          if (errors !== undefined) return { errors };
+          const result = this.execute(operation);
+          return isPromise(result) ? result.catch(toAnswer) : result;
+        } catch (error) {
+          return toAnswer(error);
+        }
       });
       this.#active++;
       const end = this.#started(args);
@@ -139,6 +145,12 @@ export class Operations {
       else this.#logger.debug({ requestId, operation, ms, codes: errors.map(codeOf) }, 'request failed');
     };
   }
+}
+
+/** What fails as a whole has an answer too, or it would be counted as under way for ever. */
+function toAnswer(error: unknown): ExecutionResult {
+  const originalError = error instanceof Error ? error : new Error(String(error));
+  return { errors: [error instanceof GraphQLError ? error : new GraphQLError('', { originalError })] };
 }
 
 /** Where in the operation and in its answer. */

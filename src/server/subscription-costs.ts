@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { complexityFromQuery } from '@pothos/plugin-complexity';
 import { type ExecutionArgs, GraphQLError, getOperationAST, Kind } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
-import type { Services } from '../schema/builder.ts';
+import type { Services } from '../schema/services.ts';
 import type { AddressOf } from './addresses.ts';
 import { Quota } from './quota.ts';
 

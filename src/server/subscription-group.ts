@@ -156,6 +156,7 @@ export class SubscriptionGroup {
       const executeMs = cpuMs() - startedAt;
       const tellMs = await this.#tellAll(await executed);
       this.#tellAhead(live);
+      if ([...this.#readers.values()].every((seen) => seen === this.#version)) live.settled();
       const restMs = this.#options.fairShare.price(executeMs + tellMs + takeFlushMs());
       if (restMs > 0) await live.rest(restMs);
     }

@@ -1,8 +1,9 @@
 /** `jobtree start --processes`: several processes serve on one port, and look like one server. */
 import { execFileSync } from 'node:child_process';
 import { createServer } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import { request } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -51,7 +52,8 @@ test('two processes serve on one port; one that is killed is replaced, and SIGTE
   await program.printed('it is replaced');
   // The other one takes what comes meanwhile.
   for (let i = 0; i < 20; i++) expect((await client.job(id)).progress.itemCount).toBe(1);
-  await expect.poll(() => processesOf(program).length).toBe(2);
+  await program.printed('a new process serves');
+  expect(processesOf(program)).toHaveLength(2);
   expect(processesOf(program)).toContain(stays);
   expect(processesOf(program)).not.toContain(killed);
   await expect.poll(listeners).toBe(2);
@@ -99,4 +101,56 @@ test('all processes share the embedded Postgres of the first', async () => {
   const { code, stdout } = await program.ended;
   expect(code).toBe(0);
   expect(stdout).toContain(`Postgres  embedded, data in ${folder}\n`);
+});
+
+/** A Postgres that takes connections and never says a word: a start stays where it is. */
+async function muteDatabase() {
+  const sockets: Socket[] = [];
+  const server = createTcpServer((socket) => void sockets.push(socket.on('error', () => {})));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return {
+    url: `postgres://someone@127.0.0.1:${port}/something`,
+    connected: new Promise((resolve) => server.once('connection', resolve)),
+  };
+}
+
+test.each([1, 2])('SIGTERM during the start of %i ends it at once', async (processes) => {
+  const mute = await muteDatabase();
+  const env = { DATABASE_URL: mute.url, JOBTREE_PORT: '0', JOBTREE_START_TIMEOUT_MS: '600000' };
+  const program = start(['start', '--processes', String(processes)], env);
+  await mute.connected;
+  program.process.kill('SIGTERM');
+  expect(await program.ended).toMatchObject({ code: 0, stdout: '' });
+});
+
+const faulty = (fault: string) => ({
+  DATABASE_URL: database.url,
+  JOBTREE_PORT: '0',
+  START_FAULT: fault,
+  NODE_OPTIONS: `--import ${new URL('start-fault.mjs', import.meta.url).href}`,
+});
+
+test('a process whose settings are bad is not replaced: all end, with the exit code for that', async () => {
+  const { code, stderr } = await run(['start', '--processes', '2'], { env: faulty('settings') });
+  expect({ code, said: count(stderr, 'JOBTREE_PORT') }).toEqual({ code: 2, said: 1 });
+  expect(stderr).not.toContain('it is replaced');
+});
+
+test('a process that dies at its start five times in a row ends all', async () => {
+  const { code, stderr } = await run(['start', '--processes', '2'], { env: faulty('death') });
+  expect({ code, replaced: count(stderr, 'it is replaced') }).toEqual({ code: 1, replaced: 4 });
+  expect(count(stderr, '"msg":"stopped"')).toBe(1);
+});
+
+test('a process that can not reach Postgres is started again for as long as it takes', async () => {
+  const program = start(['start', '--processes', '2'], faulty('unreachable'));
+  await program.printed('"msg":"ready"');
+  program.process.kill('SIGTERM');
+  const { code, stderr } = await program.ended;
+  expect({ code, replaced: count(stderr, 'it is replaced') }).toEqual({ code: 0, replaced: 6 });
 });

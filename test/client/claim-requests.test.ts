@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { backoffMs } from '../../src/client/backoff.ts';
 import { chooseRequests } from '../../src/client/worker/claim-requests.ts';
-import type { Slots } from '../../src/client/worker/holds.ts';
+import type { Slots } from '../../src/client/worker/held-assignments.ts';
 
 const slots = (type: string, concurrency: number, state: Partial<Slots> = {}): Slots => ({
   type,

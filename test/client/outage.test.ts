@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import {
+  AssignmentEndedError,
   type Client,
   createClient,
-  HoldEndedError,
   Worker,
   type WorkerOptions,
 } from '../../src/client/index.ts';
@@ -148,7 +148,7 @@ test('two failed heartbeats in a row abort every handler, and their items are gi
 
   proxy.cut();
   await expect.poll(() => codes.length).toBe(3);
-  expect(reasons).toEqual(items.map(() => new HoldEndedError('HEARTBEATS_FAILED')));
+  expect(reasons).toEqual(items.map(() => new AssignmentEndedError('HEARTBEATS_FAILED')));
   proxy.mend();
 
   expect(await completed(id)).toMatchObject({ succeeded: 3, failed: 0 });

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
+  AssignmentEndedError,
   type Client,
   createClient,
   defineType,
-  HoldEndedError,
   PermanentError,
   Worker,
   type WorkerOptions,
@@ -339,7 +339,7 @@ describe('waiting for work', () => {
   });
 });
 
-describe('holds', () => {
+describe('assignments', () => {
   /** A handler that runs until its signal aborts, and says why. */
   function untilAborted() {
     const started = signal();
@@ -366,7 +366,7 @@ describe('holds', () => {
     await worker.start();
     const [{ id: assignmentId }] = await claimed;
     const lease = `${assignmentId.slice('Assignment:'.length, -2)}00`;
-    // The deadline that the claim set passes, by the clock of the database; the hold lives on.
+    // The deadline that the claim set passes, by the clock of the database; the lease lives on.
     await expect
       .poll(
         async () => {
@@ -384,7 +384,7 @@ describe('holds', () => {
     expect(await failuresOf(id)).toEqual([[]]);
   });
 
-  test('a hold that was taken back aborts its handler, whose outcome is dropped', async () => {
+  test('an assignment that was taken back aborts its handler, whose outcome is dropped', async () => {
     const type = newType();
     const { id } = await client.createJob({
       type,
@@ -401,7 +401,7 @@ describe('holds', () => {
     await database.query(
       "update jobtree.lease set deadline_at = clock_timestamp() - interval '1 second' where deadline_at is not null",
     );
-    expect(await aborted).toEqual(new HoldEndedError('LOST'));
+    expect(await aborted).toEqual(new AssignmentEndedError('LOST'));
     expect((await told)[1]).toBe('LOST');
     await completed(id);
     expect(await failuresOf(id)).toEqual([[expect.objectContaining({ code: 'HEARTBEAT_LOST' })]]);
@@ -414,7 +414,7 @@ describe('holds', () => {
     await makeWorker({ types: { [type]: { concurrency: 1, handler } } }).start();
     await started;
     await client.cancelJob(id);
-    expect(await aborted).toEqual(new HoldEndedError('CANCELLED'));
+    expect(await aborted).toEqual(new AssignmentEndedError('CANCELLED'));
   });
 
   test('an outcome that comes after the cancellation is dropped as stale', async () => {
@@ -466,7 +466,7 @@ describe('holds', () => {
     await worker.start();
     await started;
     await worker.stop();
-    expect(await aborted).toEqual(new HoldEndedError('STOPPED'));
+    expect(await aborted).toEqual(new AssignmentEndedError('STOPPED'));
     await released;
     const [next] = await client.claimItems('another', [{ type, limit: 1 }]);
     expect(next).toMatchObject({ attempt: 1, jobId: id });

@@ -138,7 +138,7 @@ it(`${rows} rows, a worker and the server killed: every item succeeds once, none
     'select count(*)::int as count from jobtree.failure where lost',
   );
   console.log(
-    `${rows} items, ${executions - rows} worked on twice, ${lost?.count} holds lost and taken back`,
+    `${rows} items, ${executions - rows} worked on twice, ${lost?.count} assignments lost and taken back`,
   );
   expect(new Set(logs.join('').trim().split('\n')).size).toBe(rows);
 }, 600_000);

@@ -82,6 +82,9 @@ export class Fleet {
       ['Redis paused for 3 s', () => this.#pauseRedis(3_000)],
       ['Redis flushed', async () => void (await this.redis.command('FLUSHALL'))],
       ['Redis killed and started again', () => this.#restartRedis()],
+      // Everybody has to be up to date again while it is away, and once more when it is back.
+      ['the wall clocks step by an hour as Redis dies', () => this.#stepClocks()],
+      ['Redis, which died as the wall clocks stepped, started again', () => this.redis.restart()],
       ['Postgres restarted without a shutdown', () => this.#restartPostgres()],
       ['all connections ended by Postgres', () => this.#terminateConnections()],
       ['a server cut off from Postgres and Redis, without a reset, for 4 s', () => this.#cutOff(4_000)],
@@ -118,6 +121,7 @@ export class Fleet {
       JOBTREE_PORT: node.port,
       JOBTREE_LOG_LEVEL: 'info',
       JOBTREE_SHUTDOWN_TIMEOUT_MS: '1000',
+      NODE_OPTIONS: `--import ${new URL('wall-clock.mjs', import.meta.url).href}`,
     };
     return startServerProcess(node.toPostgres.url, env, ['--processes', String(this.#processes)]);
   }
@@ -172,6 +176,17 @@ export class Fleet {
     await this.redis.kill();
     await delay(1_000);
     await this.redis.restart();
+  }
+
+  async #stepClocks(): Promise<void> {
+    const stepped = this.nodes.map(async ({ process: { output } }, i) => {
+      const before = output().length;
+      const pids = this.#pids(this.nodes[i] as Node);
+      for (const pid of pids) process.kill(pid, 'SIGUSR2');
+      while (pids.some((pid) => isRunning(pid) && !output().slice(before).includes(`wall clock of ${pid}:`)))
+        await delay(10);
+    });
+    await Promise.all([...stepped, this.redis.kill()]);
   }
 
   async #restartPostgres(): Promise<void> {

@@ -91,7 +91,7 @@ describe('the size of a claim', () => {
 });
 
 describe('a claim that is repeated', () => {
-  it('gives the same holds in the same order, and nothing new', async () => {
+  it('gives the same assignments in the same order, and nothing new', async () => {
     const [a, b] = [newType('a'), newType('b')];
     await t.create({ type: a, items: count10(), children: [{ type: b, items: count10() }] });
     const id = newClaimId();
@@ -108,7 +108,11 @@ describe('a claim that is repeated', () => {
     expect(again).toEqual(
       first
         .toSorted((one, other) => (one.id < other.id ? -1 : 1))
-        .map((hold) => ({ ...hold, heartbeatAt: expect.any(Date), deadlineAt: expect.any(Date) })),
+        .map((assignment) => ({
+          ...assignment,
+          heartbeatAt: expect.any(Date),
+          deadlineAt: expect.any(Date),
+        })),
     );
     expect(payloads(await claimItems(t.engine, 'w', [{ type: a, limit: 1 }], newClaimId()))).toEqual([3]);
   });

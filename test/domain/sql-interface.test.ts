@@ -165,7 +165,7 @@ describe('report_outcomes', () => {
       { result: 1, newItems: [{ type: 'c', runAt: 'infinity' }] },
       'newItems[0].runAt',
     ],
-  ])('takes %s as INVALID, alone, and keeps the hold', async (_, report, field) => {
+  ])('takes %s as INVALID, alone, and keeps the assignment', async (_, report, field) => {
     const type = newType();
     const { [type]: job = '' } = await t.create({
       type,

@@ -67,7 +67,7 @@ describe('feeding', () => {
     expect(await work(rows, () => null)).toEqual(['a', { b: 1 }, null]);
   });
 
-  it('takes a report whose list is no list as INVALID, and keeps the hold', async () => {
+  it('takes a report whose list is no list as INVALID, and keeps the assignment', async () => {
     const [pages, rows] = [newType('pages'), newType('rows')];
     const jobs = await t.create({
       type: pages,

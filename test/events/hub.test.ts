@@ -141,3 +141,22 @@ it('what is not complete in a tree is counted by the newest states, however mess
   expect((await live?.next())?.value).toMatchObject({ openJobs: 0 });
   expect((await live?.next())?.done).toBe(true);
 });
+
+it('who refreshes while others are read again waits until its own state was read', async () => {
+  const roots = [
+    await test.create({ type: 'root', items: [{}] }),
+    await test.create({ type: 'root', items: [{}] }),
+  ];
+  const [first, second] = await Promise.all(roots.map(({ root = '' }) => hub.watchTree(root, 20)));
+  const resolved: string[] = [];
+  await withLock('jobtree.job_progress', async () => {
+    void first?.refresh().then(() => resolved.push('first'));
+    await lockWaiters(test.db, 1);
+    const refreshed = second?.refresh().then(() => resolved.push('second'));
+    await Promise.race([refreshed, test.db.query('select')]);
+    expect(resolved).toEqual([]);
+  });
+  await second?.refresh();
+  expect(resolved.sort()).toEqual(['first', 'second']);
+  await Promise.all([first?.return(), second?.return()]);
+});

@@ -90,3 +90,14 @@ it('sees the imports that it is to judge', () => {
     imports('server/create-app.ts').map((specifier) => target('server/create-app.ts', specifier)),
   ).toContain('domain');
 });
+
+it('the primary of several processes does not load the server', () => {
+  const loaded = new Set(['cli/commands/start.ts']);
+  for (const file of loaded) {
+    const text = readFileSync(join(src, file), 'utf8');
+    for (const [, specifier = ''] of text.matchAll(/^(?:import|\} from) (?!type ).*?'(\.[^']+)';$/gm))
+      loaded.add(relative(src, resolve(src, dirname(file), specifier)));
+  }
+  expect(loaded).toContain('cli/start/processes.ts');
+  expect(loaded).not.toContain('server/create-app.ts');
+});

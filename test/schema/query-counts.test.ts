@@ -52,7 +52,7 @@ beforeAll(async () => {
   const { releaseAssignments } = await data(
     app.url,
     `mutation ($ids: [ID!]!) { releaseAssignments(input: { assignmentIds: $ids }) { ... on ReleaseAssignmentsPayload { entries { status } } } }`,
-    { ids: claimItems.assignments.flatMap((hold: any) => (hold.payload === 'waits' ? hold.id : [])) },
+    { ids: claimItems.assignments.flatMap((one: any) => (one.payload === 'waits' ? one.id : [])) },
   );
   expect(releaseAssignments.entries).toHaveLength(parents);
   deleting = await db.connect();

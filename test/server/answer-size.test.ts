@@ -67,7 +67,7 @@ describe('what would be too large is refused before it is read, and the refusal 
       `${page('items', 'first: 20', '...F')} fragment F on JobItem { ... { result } }`,
       9,
     ],
-    ['what the hold shows', page('items', 'first: 20', 'assignment { payload }'), 9],
+    ['what the assignment shows', page('items', 'first: 20', 'assignment { payload }'), 9],
     [
       'items of a list of jobs',
       '{ jobs(filter: { type: "heavy" }) { nodes { items { nodes { payload } } } } }',
@@ -113,8 +113,8 @@ describe('what would be too large is refused before it is read, and the refusal 
       app.url,
       `mutation ($reports: [ReportInput!]!) { reportOutcomes(input: { reports: $reports }) { ... on ReportOutcomesPayload { entries { status } } } }`,
       {
-        reports: claimItems.assignments.map((hold: { id: string }) => ({
-          assignmentId: hold.id,
+        reports: claimItems.assignments.map((assignment: { id: string }) => ({
+          assignmentId: assignment.id,
           failure: { code: 'c', message: 'm'.repeat(10_000), permanent: true },
         })),
       },

@@ -114,12 +114,16 @@ describe('256 levels are taken, and 257 refused', () => {
       code: 'JT002',
       column: 'children[0].items[0].payload',
     });
-    const [hold] = await claim('sql', 1);
+    const [assignment] = await claim('sql', 1);
     const outcome = async (depth: number) =>
       (
         await db.query<{ answers: { status: string; message: string }[] | null }>(
           'select answers from jobtree.report_outcomes($1)',
-          [JSON.stringify([{ assignmentId: hold?.id.slice('Assignment:'.length), result: deep(depth) }])],
+          [
+            JSON.stringify([
+              { assignmentId: assignment?.id.slice('Assignment:'.length), result: deep(depth) },
+            ]),
+          ],
         )
       )[0]?.answers?.[0];
     expect(await outcome(257)).toMatchObject({ status: 'INVALID', message: tooDeep });
@@ -132,9 +136,9 @@ describe('256 levels are taken, and 257 refused', () => {
       items: [{ payload: deep(256) }, {}, {}, { payload: deep(256) }],
       children: [{ type: 'wrap', feed: { payload: { a: 'result', b: 'payload' } } }],
     });
-    const holds = await claim('wrapped');
+    const assignments = await claim('wrapped');
     const status = async (i: number, result: unknown) =>
-      (await report([{ assignmentId: holds[i]?.id, result }]))[0];
+      (await report([{ assignmentId: assignments[i]?.id, result }]))[0];
     const refused = {
       status: 'INVALID',
       error: { message: expect.stringContaining('nested more than 256') },

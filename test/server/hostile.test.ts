@@ -1,6 +1,6 @@
 /**
  * Hostile requests, one kind after the other, against one running server, while ten workers work and others watch them: it lives,
- * its memory stays bounded, no hold is lost, and whoever watches is told. What each attack did to others is printed.
+ * its memory stays bounded, no assignment is lost, and whoever watches is told. What each attack did to others is printed.
  *
  * HOSTILE=long runs more copies of each attack, for longer; HOSTILE_WATCHERS says how many watch, HOSTILE_ONLY which attacks run (a
  * regular expression), HOSTILE_ADDRESSES=many lets each request come from an address of its own.

@@ -110,7 +110,7 @@ it(
         url: app.url,
         types: {
           [type]: { concurrency: 5, handler: () => null },
-          // Its hold lives on heartbeats alone.
+          // Its lease lives on heartbeats alone.
           [longType]: { concurrency: 1, handler: () => over.promise.then(() => null) },
         },
       });

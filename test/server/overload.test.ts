@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-it('reads that take all their connections for seconds cost no hold', async () => {
+it('reads that take all their connections for seconds cost no assignment', async () => {
   const app = await startServer(db.url, { JOBTREE_POOL_SIZE: '4', JOBTREE_SWEEP_INTERVAL_MS: '100' });
   const client = createClient({ url: app.url });
   const lock = await db.connect();
@@ -51,7 +51,7 @@ it('reads that take all their connections for seconds cost no hold', async () =>
     const reads = Array.from({ length: 100 }, async () => {
       while (reading) await request(app.url, query, { id });
     });
-    // Longer than the hold lives without a heartbeat. Meanwhile the server is busy, not out of order.
+    // Longer than a lease lives without a heartbeat. Meanwhile the server is busy, not out of order.
     const until = performance.now() + 7_000;
     while (performance.now() < until) {
       expect((await fetch(new URL('/readyz', app.url))).status).toBe(200);
@@ -87,7 +87,7 @@ async function limitedTo(connections: number): Promise<string> {
   return url.href;
 }
 
-it('servers for which Postgres has hardly a connection answer, or say that nothing was done; and lose no hold', async () => {
+it('servers for which Postgres has hardly a connection answer, or say that nothing was done; and lose no assignment', async () => {
   // Three servers keep five each.
   const url = await limitedTo(17);
   const apps: App[] = [];

@@ -346,3 +346,20 @@ it('an event stream whose client vanishes is over', async () => {
   const live: any = await watched.mock.results[0]?.value;
   await eventually(() => expect(live.isClosed).toBe(true));
 });
+
+it('who has missed an event is told what left the page with it', async () => {
+  const older = await createJob(app.url, { type: 'left', items: [{}] });
+  const newer = await createJob(app.url, { type: 'left', priority: 1, items: [{}] });
+  const query = `subscription { jobs(filter: { status: WAITING }, first: 1, intervalMs: 100) { goneIds jobs { id createdAt } } }`;
+  const client = socket();
+  const events = client.iterate<any>({ query });
+  expect((await events.next()).value.data.jobs.jobs).toMatchObject([{ id: newer }]);
+  await db.query('alter table jobtree.job rename column created_at to renamed');
+  await work(app.url, 'left', 1);
+  expect((await events.next()).value.errors).toHaveLength(1);
+  await db.query('alter table jobtree.job rename column renamed to created_at');
+  let event = await events.next();
+  while (event.value.errors) event = await events.next();
+  expect(event.value.data.jobs).toMatchObject({ goneIds: [newer], jobs: [{ id: older }] });
+  await client.dispose();
+});

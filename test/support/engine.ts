@@ -1,6 +1,7 @@
 /** The operations on a database of the test's own, with what they told the rest of the server kept for inspection. */
 import pino from 'pino';
 import { afterAll, beforeAll } from 'vitest';
+import type { Database } from '../../src/db/database.ts';
 import type { Assignment } from '../../src/domain/assignment.ts';
 import { claimItems } from '../../src/domain/claim-items.ts';
 import { createEngine } from '../../src/domain/create-engine.ts';
@@ -14,9 +15,9 @@ import { promoteDue, sweepLeases } from '../../src/domain/sweep.ts';
 import { createDatabase, type TestDatabase } from './database.ts';
 
 export interface TestEngine {
-  readonly engine: Engine;
+  readonly engine: Engine<Database>;
   /** Another server on the same database, with a memory of its own. */
-  readonly otherEngine: Engine;
+  readonly otherEngine: Engine<Database>;
   readonly db: TestDatabase;
   /** Types of which operations said that they may be claimable, in order. */
   readonly ready: string[];

@@ -5,8 +5,8 @@ import { readConfig } from '../../config.ts';
 import { createLogger } from '../../server/log.ts';
 import { openDatabase } from '../database.ts';
 import { catchInterruption } from '../interruption.ts';
-import { Processes, serveForPrimary } from '../start/processes.ts';
-import { serve } from '../start/serve.ts';
+import { serveForPrimary } from '../start/process.ts';
+import { Processes } from '../start/processes.ts';
 
 /**
  * How much what is kept may grow until it is looked through for garbage, in percent. V8 would let it grow to several times its size while
@@ -14,32 +14,37 @@ import { serve } from '../start/serve.ts';
  */
 const heapGrowthPercent = 100;
 
-export async function start({ processes }: { processes: number }): Promise<number> {
+export async function start(options: { processes: number }): Promise<number> {
   setFlagsFromString(`--heap-growing-percent=${heapGrowthPercent}`);
+  if (cluster.isWorker) return serveForPrimary();
   const config = readConfig(process.env);
   const logger = createLogger(config.logLevel);
-  if (cluster.isWorker) return serveForPrimary(config, config.databaseUrl ?? '', logger);
-  let killAll = () => {};
-  const { signal } = catchInterruption(() => killAll());
-  const database = await openDatabase(config);
-  try {
-    const onReady = (url: string) => {
-      say(`Postgres  ${database.description}`);
-      say(`API       ${url}`);
-      if (config.graphiql) say(`GraphiQL  ${url} in a browser`);
-      logger.info({ url, processes }, 'ready');
-    };
-    if (processes === 1) return await serve({ config, databaseUrl: database.url, logger, signal, onReady });
-    const all = new Processes({ count: processes, databaseUrl: database.url, config, logger });
-    killAll = () => all.kill();
-    const started = await all.start();
-    if ('exitCode' in started) return started.exitCode;
-    onReady(started.url);
-    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
-    return await all.end();
-  } finally {
-    await database.stop();
-  }
+  const { signal } = catchInterruption(() => processes?.kill());
+  // They load what they need while Postgres starts.
+  const processes =
+    options.processes === 1 ? undefined : new Processes({ count: options.processes, config, logger });
+  const database = await openDatabase(config).catch((error) => {
+    processes?.kill();
+    throw error;
+  });
+  let isReady = false;
+  const onReady = (url: string) => {
+    isReady = true;
+    say(`Postgres  ${database.description}`);
+    say(`API       ${url}`);
+    if (config.graphiql) say(`GraphiQL  ${url} in a browser`);
+    logger.info({ url, processes: options.processes }, 'ready');
+  };
+  const serveAlone = async () => {
+    const { serve } = await import('../start/serve.ts');
+    return serve({ config, databaseUrl: database.url, logger, signal, onReady });
+  };
+  const exitCode = await (processes?.serve(database.url, signal, onReady) ?? serveAlone()).finally(() =>
+    database.stop(),
+  );
+  // What a start that was broken off was just opening would keep the process.
+  if (!isReady) process.exit(exitCode);
+  return exitCode;
 }
 
 function say(line: string): void {

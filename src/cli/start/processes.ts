@@ -1,63 +1,64 @@
 /**
- * Several processes on one port (`node:cluster`). The first one, the primary, serves nothing: it owns the embedded Postgres and
- * the port, hands out connections in turn, replaces a process that dies, and ends all of them when it is told to end.
+ * Several processes on one port (`node:cluster`). The first one, the primary, serves nothing and does not even load the server:
+ * it owns the embedded Postgres and the port, hands out connections in turn, replaces a process that dies, and ends all of them
+ * when it is told to end.
  *
- * A process obeys its primary only, which may be told by a signal that reached all of them (Ctrl-C): so it takes signals for
- * the same wish, however many there are. Without its primary it ends at once, as if killed: Node sees to that.
+ * One that can't be started ends all of them, with its exit code: at once if none has ever served or if its settings are bad,
+ * else when it has failed several times in a row. Only while Postgres is out of reach it is tried again without end.
  */
 import cluster, { type Worker } from 'node:cluster';
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../../config.ts';
-import { reportError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { serve, shutdownMarginMs } from './serve.ts';
-
-type FromPrimary = 'end';
-type FromProcess = { readonly readyAt: string };
+import { aborted } from '../interruption.ts';
+import type { FromPrimary, FromProcess } from './process.ts';
+import { shutdownTimeMs } from './shutdown-time.ts';
 
 const firstPauseMs = 100;
 const longestPauseMs = 10_000;
 /** A process that lived for so long is replaced as if it were the first. */
 const healthyMs = 30_000;
+const mostFailedStarts = 5;
 /** Beyond what the processes give themselves. */
 const killMarginMs = 2_000;
 
 export class Processes {
-  readonly #count: number;
-  readonly #databaseUrl: string;
   readonly #logger: Logger;
   readonly #endMs: number;
+  readonly #forked: readonly Worker[];
+  /** A message that is sent to a process before it has said its first one is lost. */
+  readonly #listening = new WeakMap<Worker, Promise<unknown>>();
   readonly #ending = new AbortController();
-  readonly #loops: Promise<number>[] = [];
+  readonly #ends: Promise<number>[] = [];
+  #databaseUrl = '';
+  #hasServed = false;
+  #cut: NodeJS.Timeout | undefined;
 
-  constructor(options: { count: number; databaseUrl: string; config: Config; logger: Logger }) {
-    const { shutdownDelayMs, shutdownTimeoutMs } = options.config;
-    this.#count = options.count;
-    this.#databaseUrl = options.databaseUrl;
-    this.#logger = options.logger;
-    this.#endMs = shutdownDelayMs + shutdownTimeoutMs + shutdownMarginMs + killMarginMs;
+  /** They start to load the server, and serve later. */
+  constructor({ count, config, logger }: { count: number; config: Config; logger: Logger }) {
+    this.#logger = logger;
+    this.#endMs = shutdownTimeMs(config) + killMarginMs;
+    this.#forked = Array.from({ length: count }, () => this.#fork());
   }
 
-  /** Where they serve, or what the first one exited with, if it does not start: its own words say why. */
-  async start(): Promise<{ url: string } | { exitCode: number }> {
-    const first = this.#fork();
-    const outcome = await this.#ready(first);
-    if (typeof outcome === 'number') return { exitCode: outcome };
-    const others = Array.from({ length: this.#count - 1 }, () => this.#fork());
-    await Promise.all(others.map((process) => this.#ready(process)));
-    for (const process of [first, ...others]) this.#loops.push(this.#keep(process));
-    return { url: outcome.readyAt };
-  }
-
-  /** Ends all of them in good order; what the worst of them exited with. */
-  async end(): Promise<number> {
-    this.#ending.abort();
-    const cut = setTimeout(() => this.kill(), this.#endMs);
-    for (const process of running()) tell(process, 'end');
-    const codes = await Promise.all(this.#loops);
-    clearTimeout(cut);
+  /**
+   * Serves until the signal aborts or a process can't be started. Calls `onReady` when all serve for the first time. Resolves
+   * once all have ended, to what the worst of them exited with.
+   */
+  async serve(databaseUrl: string, signal: AbortSignal, onReady: (url: string) => void): Promise<number> {
+    this.#databaseUrl = databaseUrl;
+    void aborted(signal).then(() => this.#end());
+    // The first one alone, so that what keeps all of them from starting is said once.
+    const [first, ...others] = this.#forked.map((process) => () => this.#keep(process));
+    const url = await first?.();
+    if (url !== undefined) {
+      await Promise.all(others.map((keep) => keep()));
+      if (!this.#ending.signal.aborted) onReady(url);
+    }
+    const codes = await Promise.all(this.#ends);
+    await Promise.all(this.#forked.map(ended));
+    clearTimeout(this.#cut);
     return Math.max(exitCodes.success, ...codes);
   }
 
@@ -65,61 +66,91 @@ export class Processes {
     for (const process of running()) process.process.kill('SIGKILL');
   }
 
-  #fork(): Worker {
-    return cluster.fork({ DATABASE_URL: this.#databaseUrl });
+  #end(): void {
+    if (this.#ending.signal.aborted) return;
+    this.#ending.abort();
+    this.#cut = setTimeout(() => this.kill(), this.#endMs);
+    for (const process of running()) void this.#tell(process, 'end');
   }
 
-  /** Resolves once the process serves, or to its exit code. */
-  async #ready(worker: Worker): Promise<FromProcess | number> {
-    return Promise.race([
-      once(worker, 'message').then(([message]) => message as FromProcess),
-      once(worker, 'exit').then(([code]) => (code as number | null) ?? exitCodes.failure),
-    ]);
+  #fork(): Worker {
+    const worker = cluster.fork();
+    worker.on('error', (error) => this.#logger.error({ err: error }, 'a process could not be reached'));
+    this.#listening.set(worker, nextMessage(worker));
+    return worker;
+  }
+
+  async #tell(worker: Worker, message: FromPrimary): Promise<void> {
+    await this.#listening.get(worker);
+    if (worker.isConnected()) worker.send(message);
+  }
+
+  /** Keeps it running from now on. Resolves when it serves, to where; or to undefined once all are to end. */
+  #keep(process: Worker): Promise<string | undefined> {
+    return new Promise((resolve) => {
+      this.#ends.push(this.#replaceUntilEnd(process, resolve).finally(() => resolve(undefined)));
+    });
   }
 
   /** Replaces the process whenever it ends, until all are to end; then the exit code of the last one. */
-  async #keep(first: Worker): Promise<number> {
+  async #replaceUntilEnd(first: Worker, onReady: (url: string) => void): Promise<number> {
     let worker = first;
     let pauseMs = firstPauseMs;
+    let failedStarts = 0;
     for (;;) {
       const startedAt = performance.now();
-      worker.on('error', (error) => this.#logger.error({ err: error }, 'a process could not be reached'));
-      if (!worker.isDead()) await new Promise((resolve) => worker.once('exit', resolve));
+      const url = await this.#start(worker);
+      if (url !== undefined) {
+        this.#hasServed = true;
+        if (worker !== first) this.#logger.info({ process: worker.process.pid }, 'a new process serves');
+        onReady(url);
+      }
+      await ended(worker);
       const { exitCode, signalCode, pid } = worker.process;
-      if (this.#ending.signal.aborted) return exitCode ?? exitCodes.failure;
+      if (this.#ending.signal.aborted) return exitCode ?? codeOf(signalCode);
+      const how = { process: pid, exitCode, signal: signalCode };
+      failedStarts = url === undefined && exitCode !== exitCodes.unreachable ? failedStarts + 1 : 0;
+      if (url === undefined && this.#isHopeless(failedStarts, exitCode)) {
+        this.#logger.error(how, 'a process cannot be started; all end');
+        this.#end();
+        return exitCode ?? exitCodes.failure;
+      }
       if (performance.now() - startedAt > healthyMs) pauseMs = firstPauseMs;
-      this.#logger.error({ process: pid, exitCode, signal: signalCode }, 'a process ended; it is replaced');
+      this.#logger.error(how, 'a process ended; it is replaced');
       await delay(pauseMs, undefined, { signal: this.#ending.signal }).catch(() => undefined);
       if (this.#ending.signal.aborted) return exitCodes.success;
       pauseMs = Math.min(longestPauseMs, pauseMs * 2);
       worker = this.#fork();
-      this.#logger.info({ process: worker.process.pid }, 'a new process');
     }
+  }
+
+  /** Where it serves; undefined if it ends before. */
+  async #start(worker: Worker): Promise<string | undefined> {
+    await this.#tell(worker, { databaseUrl: this.#databaseUrl });
+    const message = await nextMessage(worker);
+    return message === 'listening' ? undefined : message?.readyAt;
+  }
+
+  #isHopeless(failedStarts: number, exitCode: number | null): boolean {
+    return !this.#hasServed || exitCode === exitCodes.usage || failedStarts === mostFailedStarts;
   }
 }
 
-/** What one of the processes does. */
-export async function serveForPrimary(config: Config, databaseUrl: string, logger: Logger): Promise<never> {
-  const end = new AbortController();
-  process.on('message', (message: FromPrimary) => {
-    if (message === 'end') end.abort();
-  });
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => end.abort());
-  const onReady = (url: string) => {
-    const ready: FromProcess = { readyAt: url };
-    if (process.connected) process.send?.(ready);
-  };
-  const exitCode = await serve({ config, databaseUrl, logger, signal: end.signal, onReady }).catch(
-    reportError,
-  );
-  // The channel to the primary would keep it alive, and to close that would be taken for success.
-  process.exit(exitCode);
+/** Ctrl-C and SIGTERM may reach a process before it has learned to take them for a wish. */
+function codeOf(signal: string | null): number {
+  return signal === 'SIGINT' || signal === 'SIGTERM' ? exitCodes.success : exitCodes.failure;
+}
+
+async function ended(worker: Worker): Promise<undefined> {
+  if (!worker.isDead()) await new Promise((resolve) => worker.once('exit', resolve));
+}
+
+/** Resolves to undefined if it ends before. */
+function nextMessage(worker: Worker): Promise<FromProcess | undefined> {
+  const message = new Promise<FromProcess>((resolve) => worker.once('message', resolve));
+  return Promise.race([message, ended(worker)]);
 }
 
 function running(): Worker[] {
   return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
-}
-
-function tell(worker: Worker, message: FromPrimary): void {
-  if (worker.isConnected()) worker.send(message);
 }

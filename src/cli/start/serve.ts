@@ -4,10 +4,10 @@ import type { Config } from '../../config.ts';
 import { type App, createApp } from '../../server/create-app.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { catchFaults } from '../faults.ts';
+import { aborted } from '../interruption.ts';
+import { shutdownTimeMs } from './shutdown-time.ts';
 
-/** Beyond the time that requests in flight are given. */
-export const shutdownMarginMs = 5_000;
-
+/** Resolves to the exit code. A start that is broken off leaves what it was about to open: end the process. */
 export async function serve(options: {
   config: Config;
   databaseUrl: string;
@@ -17,25 +17,19 @@ export async function serve(options: {
   onReady: (url: string) => void;
 }): Promise<number> {
   const { config, databaseUrl, logger, signal, onReady } = options;
-  const faulted = new Promise<number>((resolve) => {
-    catchFaults(logger, () => resolve(exitCodes.failure));
-  });
-  const app = await createApp({ config, databaseUrl, logger });
+  const ended = Promise.race([
+    aborted(signal).then(() => exitCodes.success),
+    new Promise<number>((resolve) => catchFaults(logger, () => resolve(exitCodes.failure))),
+  ]);
+  const app = await Promise.race([createApp({ config, databaseUrl, logger }), ended]);
+  if (typeof app === 'number') return app;
   onReady(app.url);
-  const exitCode = await Promise.race([aborted(signal), faulted]);
+  const exitCode = await ended;
   logger.info('shutting down');
-  endAfter(config.shutdownDelayMs + config.shutdownTimeoutMs + shutdownMarginMs, app, logger);
+  endAfter(shutdownTimeMs(config), app, logger);
   await app.close();
   logger.info('stopped');
   return exitCode;
-}
-
-function aborted(signal: AbortSignal): Promise<number> {
-  return new Promise((resolve) => {
-    const end = () => resolve(exitCodes.success);
-    if (signal.aborted) end();
-    else signal.addEventListener('abort', end, { once: true });
-  });
 }
 
 /** For a shutdown that hangs, as with a database that does not answer. */

@@ -1,5 +1,5 @@
 /** Which types a claim asks for, and how many of each. */
-import type { Slots } from './holds.ts';
+import type { Slots } from './held-assignments.ts';
 
 export interface ClaimRequest {
   readonly slots: Slots;

@@ -19,7 +19,7 @@ import { exchange, exchangeParts } from '../operations.ts';
 import type { Socket } from '../socket.ts';
 import type { Assignment } from '../types.ts';
 import { aheadOf, type ClaimRequest, chooseRequests } from './claim-requests.ts';
-import type { Hold, Slots } from './holds.ts';
+import type { HeldAssignment, Slots } from './held-assignments.ts';
 
 export interface ReportEntry {
   readonly status: 'ACCEPTED' | 'DUPLICATE' | 'STALE' | 'INVALID';
@@ -34,8 +34,8 @@ export interface ExchangeParts {
   readonly socket: Socket;
   readonly worker: string;
   readonly slots: readonly Slots[];
-  readonly onReported: (hold: Hold, entry: ReportEntry) => void;
-  readonly onReleased: (hold: Hold) => void;
+  readonly onReported: (held: HeldAssignment, entry: ReportEntry) => void;
+  readonly onReleased: (held: HeldAssignment) => void;
   readonly onClaimed: (assignment: Assignment, sentAt: number) => void;
   readonly onError: (error: unknown) => void;
   /** An exchange has ended. */
@@ -53,9 +53,9 @@ interface Claim {
 }
 
 interface Load {
-  /** Finished holds. */
-  readonly reports: readonly Hold[];
-  readonly releases: readonly Hold[];
+  /** Finished assignments. */
+  readonly reports: readonly HeldAssignment[];
+  readonly releases: readonly HeldAssignment[];
   readonly claim: Claim | undefined;
 }
 
@@ -68,8 +68,8 @@ interface Answer {
 
 export class Exchanges {
   readonly #parts: ExchangeParts;
-  readonly #reports: Hold[] = [];
-  readonly #releases: Hold[] = [];
+  readonly #reports: HeldAssignment[] = [];
+  readonly #releases: HeldAssignment[] = [];
   readonly #unanswered: Claim[] = [];
   #inFlight = 0;
   #failures = 0;
@@ -84,13 +84,13 @@ export class Exchanges {
     this.#parts = parts;
   }
 
-  report(hold: Hold): void {
-    this.#reports.push(hold);
+  report(held: HeldAssignment): void {
+    this.#reports.push(held);
     this.wake();
   }
 
-  release(hold: Hold): void {
-    this.#releases.push(hold);
+  release(held: HeldAssignment): void {
+    this.#releases.push(held);
     this.wake();
   }
 
@@ -167,7 +167,7 @@ export class Exchanges {
     };
   }
 
-  #takeReports(): Hold[] {
+  #takeReports(): HeldAssignment[] {
     // A backlog is shared out evenly over the exchanges that can still go.
     const fair = Math.ceil(this.#reports.length / (atOnce - this.#inFlight));
     const most = Math.min(this.#mostReports, Math.max(this.#batch, fair));
@@ -251,20 +251,20 @@ export class Exchanges {
     return socket.request(exchangeParts, variables, timeoutMs);
   }
 
-  #settleReports(reports: readonly Hold[], answer: Answer['reportOutcomes']): void {
+  #settleReports(reports: readonly HeldAssignment[], answer: Answer['reportOutcomes']): void {
     if (reports.length === 0) return;
     const payload = payloadOf(answer);
     const { entries } = 'reported' in payload ? payload.reported : payload;
     this.#mostReports = Math.min(maxEntries, this.#mostReports * 2);
     const answers = new Map(entries.map((entry) => [entry.index, entry]));
     for (let i = 0; i < reports.length; i++)
-      this.#parts.onReported(reports[i] as Hold, answers.get(i) ?? accepted);
+      this.#parts.onReported(reports[i] as HeldAssignment, answers.get(i) ?? accepted);
   }
 
-  #settleReleases(releases: readonly Hold[], answer: Answer['releaseAssignments']): void {
+  #settleReleases(releases: readonly HeldAssignment[], answer: Answer['releaseAssignments']): void {
     if (releases.length === 0) return;
     payloadOf(answer);
-    for (const hold of releases) this.#parts.onReleased(hold);
+    for (const held of releases) this.#parts.onReleased(held);
   }
 
   #settleClaim(
@@ -298,16 +298,16 @@ export class Exchanges {
     for (const { slots, limit } of claim?.requests ?? []) slots.asked -= limit;
   }
 
-  #putBack(reports: readonly Hold[]): void {
+  #putBack(reports: readonly HeldAssignment[]): void {
     if (reports.length === 0) return;
     this.#reports.push(...reports);
     this.#mostReports = Math.max(1, Math.floor(reports.length / 2));
   }
 
   /** It would never get through. */
-  #refuse(reports: readonly Hold[]): void {
+  #refuse(reports: readonly HeldAssignment[]): void {
     const error = { message: 'The report is larger than the requests that the server takes.' };
-    for (const hold of reports) this.#parts.onReported(hold, { status: 'INVALID', error });
+    for (const held of reports) this.#parts.onReported(held, { status: 'INVALID', error });
   }
 
   #conclude(problems: readonly unknown[]): void {

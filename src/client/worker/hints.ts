@@ -1,7 +1,7 @@
 /** Learns that there may be work: from the server's hints, and slowly from the clock, since a hint may be lost. */
 import type { Socket } from '../socket.ts';
 import { watchWork } from '../watches.ts';
-import type { Slots } from './holds.ts';
+import type { Slots } from './held-assignments.ts';
 
 export interface HintParts {
   readonly socket: Socket;

@@ -3,7 +3,7 @@ import { type Client, createClient } from '../client.ts';
 import { typeOfHandler } from '../define-type.ts';
 import { JobtreeError } from '../errors.ts';
 import type { HandlerContext } from './handler.ts';
-import type { Slots } from './holds.ts';
+import type { Slots } from './held-assignments.ts';
 import type { Logger } from './log.ts';
 
 /** How a worker does one type of work. */

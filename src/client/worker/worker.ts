@@ -1,7 +1,7 @@
 /**
- * The worker: claims items as it has room, runs their handlers, reports what comes of them, and keeps its holds alive.
+ * The worker: claims items as it has room, runs their handlers, reports what comes of them, and keeps its assignments alive.
  *
- *   hints, poll ─▶ exchanges ─claims─▶ holds ─▶ handlers
+ *   hints, poll ─▶ exchanges ─claims─▶ assignments ─▶ handlers
  *                     ▲  ▲               │         │
  *                     │  └───reports─────┼─────────┘
  *                  releases ◀─ aborts ◀─ heartbeats
@@ -14,8 +14,8 @@ import { Emitter } from './emitter.ts';
 import type { WorkerEvents } from './events.ts';
 import { Exchanges, type ReportEntry } from './exchanges.ts';
 import { type EndedStatus, Heartbeats } from './heartbeats.ts';
+import { HeldAssignment, type Slots } from './held-assignments.ts';
 import { Hints } from './hints.ts';
-import { Hold, type Slots } from './holds.ts';
 import { logEvents } from './log.ts';
 import { readOptions, type Settings, type WorkerOptions } from './options.ts';
 import { failed, type Outcome, permanent, succeeded } from './outcome.ts';
@@ -34,14 +34,14 @@ const meanShare = 1 / 4;
  *
  * It claims as many items as its handlers have room for, as soon as the server hints at work and every `pollIntervalMs`
  * besides. While the server is gone it waits and goes on; results that were not acknowledged are sent again, and count
- * once. Handlers whose hold is lost, or whose heartbeats failed twice in a row, are aborted by their `signal`.
+ * once. Handlers whose assignment is lost, or whose heartbeats failed twice in a row, are aborted by their `signal`.
  */
 export class Worker extends Emitter<WorkerEvents> {
   /** The name by which the server knows it. */
   readonly name: string;
   readonly #settings: Settings;
   readonly #slots: ReadonlyMap<string, Slots>;
-  readonly #holds = new Set<Hold>();
+  readonly #held = new Set<HeldAssignment>();
   readonly #exchanges: Exchanges;
   readonly #heartbeats: Heartbeats;
   readonly #hints: Hints;
@@ -69,8 +69,8 @@ export class Worker extends Emitter<WorkerEvents> {
       worker: name,
       slots,
       onClaimed: (assignment, sentAt) => this.#begin(assignment, sentAt),
-      onReported: (hold, entry) => this.#reported(hold, entry),
-      onReleased: (hold) => this.#forget(hold) && this.emit('released', hold.assignment),
+      onReported: (held, entry) => this.#reported(held, entry),
+      onReleased: (held) => this.#forget(held) && this.emit('released', held.assignment),
       onError: (error) => this.#problem(error),
       onSettled: (well) => {
         if (well) this.#reached();
@@ -78,14 +78,14 @@ export class Worker extends Emitter<WorkerEvents> {
       },
     });
     this.#heartbeats = new Heartbeats({
-      holds: this.#holds,
+      held: this.#held,
       send: async (assignmentIds, timeoutMs) => {
         const data = await client.socket.request(heartbeat, { input: { assignmentIds } }, timeoutMs);
         this.#reached();
         return payloadOf(data.heartbeat).entries.map((entry) => entry.status);
       },
-      onEnded: (hold, status) => this.#ended(hold, status),
-      onSilence: (hold) => this.#silent(hold),
+      onEnded: (held, status) => this.#ended(held, status),
+      onSilence: (held) => this.#silent(held),
       onError: (error) => this.#problem(error),
     });
     this.#hints = new Hints({
@@ -125,18 +125,18 @@ export class Worker extends Emitter<WorkerEvents> {
     this.#hints.stop();
     this.#exchanges.stopClaiming();
     clearTimeout(this.#overdueTimer);
-    for (const slots of this.#slots.values()) for (const hold of slots.waiting.splice(0)) this.#release(hold);
+    for (const slots of this.#slots.values()) for (const held of slots.waiting.splice(0)) this.#release(held);
     await this.#until(() => this.#running === 0 && this.#exchanges.isIdle, this.#settings.stopTimeoutMs);
-    for (const hold of this.#holds) {
-      if (hold.state === 'running') {
-        this.#abort(hold, 'STOPPED');
-        this.#release(hold);
+    for (const held of this.#held) {
+      if (held.state === 'running') {
+        this.#abort(held, 'STOPPED');
+        this.#release(held);
       }
     }
     await this.#until(() => this.#exchanges.isIdle, flushTimeoutMs);
-    if (this.#holds.size > 0) {
+    if (this.#held.size > 0) {
       this.#announce(
-        new Error(`The worker stopped before the server knew what became of ${this.#holds.size} items.`),
+        new Error(`The worker stopped before the server knew what became of ${this.#held.size} items.`),
       );
     }
     this.#over = true;
@@ -150,14 +150,14 @@ export class Worker extends Emitter<WorkerEvents> {
     const slots = this.#slots.get(assignment.type);
     if (slots === undefined)
       throw new Error(`The server gave an item of the type ${assignment.type}, unasked.`);
-    const hold = new Hold(assignment, slots, sentAt);
-    this.#holds.add(hold);
-    this.#heartbeats.add(hold);
+    const held = new HeldAssignment(assignment, slots, sentAt);
+    this.#held.add(held);
+    this.#heartbeats.add(held);
     if (this.#stopped !== undefined) {
-      this.#release(hold);
+      this.#release(held);
       return;
     }
-    slots.waiting.push(hold);
+    slots.waiting.push(held);
     this.#fill(slots);
     if (slots.waiting.length > 0) this.#overdueTimer ??= setTimeout(() => this.#giveBackOverdue(), waitMs);
   }
@@ -168,32 +168,32 @@ export class Worker extends Emitter<WorkerEvents> {
     if (this.#filling.has(slots)) return;
     this.#filling.add(slots);
     while (slots.running < slots.concurrency) {
-      const hold = slots.waiting.shift();
-      if (hold === undefined) break;
-      this.#run(hold);
+      const held = slots.waiting.shift();
+      if (held === undefined) break;
+      this.#run(held);
     }
     this.#filling.delete(slots);
   }
 
-  #run(hold: Hold): void {
-    const { assignment, slots } = hold;
-    hold.state = 'running';
-    hold.since = performance.now();
+  #run(held: HeldAssignment): void {
+    const { assignment, slots } = held;
+    held.state = 'running';
+    held.since = performance.now();
     slots.running++;
     this.#running++;
     this.emit('claimed', assignment);
     try {
-      const result: unknown = slots.handler(assignment.payload, hold);
+      const result: unknown = slots.handler(assignment.payload, held);
       if (isPromiseLike(result)) {
         Promise.resolve(result).then(
-          (value) => this.#succeed(hold, value),
-          (error) => this.#fail(hold, error),
+          (value) => this.#succeed(held, value),
+          (error) => this.#fail(held, error),
         );
       } else {
-        this.#succeed(hold, result);
+        this.#succeed(held, result);
       }
     } catch (error) {
-      this.#fail(hold, error);
+      this.#fail(held, error);
     }
   }
 
@@ -204,7 +204,7 @@ export class Worker extends Emitter<WorkerEvents> {
     for (const slots of this.#slots.values()) {
       const inTime = slots.waiting.findIndex(({ since }) => now - since < waitMs);
       const overdue = slots.waiting.splice(0, inTime === -1 ? slots.waiting.length : inTime);
-      for (const hold of overdue) this.#release(hold);
+      for (const held of overdue) this.#release(held);
       if (overdue.length > 0) slots.meanMs = Math.max(slots.meanMs, waitMs);
       oldest = Math.min(oldest, slots.waiting[0]?.since ?? oldest);
     }
@@ -214,96 +214,96 @@ export class Worker extends Emitter<WorkerEvents> {
       : setTimeout(() => this.#giveBackOverdue(), oldest + waitMs - now);
   }
 
-  #succeed(hold: Hold, result: unknown): void {
-    if (hold.state === 'running') {
+  #succeed(held: HeldAssignment, result: unknown): void {
+    if (held.state === 'running') {
       const { maxResultBytes } = this.#settings;
-      this.#report(hold, succeeded(hold.assignmentId, result, hold.newItems, maxResultBytes));
+      this.#report(held, succeeded(held.assignmentId, result, held.newItems, maxResultBytes));
     }
-    this.#freeSlot(hold);
+    this.#freeSlot(held);
   }
 
-  #fail(hold: Hold, error: unknown): void {
-    if (hold.state === 'running') {
+  #fail(held: HeldAssignment, error: unknown): void {
+    if (held.state === 'running') {
       // It gave up because we told it to, which is no failure of the item.
-      if (hold.abortedFor === 'HEARTBEATS_FAILED') this.#release(hold);
-      else this.#report(hold, failed(hold.assignmentId, error));
+      if (held.abortedFor === 'HEARTBEATS_FAILED') this.#release(held);
+      else this.#report(held, failed(held.assignmentId, error));
     }
-    this.#freeSlot(hold);
+    this.#freeSlot(held);
   }
 
   /** The outcome is on its way by now: `stop()` takes a worker without handlers and outcomes for done. */
-  #freeSlot(hold: Hold): void {
-    const { slots } = hold;
+  #freeSlot(held: HeldAssignment): void {
+    const { slots } = held;
     slots.running--;
     this.#running--;
-    slots.meanMs += (performance.now() - hold.since - slots.meanMs) * meanShare;
+    slots.meanMs += (performance.now() - held.since - slots.meanMs) * meanShare;
     this.#fill(slots);
     this.#exchanges.wake();
     this.#check();
   }
 
-  #report(hold: Hold, outcome: Outcome): void {
-    hold.state = 'finished';
-    hold.outcome = outcome;
-    this.#exchanges.report(hold);
+  #report(held: HeldAssignment, outcome: Outcome): void {
+    held.state = 'finished';
+    held.outcome = outcome;
+    this.#exchanges.report(held);
   }
 
-  #release(hold: Hold): void {
-    hold.state = 'released';
-    this.#exchanges.release(hold);
+  #release(held: HeldAssignment): void {
+    held.state = 'released';
+    this.#exchanges.release(held);
   }
 
-  #reported(hold: Hold, { status, retryAt = null, error }: ReportEntry): void {
-    const failure = hold.outcome?.report.failure as FailureInput | undefined;
+  #reported(held: HeldAssignment, { status, retryAt = null, error }: ReportEntry): void {
+    const failure = held.outcome?.report.failure as FailureInput | undefined;
     if (status === 'INVALID' && failure === undefined) {
       this.#report(
-        hold,
-        permanent(hold.assignmentId, 'INVALID_RESULT', error?.message ?? 'The server refused it.'),
+        held,
+        permanent(held.assignmentId, 'INVALID_RESULT', error?.message ?? 'The server refused it.'),
       );
       return;
     }
-    this.#forget(hold);
-    if (status === 'STALE') this.emit('stale', hold.assignment);
+    this.#forget(held);
+    if (status === 'STALE') this.emit('stale', held.assignment);
     else if (status === 'INVALID')
       this.#problem(new Error(`The server refused a failure: ${error?.message}`));
-    else if (failure === undefined) this.emit('succeeded', hold.assignment);
-    else this.emit('failed', hold.assignment, { code: failure.code, message: failure.message, retryAt });
+    else if (failure === undefined) this.emit('succeeded', held.assignment);
+    else this.emit('failed', held.assignment, { code: failure.code, message: failure.message, retryAt });
   }
 
   /** What has an outcome learns from its report what became of it. */
-  #ended(hold: Hold, status: EndedStatus): void {
-    if (hold.state === 'waiting') {
-      this.#drop(hold);
-      this.#forget(hold);
-    } else if (hold.state === 'running') {
-      this.#forget(hold);
-      this.#abort(hold, status);
+  #ended(held: HeldAssignment, status: EndedStatus): void {
+    if (held.state === 'waiting') {
+      this.#drop(held);
+      this.#forget(held);
+    } else if (held.state === 'running') {
+      this.#forget(held);
+      this.#abort(held, status);
     }
   }
 
-  #silent(hold: Hold): void {
-    if (hold.state === 'waiting') {
-      this.#drop(hold);
-      this.#release(hold);
-    } else if (hold.state === 'running') {
-      this.#abort(hold, 'HEARTBEATS_FAILED');
+  #silent(held: HeldAssignment): void {
+    if (held.state === 'waiting') {
+      this.#drop(held);
+      this.#release(held);
+    } else if (held.state === 'running') {
+      this.#abort(held, 'HEARTBEATS_FAILED');
     }
   }
 
   /** It is not to be run any more. */
-  #drop(hold: Hold): void {
-    const { waiting } = hold.slots;
-    waiting.splice(waiting.indexOf(hold), 1);
+  #drop(held: HeldAssignment): void {
+    const { waiting } = held.slots;
+    waiting.splice(waiting.indexOf(held), 1);
     this.#exchanges.wake();
   }
 
-  #abort(hold: Hold, code: AbortCode): void {
-    if (hold.abort(code)) this.emit('aborted', hold.assignment, code);
+  #abort(held: HeldAssignment, code: AbortCode): void {
+    if (held.abort(code)) this.emit('aborted', held.assignment, code);
   }
 
-  #forget(hold: Hold): boolean {
-    hold.state = 'gone';
-    return this.#holds.delete(hold);
+  #forget(held: HeldAssignment): boolean {
+    held.state = 'gone';
+    return this.#held.delete(held);
   }
 
   #reached(): void {

@@ -57,7 +57,7 @@ export type ClaimItemInput = {
 
 /** Who wants which work. */
 export type ClaimItemsInput = {
-  /** A UUID of version 7, new for each claim. A claim whose answer was lost can then be sent again: it gives the holds that it got the first time, as far as they are not finished, or claims if it never arrived. No other worker can use it. Without it the items of a lost answer wait until their heartbeats run out. */
+  /** A UUID of version 7, new for each claim. A claim whose answer was lost can then be sent again: it gives the assignments that it got the first time, as far as they are not finished, or claims if it never arrived. No other worker can use it. Without it the items of a lost answer wait until their heartbeats run out. */
   claimId?: InputMaybe<Scalars['String']['input']>;
   /** The types that the worker can do, and its room for each. */
   requests: Array<ClaimRequestInput>;
@@ -135,12 +135,12 @@ export type FeedSource =
 
 /** What a worker still works on. */
 export type HeartbeatInput = {
-  /** The holds to keep: 1 to 1,000. */
+  /** The assignments to keep: 1 to 1,000. */
   assignmentIds: Array<Scalars['ID']['input']>;
 };
 
-/** What became of a hold. For all but HELD the worker stops its work on the item. */
-export type HoldStatus =
+/** What became of an assignment. For all but HELD the worker stops its work on the item. */
+export type HeartbeatStatus =
   /** The job was cancelled. */
   | 'CANCELLED'
   /** Its outcome was reported. */
@@ -260,22 +260,22 @@ export type NotClaimableReason =
 
 /** What a worker gives back. */
 export type ReleaseAssignmentsInput = {
-  /** The holds to give back: 1 to 1,000. */
+  /** The assignments to give back: 1 to 1,000. */
   assignmentIds: Array<Scalars['ID']['input']>;
 };
 
-/** What became of a hold that a worker gave back. */
+/** What became of an assignment that a worker gave back. */
 export type ReleaseStatus =
   /** It is not the id of an assignment; `error` says more. Nothing changed. */
   | 'INVALID'
   /** The item waits for a worker again, in its old place. */
   | 'RELEASED'
-  /** There was no such hold (any more). Nothing changed. */
+  /** There was no such assignment (any more). Nothing changed. */
   | 'STALE';
 
 /** The outcome of one attempt: exactly one of `result` and `failure`. */
 export type ReportInput = {
-  /** The hold under which the work was done. */
+  /** The assignment under which the work was done. */
   assignmentId: Scalars['ID']['input'];
   /** What went wrong. */
   failure?: InputMaybe<FailureInput>;
@@ -297,9 +297,9 @@ export type ReportStatus =
   | 'ACCEPTED'
   /** This assignment has reported the same before: a call that was repeated. Nothing changed. */
   | 'DUPLICATE'
-  /** What it says breaks a rule. Nothing changed, and the hold is kept. */
+  /** What it says breaks a rule. Nothing changed, and the assignment is kept. */
   | 'INVALID'
-  /** The hold was lost, released or cancelled, or ended otherwise. Nothing changed; drop the work. */
+  /** The assignment was lost, given back or cancelled, or ended otherwise. Nothing changed; drop the work. */
   | 'STALE';
 
 /** Which job to seal. */
@@ -457,7 +457,7 @@ export type HeartbeatMutationVariables = Exact<{
 
 
 export type HeartbeatMutation = { heartbeat:
-    | { entries: Array<{ status: HoldStatus, error?: { message: string } | null }> }
+    | { entries: Array<{ status: HeartbeatStatus, error?: { message: string } | null }> }
     | { code: ErrorCode, message: string, field?: string | null }
    };
 

@@ -10,7 +10,7 @@ const Payload = builder.objectRef<{ assignment: AssignmentState }>('ClaimItemPay
   fields: (t) => ({
     assignment: t.field({
       type: Assignment,
-      description: 'The hold on the item.',
+      description: 'The assignment of the item.',
       resolve: ({ assignment }) => assignment,
     }),
   }),

@@ -13,7 +13,8 @@ const Payload = builder
     fields: (t) => ({
       assignments: t.field({
         type: [Assignment],
-        description: 'The holds, none if there is no work. Of each type those of the highest priority first.',
+        description:
+          'The assignments, none if there is no work. Of each type those of the highest priority first.',
         resolve: ({ assignments }) => assignments,
       }),
     }),
@@ -37,7 +38,7 @@ export const ClaimItemsInput = builder.inputType('ClaimItemsInput', {
     }),
     claimId: t.string({
       description:
-        'A UUID of version 7, new for each claim. A claim whose answer was lost can then be sent again: it gives the holds that it got the first time, as far as they are not finished, or claims if it never arrived. No other worker can use it. Without it the items of a lost answer wait until their heartbeats run out.',
+        'A UUID of version 7, new for each claim. A claim whose answer was lost can then be sent again: it gives the assignments that it got the first time, as far as they are not finished, or claims if it never arrived. No other worker can use it. Without it the items of a lost answer wait until their heartbeats run out.',
     }),
     requests: t.field({
       type: [ClaimRequest],

@@ -1,9 +1,9 @@
 import { heartbeat } from '../../domain/heartbeat.ts';
 import { builder } from '../builder.ts';
-import { holdsMutation, invalidStatus } from './holds.ts';
+import { assignmentsMutation, invalidStatus } from './assignments.ts';
 
-const HoldStatus = builder.enumType('HoldStatus', {
-  description: 'What became of a hold. For all but HELD the worker stops its work on the item.',
+const HeartbeatStatus = builder.enumType('HeartbeatStatus', {
+  description: 'What became of an assignment. For all but HELD the worker stops its work on the item.',
   values: {
     HELD: { description: 'It is kept: its deadline has moved.' },
     FINISHED: { description: 'Its outcome was reported.' },
@@ -13,13 +13,13 @@ const HoldStatus = builder.enumType('HoldStatus', {
   } as const,
 });
 
-holdsMutation({
+assignmentsMutation({
   name: 'heartbeat',
   entryName: 'HeartbeatEntry',
   description:
-    'Says that a worker still works: the deadline of each hold moves to three heartbeat intervals from now. A worker whose heartbeat fails twice in a row should stop its work.',
+    'Says that a worker still works: the deadline of each assignment moves to three heartbeat intervals from now. A worker whose heartbeat fails twice in a row should stop its work.',
   input: 'What a worker still works on.',
-  holds: 'The holds to keep',
-  status: HoldStatus,
+  assignments: 'The assignments to keep',
+  status: HeartbeatStatus,
   run: heartbeat,
 });

@@ -1,23 +1,23 @@
 import { releaseAssignments } from '../../domain/release-assignments.ts';
 import { builder } from '../builder.ts';
-import { holdsMutation, invalidStatus } from './holds.ts';
+import { assignmentsMutation, invalidStatus } from './assignments.ts';
 
 const ReleaseStatus = builder.enumType('ReleaseStatus', {
-  description: 'What became of a hold that a worker gave back.',
+  description: 'What became of an assignment that a worker gave back.',
   values: {
     RELEASED: { description: 'The item waits for a worker again, in its old place.' },
-    STALE: { description: 'There was no such hold (any more). Nothing changed.' },
+    STALE: { description: 'There was no such assignment (any more). Nothing changed.' },
     ...invalidStatus,
   } as const,
 });
 
-holdsMutation({
+assignmentsMutation({
   name: 'releaseAssignments',
   entryName: 'ReleaseEntry',
   description:
     'Gives items back unfinished, for others to claim at once. It costs no attempt: a worker that is shut down has not failed.',
   input: 'What a worker gives back.',
-  holds: 'The holds to give back',
+  assignments: 'The assignments to give back',
   status: ReleaseStatus,
   run: releaseAssignments,
 });

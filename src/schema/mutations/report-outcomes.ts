@@ -13,9 +13,9 @@ const ReportStatus = builder.enumType('ReportStatus', {
     },
     STALE: {
       description:
-        'The hold was lost, released or cancelled, or ended otherwise. Nothing changed; drop the work.',
+        'The assignment was lost, given back or cancelled, or ended otherwise. Nothing changed; drop the work.',
     },
-    INVALID: { description: 'What it says breaks a rule. Nothing changed, and the hold is kept.' },
+    INVALID: { description: 'What it says breaks a rule. Nothing changed, and the assignment is kept.' },
   } as const,
 });
 
@@ -105,7 +105,7 @@ const NewItem = builder.inputType('NewItemInput', {
 export const Report = builder.inputType('ReportInput', {
   description: 'The outcome of one attempt: exactly one of `result` and `failure`.',
   fields: (t) => ({
-    assignmentId: t.id({ required: true, description: 'The hold under which the work was done.' }),
+    assignmentId: t.id({ required: true, description: 'The assignment under which the work was done.' }),
     result: t.field({
       type: 'JSON',
       description: 'What came out: any JSON, null included, up to 1 MB of text (a setting of the server).',
@@ -130,7 +130,7 @@ builder.mutationField('reportOutcomes', (t) =>
   t.field({
     type: ReportOutcomesPayload,
     description:
-      'Takes results and failures, each judged alone. Repeating a call is safe: what it had done answers DUPLICATE. A late report counts as long as nobody took the hold back.',
+      'Takes results and failures, each judged alone. Repeating a call is safe: what it had done answers DUPLICATE. A late report counts as long as nobody took the item back.',
     args: { input: t.arg({ type: Input, required: true, description: 'The outcomes.' }) },
     errors: { types: [InvalidInputError] },
     resolve: async (_, { input }, { engine }) => {

@@ -252,7 +252,7 @@ const answers: Attack[] = [
       }),
   },
   {
-    title: 'a hundred times a thousand heartbeats of holds that nobody has',
+    title: 'a hundred times a thousand heartbeats of assignments that nobody has',
     run: (attacker) =>
       attacker.repeat(() =>
         Promise.all(

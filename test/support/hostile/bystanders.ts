@@ -67,7 +67,7 @@ const workers = Array.from({ length: workerCount }, () => {
   });
   worker.on('error', problem);
   worker.on('disconnected', problem);
-  worker.on('stale', () => problem(new Error('A hold was lost.')));
+  worker.on('stale', () => problem(new Error('An assignment was lost.')));
   worker.on('succeeded', ({ type }) => {
     if (type !== 'short') return;
     done++;

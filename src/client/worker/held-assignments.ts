@@ -1,5 +1,5 @@
 /**
- * What a worker holds. The life of a hold:
+ * What a worker holds. The life of an assignment:
  *
  *   waiting ──▶ running ──▶ finished ──▶ gone   a handler was free; it settled; its report was acknowledged
  *      │           │                      ▲
@@ -9,7 +9,7 @@
  * Whatever is not gone is in the set and heartbeats. A slot of the type is taken until the handler has settled, wanted or
  * not, so there are never more handlers at work than the type's concurrency.
  */
-import { type AbortCode, HoldEndedError } from '../errors.ts';
+import { type AbortCode, AssignmentEndedError } from '../errors.ts';
 import type { Assignment } from '../types.ts';
 import type { Handler, HandlerContext } from './handler.ts';
 import { NewItems } from './new-items.ts';
@@ -23,7 +23,7 @@ export interface Slots {
   /** Handlers at work. */
   running: number;
   /** Claimed ahead, the oldest first. */
-  readonly waiting: Hold[];
+  readonly waiting: HeldAssignment[];
   /** How long a handler takes, in milliseconds: a moving average. */
   meanMs: number;
   /** Whether items may be claimed before a handler is free for them. */
@@ -36,7 +36,7 @@ export interface Slots {
   dry: boolean;
 }
 
-export class Hold implements HandlerContext {
+export class HeldAssignment implements HandlerContext {
   readonly assignment: Assignment;
   readonly slots: Slots;
   state: 'waiting' | 'running' | 'finished' | 'released' | 'gone' = 'waiting';
@@ -81,7 +81,7 @@ export class Hold implements HandlerContext {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (this.abortedFor !== undefined) this.#controller.abort(new HoldEndedError(this.abortedFor));
+      if (this.abortedFor !== undefined) this.#controller.abort(new AssignmentEndedError(this.abortedFor));
     }
     return this.#controller.signal;
   }
@@ -98,7 +98,7 @@ export class Hold implements HandlerContext {
   abort(code: AbortCode): boolean {
     if (this.abortedFor !== undefined) return false;
     this.abortedFor = code;
-    this.#controller?.abort(new HoldEndedError(code));
+    this.#controller?.abort(new AssignmentEndedError(code));
     return true;
   }
 }

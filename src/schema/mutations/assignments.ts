@@ -16,27 +16,27 @@ interface Answer<Status extends string> {
   readonly error: InvalidInputError | null;
 }
 
-/** A mutation that takes a list of holds and says of each what became of it. */
-export function holdsMutation<Status extends string>(options: {
+/** A mutation that takes a list of assignments and says of each what became of it. */
+export function assignmentsMutation<Status extends string>(options: {
   /** The mutation; the names of its types begin with it. */
   name: string;
   entryName: string;
   description: string;
   /** What the input is: "What a worker gives back." */
   input: string;
-  /** What the mutation does to them: "The holds to give back". */
-  holds: string;
+  /** What the mutation does to them: "The assignments to give back". */
+  assignments: string;
   status: PothosSchemaTypes.EnumRef<typeof builder.$inferSchemaTypes, Status | 'INVALID'>;
   /** Gets ids that are well formed, and at least one. */
   run: (engine: Engine, assignmentIds: string[]) => Promise<Status[]>;
 }): void {
-  const { name, entryName, description, input, holds, status, run } = options;
+  const { name, entryName, description, input, assignments, status, run } = options;
   const typeName = name.charAt(0).toUpperCase() + name.slice(1);
 
   const Entry = builder.objectRef<Answer<Status>>(entryName).implement({
-    description: 'The answer for one hold.',
+    description: 'The answer for one assignment.',
     fields: (t) => ({
-      assignmentId: t.exposeID('assignmentId', { description: 'The hold.' }),
+      assignmentId: t.exposeID('assignmentId', { description: 'The assignment.' }),
       status: t.expose('status', { type: status, description: 'What became of it.' }),
       error: t.field({
         type: EntryError,
@@ -48,11 +48,11 @@ export function holdsMutation<Status extends string>(options: {
   });
 
   const Payload = builder.objectRef<{ entries: Answer<Status>[] }>(`${typeName}Payload`).implement({
-    description: 'What became of the holds.',
+    description: 'What became of the assignments.',
     fields: (t) => ({
       entries: t.field({
         type: [Entry],
-        description: 'An answer for each hold, in their order.',
+        description: 'An answer for each assignment, in their order.',
         resolve: ({ entries }) => entries,
       }),
     }),
@@ -61,7 +61,7 @@ export function holdsMutation<Status extends string>(options: {
   const Input = builder.inputType(`${typeName}Input`, {
     description: input,
     fields: (t) => ({
-      assignmentIds: t.idList({ required: true, description: `${holds}: 1 to 1,000.` }),
+      assignmentIds: t.idList({ required: true, description: `${assignments}: 1 to 1,000.` }),
     }),
   });
 
@@ -69,7 +69,7 @@ export function holdsMutation<Status extends string>(options: {
     t.field({
       type: Payload,
       description,
-      args: { input: t.arg({ type: Input, required: true, description: `${holds}.` }) },
+      args: { input: t.arg({ type: Input, required: true, description: `${assignments}.` }) },
       errors: { types: [InvalidInputError] },
       resolve: async (_, { input: { assignmentIds } }, { engine }) => {
         checkBatch(assignmentIds.length, 'assignmentIds');

@@ -1,0 +1,35 @@
+/** What is counted as under way ends, however it ends. */
+import { GraphQLObjectType, GraphQLSchema, GraphQLString } from 'graphql';
+import { createYoga } from 'graphql-yoga';
+import pino from 'pino';
+import { expect, it } from 'vitest';
+import { Operations } from '../../src/server/operations.ts';
+
+const fields = { hello: { type: GraphQLString, resolve: () => 'hello' } };
+const schema = new GraphQLSchema({ query: new GraphQLObjectType({ name: 'Query', fields }) });
+
+it.each([
+  [
+    'throws',
+    () => {
+      throw new Error('a fault');
+    },
+  ],
+  ['rejects', () => Promise.reject(new Error('a fault'))],
+])('an execution that %s is answered, and not under way any more', async (_, execute) => {
+  const operations = new Operations({
+    logger: pino({ level: 'silent' }),
+    maxTokens: 1_000,
+    maxActive: 10,
+  });
+  Object.assign(operations, { execute });
+  const yoga = createYoga({
+    schema,
+    plugins: [operations.plugin],
+    maskedErrors: { maskError: operations.maskError },
+    logging: false,
+  });
+  const answer = await yoga.fetch('http://localhost/graphql?query={hello}');
+  expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'INTERNAL' } }] });
+  await operations.idle();
+});
