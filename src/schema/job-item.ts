@@ -9,7 +9,7 @@ import {
   readResults,
 } from '../domain/items.ts';
 import { maxBatch } from '../domain/limits.ts';
-import { NotFoundError } from '../errors.ts';
+import { ClientGoneError, NotFoundError } from '../errors.ts';
 import { checkAnswerSize, takesPart } from './answer-size.ts';
 import { Assignment } from './assignment.ts';
 import { builder, type Services } from './builder.ts';
@@ -17,6 +17,7 @@ import { ByteBudget } from './byte-budget.ts';
 import { encodeGlobalId } from './global-id.ts';
 import { createGroupLoader, createLoader, loaderOptions } from './loader.ts';
 import { selectedFields } from './selection.ts';
+import { Turns } from './turns.ts';
 
 export const ItemStatus = builder.enumType('ItemStatus', {
   description: 'Where an item stands.',
@@ -165,25 +166,31 @@ const withoutDetails = new Set([
  */
 const pageBytes = new ByteBudget(16_000_000);
 
+/** However many pages are asked for, there are connections for other reads. */
+const pageTurns = new Turns(2);
+
 /** Pages of items that the same fields of an operation show are measured together, and then read together. */
 const pages = createGroupLoader(
   ({ info }: { keys: readonly ItemKey[]; info: GraphQLResolveInfo }) => info.fieldNodes,
   async (requests, services) => {
     const { info } = requests[0];
     const keys = requests.flatMap(({ keys }) => keys);
-    const bytes = await checkAnswerSize(keys, services, info);
     const fields = selectedFields(info, ['nodes', 'edges', 'node']);
     const parts = {
       details: [...fields].some((field) => !withoutDetails.has(field)),
       payload: fields.has('payload'),
       result: fields.has('result'),
     };
-    const items = await pageBytes.run(bytes, async () => {
-      const read: (Item | undefined)[] = [];
-      for (let i = 0; i < keys.length; i += maxBatch) {
-        read.push(...(await readItems(services.engine.database, keys.slice(i, i + maxBatch), parts)));
-      }
-      return read;
+    const items = await pageTurns.run(services.client ?? '', async () => {
+      if (services.engine.isGone?.()) throw new ClientGoneError();
+      const bytes = await checkAnswerSize(keys, services, info);
+      return pageBytes.run(bytes, async () => {
+        const read: (Item | undefined)[] = [];
+        for (let i = 0; i < keys.length; i += maxBatch) {
+          read.push(...(await readItems(services.engine.database, keys.slice(i, i + maxBatch), parts)));
+        }
+        return read;
+      });
     });
     let start = 0;
     return requests.map(({ keys }) => {

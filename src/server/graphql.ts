@@ -5,10 +5,12 @@ import type { Config } from '../config.ts';
 import { forRequest } from '../domain/engine.ts';
 import type { Services } from '../schema/builder.ts';
 import { schema } from '../schema/index.ts';
+import type { AddressOf } from './addresses.ts';
 import { documentCache } from './documents.ts';
 import type { EventStreams } from './event-streams.ts';
 import type { Exchanges } from './exchanges.ts';
 import type { Operations } from './operations.ts';
+import type { Quota } from './quota.ts';
 import { badRequest, parseJsonBody, parseJsonText } from './request-body.ts';
 import { SharedSubscriptions } from './shared-subscriptions.ts';
 import type { SubscriptionCosts } from './subscription-costs.ts';
@@ -34,8 +36,10 @@ export function createGraphQL(options: {
   costs: SubscriptionCosts;
   streams: EventStreams;
   exchanges: Exchanges;
+  addressOf: AddressOf;
+  bytes: Quota;
 }) {
-  const { config, services, operations, costs, streams, exchanges } = options;
+  const { config, services, operations, costs, streams, exchanges, addressOf, bytes } = options;
   return createYoga<object, Services>({
     schema,
     context: ({ req, request, announce, signal }: Initial) => {
@@ -47,7 +51,10 @@ export function createGraphQL(options: {
           services.engine,
           signal ? () => signal.aborted : () => received?.socket?.destroyed === true,
         ),
-        ...(announce === undefined && { announce: (bytes: number) => exchanges.announce(received, bytes) }),
+        ...(announce === undefined && {
+          announce: (more: number) => exchanges.announce(received, more),
+          client: addressOf(received as IncomingMessage),
+        }),
       };
     },
     graphqlEndpoint: '/graphql',
@@ -62,8 +69,12 @@ export function createGraphQL(options: {
       operations.plugin,
       streams.plugin,
       costs.plugin,
-      new SharedSubscriptions({ services, execute: operations.execute, maskError: operations.maskError })
-        .plugin,
+      new SharedSubscriptions({
+        services,
+        execute: operations.execute,
+        maskError: operations.maskError,
+        bytes,
+      }).plugin,
     ],
     maskedErrors: { maskError: operations.maskError },
     logging: false,
