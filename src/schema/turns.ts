@@ -35,7 +35,9 @@ export class Turns {
       // Behind all others, if it has more.
       this.#waiting.delete(client);
       if (waiting.length > 0) this.#waiting.set(client, waiting);
-      if (begin !== undefined) return begin();
+      if (begin === undefined) continue;
+      begin();
+      return;
     }
     this.#free++;
   }

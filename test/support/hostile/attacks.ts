@@ -220,6 +220,18 @@ const answers: Attack[] = [
       ),
   },
   {
+    title: 'trees of 999 jobs with mappings of 10 kB, fifty at once',
+    run: async (attacker) => {
+      const payload = Object.fromEntries(times(85, (i) => [`${i}${'k'.repeat(95)}`, 'result']));
+      const children = times(998, (i) => ({ type: `t${i}`, feed: { payload } }));
+      const body = bodyOf({
+        query: create,
+        variables: JSON.stringify({ input: { type: 'many', children } }),
+      });
+      await attacker.repeat(() => Promise.all(times(50, () => attacker.post(body))));
+    },
+  },
+  {
     title: 'a tree of 999 jobs with its mappings, read by several at once',
     run: (attacker) =>
       attacker.repeat(() =>
