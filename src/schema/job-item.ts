@@ -9,7 +9,8 @@ import {
   readResults,
 } from '../domain/items.ts';
 import { maxBatch } from '../domain/limits.ts';
-import { ClientGoneError, NotFoundError } from '../errors.ts';
+import { Turns } from '../domain/turns.ts';
+import { NotFoundError } from '../errors.ts';
 import { checkAnswerSize, takesPart } from './answer-size.ts';
 import { Assignment } from './assignment.ts';
 import { builder, type Services } from './builder.ts';
@@ -17,7 +18,6 @@ import { ByteBudget } from './byte-budget.ts';
 import { encodeGlobalId } from './global-id.ts';
 import { createGroupLoader, createLoader, loaderOptions } from './loader.ts';
 import { selectedFields } from './selection.ts';
-import { Turns } from './turns.ts';
 
 export const ItemStatus = builder.enumType('ItemStatus', {
   description: 'Where an item stands.',
@@ -181,8 +181,7 @@ const pages = createGroupLoader(
       payload: fields.has('payload'),
       result: fields.has('result'),
     };
-    const items = await pageTurns.run(services.client ?? '', async () => {
-      if (services.engine.isGone?.()) throw new ClientGoneError();
+    const items = await pageTurns.run(services.engine, async () => {
       const bytes = await checkAnswerSize(keys, services, info);
       return pageBytes.run(bytes, async () => {
         const read: (Item | undefined)[] = [];

@@ -13,8 +13,6 @@ export interface Services {
   readonly maxQueryCost: number;
   /** What an answer may have, in bytes of payloads, results and failures. */
   readonly maxAnswerBytes: number;
-  /** The address of whose request it is. */
-  readonly client?: string;
   /** The answer will have so many bytes of payloads and the like. Throws if that is too much beside what others get now. */
   readonly announce?: (bytes: number) => void;
 }

@@ -26,6 +26,8 @@ interface Initial {
   /** Over a WebSocket, where it aborts when the client does not want the operation any more. */
   readonly signal?: AbortSignal;
   readonly announce?: Services['announce'];
+  /** Over a WebSocket, its address. */
+  readonly client?: string;
 }
 
 /** GraphQL over HTTP and SSE; the WebSocket server runs its operations through the same plugins. */
@@ -42,7 +44,7 @@ export function createGraphQL(options: {
   const { config, services, operations, costs, streams, exchanges, addressOf, bytes } = options;
   return createYoga<object, Services>({
     schema,
-    context: ({ req, request, announce, signal }: Initial) => {
+    context: ({ req, request, announce, signal, client }: Initial) => {
       // Over HTTP; a socket brings its own.
       const received = req ?? (request as Partial<IncomingMessage> | undefined);
       return {
@@ -50,11 +52,9 @@ export function createGraphQL(options: {
         engine: forRequest(
           services.engine,
           signal ? () => signal.aborted : () => received?.socket?.destroyed === true,
+          client ?? addressOf(received as IncomingMessage),
         ),
-        ...(announce === undefined && {
-          announce: (more: number) => exchanges.announce(received, more),
-          client: addressOf(received as IncomingMessage),
-        }),
+        ...(announce === undefined && { announce: (more: number) => exchanges.announce(received, more) }),
       };
     },
     graphqlEndpoint: '/graphql',

@@ -89,13 +89,14 @@ export class SharedSubscriptions {
   }
 
   #group(
-    { schema, document, operationName, contextValue: { client = '' } }: Args,
+    { schema, document, operationName, contextValue }: Args,
     { key, variableValues }: Shape,
   ): SubscriptionGroup {
     const existing = this.#groups.get(key);
     if (existing !== undefined) return existing;
     const group = new SubscriptionGroup({
-      args: { schema, document, operationName, variableValues, contextValue: { ...this.#services, client } },
+      args: { schema, document, operationName, variableValues, contextValue: this.#services },
+      client: contextValue.engine.client,
       bytes: this.#bytes,
       execute: this.#execute,
       maskError: this.#maskError,

@@ -30,6 +30,8 @@ const beingTold = -1;
 
 export interface SubscriptionGroupOptions {
   readonly args: ExecutionArgs;
+  /** The address for which what is read counts. */
+  readonly client: string | undefined;
   readonly execute: Execute;
   readonly maskError: (error: unknown) => GraphQLError;
   readonly fairShare: FairShare;
@@ -51,7 +53,7 @@ export async function executeEvent(
   const services = args.contextValue as Services;
   let share: Share | undefined;
   const announce = (more: number) => {
-    share ??= bytes.share(services.client ?? '');
+    share ??= bytes.share(services.engine.client ?? '');
     takeOrRefuse(share, more);
   };
   const contextValue = { ...services, announce };
@@ -87,7 +89,7 @@ export class SubscriptionGroup {
   constructor(options: SubscriptionGroupOptions) {
     this.#options = options;
     const services = options.args.contextValue as Services;
-    const engine = forRequest(services.engine, () => this.#isForNobody);
+    const engine = forRequest(services.engine, () => this.#isForNobody, options.client);
     this.#args = { ...options.args, contextValue: { ...services, engine } };
     this.opened = this.#open();
   }

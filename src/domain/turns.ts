@@ -2,6 +2,14 @@
  * So many at a time. Those who wait are taken by turns from each client, so that one with a thousand of them waits for its own, and
  * nobody else does.
  */
+import { ClientGoneError } from '../errors.ts';
+
+export interface Request {
+  readonly client?: string | undefined;
+  /** Whether nobody waits for it any more. */
+  readonly isGone?: (() => boolean) | undefined;
+}
+
 export class Turns {
   #free: number;
   /** By client, the one whose turn is next first. */
@@ -11,10 +19,12 @@ export class Turns {
     this.#free = atOnce;
   }
 
-  async run<T>(client: string, act: () => Promise<T>): Promise<T> {
+  /** @throws ClientGoneError if nobody waits for it any more when its turn comes. */
+  async run<T>({ client = '', isGone }: Request, act: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--;
     else await this.#wait(client);
     try {
+      if (isGone?.()) throw new ClientGoneError();
       return await act();
     } finally {
       this.#next();
