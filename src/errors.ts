@@ -81,6 +81,13 @@ export class UnavailableError extends JobtreeError {
   }
 }
 
+/** Nobody waits for the answer any more, so what had not begun was not begun. */
+export class ClientGoneError extends UnavailableError {
+  constructor() {
+    super('The client has gone.');
+  }
+}
+
 export class OutcomeUnknownError extends JobtreeError {
   readonly code = 'OUTCOME_UNKNOWN' as const;
 

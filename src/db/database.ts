@@ -5,7 +5,7 @@
  */
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
-import { UnavailableError } from '../errors.ts';
+import { ClientGoneError } from '../errors.ts';
 import { PrismaClient } from '../generated/prisma/client.ts';
 import { PatientPool } from './patient-pool.ts';
 import { asRefusal, isRetryable } from './sqlstate.ts';
@@ -221,10 +221,10 @@ export class Database implements Queries {
       const client = await this.pool.connect();
       let failure: Error | undefined;
       try {
-        if (isGone()) throw new UnavailableError('The client has gone.');
+        if (isGone()) throw new ClientGoneError();
         return await client.query<Row>(statement);
       } catch (error) {
-        if (!(error instanceof UnavailableError)) failure = error as Error;
+        if (!(error instanceof ClientGoneError)) failure = error as Error;
         throw error;
       } finally {
         client.release(failure);

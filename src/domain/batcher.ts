@@ -10,7 +10,7 @@
  * whose answer was lost may have been carried out, so it is not sent again.
  */
 import { isRolledBack } from '../db/sqlstate.ts';
-import { UnavailableError } from '../errors.ts';
+import { ClientGoneError, UnavailableError } from '../errors.ts';
 
 /** What waits in merged calls, to be shared by batchers. */
 export class Backlog {
@@ -110,7 +110,7 @@ export class Batcher<Entry, Answer> {
       }
       count++;
       this.#backlog?.leave(call.bytes);
-      if (isGone) call.reject(new UnavailableError('The client has gone.'));
+      if (isGone) call.reject(new ClientGoneError());
     }
     this.#waiting.splice(0, count);
     return calls;

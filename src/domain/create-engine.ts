@@ -10,9 +10,13 @@ import type { PreparedItem } from './items.ts';
 import { maxBatch } from './limits.ts';
 import { LowWater } from './low-water.ts';
 import { type PreparedReport, reportPrepared } from './report-outcomes.ts';
+import { Turns } from './turns.ts';
 
 /** Two batches of a kind at a time: one is on its way while Postgres works on the other. */
 const width = 2;
+
+/** Each takes Postgres up to seconds, in which it has other things to do. */
+const largeTreesAtOnce = 2;
 
 /** What waits beyond requests that are under way already are the parts of large ones. */
 const maxWaitingCalls = 20_000;
@@ -28,7 +32,7 @@ const bytesOfReport = ({ text, newItems }: PreparedReport) =>
   newItems.reduce((sum, item) => sum + item.length, text.length);
 
 export function createEngine(
-  parts: Omit<Engine<Database>, 'lowWater' | 'merged' | 'claimsUnderWay'>,
+  parts: Omit<Engine<Database>, 'lowWater' | 'merged' | 'claimsUnderWay' | 'largeTrees'>,
 ): Engine<Database> {
   const backlog = new Backlog({ maxCalls: maxWaitingCalls, maxBytes: maxWaitingBytes });
   const adders = new Map<string, Batcher<PreparedItem, AddEntry>>();
@@ -36,6 +40,7 @@ export function createEngine(
     ...parts,
     lowWater: new LowWater(),
     claimsUnderWay: new Map(),
+    largeTrees: new Turns(largeTreesAtOnce),
     merged: {
       claims: new Batcher({
         run: (requests) => claimForRequests(engine, requests),

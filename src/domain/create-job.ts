@@ -42,10 +42,16 @@ export interface NewJob {
   readonly children?: readonly NewJob[] | null | undefined;
 }
 
+/** A tree with more jobs, or more text, waits for its turn. */
+const mostOfSmall = { jobs: 50, length: 500_000 };
+
 export async function createJob(engine: Engine, job: NewJob): Promise<{ jobId: string; created: boolean }> {
   const ready = new Map<string, number>();
-  const text = toJobText(job, '', { limits: engine.limits, depth: 0, jobs: 0, ready });
-  const [row] = await engine.database.call<{ job_id: string; created: boolean }>('create_job', text);
+  const walk = { limits: engine.limits, depth: 0, jobs: 0, ready };
+  const text = toJobText(job, '', walk);
+  const create = () => engine.database.call<{ job_id: string; created: boolean }>('create_job', text);
+  const isSmall = walk.jobs <= mostOfSmall.jobs && text.length <= mostOfSmall.length;
+  const [row] = await (isSmall ? create() : engine.largeTrees.run(engine, create));
   if (row === undefined) throw new Error('create_job returned no row');
   if (row.created) {
     engine.effects.touched(row.job_id);

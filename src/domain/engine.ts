@@ -7,6 +7,7 @@ import type { Database, Queries } from '../db/database.ts';
 import type { Limits } from './limits.ts';
 import type { LowWater } from './low-water.ts';
 import type { Merged } from './merged.ts';
+import type { Turns } from './turns.ts';
 
 export interface Effects {
   /** The tree has deltas to fold, with `fromStart` maybe some that committed late. */
@@ -30,15 +31,23 @@ export interface Engine<Source extends Queries = Queries> {
   readonly durableClaims: boolean;
   readonly lowWater: LowWater;
   readonly merged: Merged;
+  /** Of a request: whose it is, by address. */
+  readonly client?: string | undefined;
   /** Of a request: whether its client has gone, so that nobody waits for the answer. */
   readonly isGone?: () => boolean;
+  /** Large trees that are created. */
+  readonly largeTrees: Turns;
   /** Claims that may be repeated, by their ids, while they are under way. */
   readonly claimsUnderWay: Map<string, Promise<unknown>>;
 }
 
 /** The same for a request: what waits for its turn is not sent any more once the client has gone. */
-export function forRequest(engine: Engine<Database>, isGone: () => boolean): Engine {
-  return { ...engine, database: engine.database.forRequest(isGone), isGone };
+export function forRequest(
+  engine: Engine<Database>,
+  isGone: () => boolean,
+  client: string | undefined,
+): Engine {
+  return { ...engine, database: engine.database.forRequest(isGone), isGone, client };
 }
 
 /** How often each type is named. */

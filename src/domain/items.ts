@@ -5,6 +5,7 @@
 import type { Queries } from '../db/database.ts';
 import { checkInstant, checkInteger, checkText, toJsonText } from './checks.ts';
 import { assignmentIdOf, type ItemKey, type ItemStatus, itemFinishedAt, itemStatus } from './item-state.ts';
+import { JsonText } from './json-text.ts';
 import { type Limits, maxDedupeKeyLength, priorityRange } from './limits.ts';
 
 export interface NewItem {
@@ -66,8 +67,8 @@ export interface Item extends ItemKey {
   readonly assignmentId: string | null;
   readonly failureCount: number;
   /** What may be large: undefined if it was not read with the item. */
-  readonly payload: unknown;
-  readonly result: unknown;
+  readonly payload: JsonText | null | undefined;
+  readonly result: JsonText | null | undefined;
 }
 
 /** What of an item is read only if it is wanted. */
@@ -92,8 +93,8 @@ interface ItemRow {
   readonly lease_id?: string | null;
   readonly lease_position?: number | null;
   readonly failure_count?: number;
-  readonly payload?: unknown;
-  readonly result?: unknown;
+  readonly payload?: string | null;
+  readonly result?: string | null;
 }
 
 const requested = 'from unnest($1::uuid[], $2::bigint[]) with ordinality as u(job_id, position, n)';
@@ -138,8 +139,8 @@ export async function readItems(
 ): Promise<(Item | undefined)[]> {
   const wanted = [
     parts.details && details.columns,
-    parts.payload && 'i.payload',
-    parts.result && 'o.result',
+    parts.payload && 'i.payload::text as payload',
+    parts.result && 'o.result::text as result',
   ].flatMap((columns) => columns || []);
   const { rows } = await database.pool.query<ItemRow>({
     name: `read_items/${Object.entries(parts).flatMap(([part, isWanted]) => (isWanted ? part : []))}`,
@@ -183,9 +184,14 @@ function toItem({ jobId, position }: ItemKey, row: ItemRow): Item {
     retryAt: row.retry_at ?? null,
     assignmentId: leaseId == null ? null : assignmentIdOf(leaseId, position - (row.lease_position ?? 0) + 1),
     failureCount: row.failure_count ?? 0,
-    payload: row.payload,
-    result: row.result,
+    payload: asJson(row.payload),
+    result: asJson(row.result),
   };
+}
+
+/** It goes into an answer as it is. */
+function asJson(text: string | null | undefined): JsonText | null | undefined {
+  return text == null ? text : new JsonText(text);
 }
 
 /** The payload of each item, in the order of the keys. */

@@ -57,14 +57,10 @@ export function isTextDeeperThan(text: string, most: number): boolean {
   // So short it has not as many brackets.
   if (text.length <= 2 * most) return false;
   let depth = 0;
-  let isString = false;
   for (let i = 0; i < text.length; i++) {
     const char = text.charCodeAt(i);
-    if (isString) {
-      if (char === backslash) i++;
-      else if (char === quote) isString = false;
-    } else if (char === quote) {
-      isString = true;
+    if (char === quote) {
+      i = endOfString(text, i + 1);
     } else if (char === openingBracket || char === openingBrace) {
       depth++;
       if (depth > most) return true;
@@ -73,6 +69,16 @@ export function isTextDeeperThan(text: string, most: number): boolean {
     }
   }
   return false;
+}
+
+/** Where the quote stands that ends the string; the end of the text if there is none. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start); end >= 0; end = text.indexOf('"', end + 1)) {
+    let escapes = 0;
+    while (text.charCodeAt(end - escapes - 1) === backslash) escapes++;
+    if (escapes % 2 === 0) return end;
+  }
+  return text.length;
 }
 
 /** Stands between JSON texts that go to a stored function or come from one; none can contain it. */

@@ -9,6 +9,7 @@ import {
   readResults,
 } from '../domain/items.ts';
 import { maxBatch } from '../domain/limits.ts';
+import { Turns } from '../domain/turns.ts';
 import { NotFoundError } from '../errors.ts';
 import { checkAnswerSize, takesPart } from './answer-size.ts';
 import { Assignment } from './assignment.ts';
@@ -166,25 +167,30 @@ const withoutDetails = new Set([
  */
 const pageBytes = new ByteBudget(16_000_000);
 
+/** However many pages are asked for, there are connections for other reads. */
+const pageTurns = new Turns(2);
+
 /** Pages of items that the same fields of an operation show are measured together, and then read together. */
 const pages = createGroupLoader(
   ({ info }: { keys: readonly ItemKey[]; info: GraphQLResolveInfo }) => info.fieldNodes,
   async (requests, services) => {
     const { info } = requests[0];
     const keys = requests.flatMap(({ keys }) => keys);
-    const bytes = await checkAnswerSize(keys, services, info);
     const fields = selectedFields(info, ['nodes', 'edges', 'node']);
     const parts = {
       details: [...fields].some((field) => !withoutDetails.has(field)),
       payload: fields.has('payload'),
       result: fields.has('result'),
     };
-    const items = await pageBytes.run(bytes, async () => {
-      const read: (Item | undefined)[] = [];
-      for (let i = 0; i < keys.length; i += maxBatch) {
-        read.push(...(await readItems(services.engine.database, keys.slice(i, i + maxBatch), parts)));
-      }
-      return read;
+    const items = await pageTurns.run(services.engine, async () => {
+      const bytes = await checkAnswerSize(keys, services, info);
+      return pageBytes.run(bytes, async () => {
+        const read: (Item | undefined)[] = [];
+        for (let i = 0; i < keys.length; i += maxBatch) {
+          read.push(...(await readItems(services.engine.database, keys.slice(i, i + maxBatch), parts)));
+        }
+        return read;
+      });
     });
     let start = 0;
     return requests.map(({ keys }) => {

@@ -4,6 +4,7 @@ import { GraphQLError } from 'graphql';
 export function limitExceeded(
   limit:
     | 'tokens'
+    | 'keys'
     | 'length'
     | 'names'
     | 'depth'

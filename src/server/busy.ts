@@ -1,7 +1,7 @@
 /** The refusal of what would be too much at once: nothing was done, and it may be sent again in a moment. */
 import type { ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
-import type { UsedUp } from './quota.ts';
+import type { Share, UsedUp } from './quota.ts';
 
 const messages: Record<UsedUp, string> = {
   address: 'Too much of this client is under way; try again in a moment.',
@@ -12,6 +12,12 @@ const retryAfter = '1';
 
 export function busyError(usedUp: UsedUp): GraphQLError {
   return new GraphQLError(messages[usedUp], { extensions: { code: 'UNAVAILABLE' } });
+}
+
+/** @throws GraphQLError if so much more can't be had. */
+export function takeOrRefuse(share: Share, more: number): void {
+  const usedUp = share.take(more);
+  if (usedUp !== undefined) throw busyError(usedUp);
 }
 
 /** With the status for its answer, which Yoga takes from there. */

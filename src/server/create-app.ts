@@ -150,7 +150,16 @@ function wire({ config, databaseUrl, logger, times }: AppOptions) {
   const streams = new EventStreams({ addressOf, connections: quotas.connections });
   const { maxQueryCost, maxAnswerBytes } = config;
   const services = { engine, folds, hub, hints, maxQueryCost, maxAnswerBytes };
-  const yoga = createGraphQL({ config, services, operations, costs, streams, exchanges });
+  const yoga = createGraphQL({
+    config,
+    services,
+    operations,
+    costs,
+    streams,
+    exchanges,
+    addressOf,
+    bytes: quotas.bytes,
+  });
   const guard = createGuard({ ...config, ownHost: config.host });
   const http = new Http({
     lifetime,

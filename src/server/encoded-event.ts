@@ -8,10 +8,14 @@ import { stringify } from '../domain/json-text.ts';
 
 /** A frame that is final and holds text (RFC 6455, section 5.2). */
 const finalText = 0x81;
+const closingBrace = 0x7d;
 /** More is not copied for each reader: it gets the bytes that all share, after a few of its own. */
 const copiedBytes = 4_096;
+/** More is not kept for those who may come later. */
+const largeLength = 100_000;
 
 export class EncodedEvent {
+  /** Without the data, which is large, and stands in the text. */
   readonly result: ExecutionResult & { stringify(): string };
   readonly json: string;
   /** There are only errors, and what has changed is not in it. */
@@ -23,18 +27,25 @@ export class EncodedEvent {
   constructor(answer: ExecutionResult) {
     const json = stringify(answer);
     this.json = json;
-    this.result = { ...answer, stringify: () => json };
+    this.result = { ...(answer.errors && { errors: answer.errors }), stringify: () => json };
     this.failed = answer.data == null;
   }
 
-  /** Writes a frame with the head before the event and a brace after it; gives the length of the message. */
-  writeFrame(stream: Writable, head: Buffer): number {
-    this.#tail ??= Buffer.from(`${this.json}}`);
+  get isLarge(): boolean {
+    return this.json.length > largeLength;
+  }
+
+  /**
+   * Writes a frame with the head before the event and a brace after it; gives the length of the message. Of a large one it is told
+   * when it is written, or can't be.
+   */
+  writeFrame(stream: Writable, head: Buffer, onWritten?: () => void): number {
+    this.#tail ??= this.#encodeTail();
     const tail = this.#tail;
     const length = head.length + tail.length;
     if (tail.length > copiedBytes) {
       stream.write(startOf(length, head, 0));
-      stream.write(tail);
+      stream.write(tail, onWritten);
       return length;
     }
     if (this.#lastFrame === undefined || this.#lastHead?.equals(head) !== true) {
@@ -44,6 +55,14 @@ export class EncodedEvent {
     }
     stream.write(this.#lastFrame);
     return length;
+  }
+
+  #encodeTail(): Buffer {
+    const length = Buffer.byteLength(this.json);
+    const tail = Buffer.allocUnsafe(length + 1);
+    tail.write(this.json);
+    tail[length] = closingBrace;
+    return tail;
   }
 }
 

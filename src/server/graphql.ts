@@ -6,10 +6,12 @@ import type { Database } from '../db/database.ts';
 import { type Engine, forRequest } from '../domain/engine.ts';
 import { schema } from '../schema/index.ts';
 import type { Services } from '../schema/services.ts';
+import type { AddressOf } from './addresses.ts';
 import { documentCache } from './documents.ts';
 import type { EventStreams } from './event-streams.ts';
 import type { Exchanges } from './exchanges.ts';
 import type { Operations } from './operations.ts';
+import type { Quota } from './quota.ts';
 import { badRequest, parseJsonBody, parseJsonText } from './request-body.ts';
 import { SharedSubscriptions } from './shared-subscriptions.ts';
 import type { SubscriptionCosts } from './subscription-costs.ts';
@@ -25,6 +27,8 @@ interface Initial {
   /** Over a WebSocket, where it aborts when the client does not want the operation any more. */
   readonly signal?: AbortSignal;
   readonly announce?: Services['announce'];
+  /** Over a WebSocket, its address. */
+  readonly client?: string;
 }
 
 /** GraphQL over HTTP and SSE; the WebSocket server runs its operations through the same plugins. */
@@ -35,12 +39,14 @@ export function createGraphQL(options: {
   costs: SubscriptionCosts;
   streams: EventStreams;
   exchanges: Exchanges;
+  addressOf: AddressOf;
+  bytes: Quota;
 }) {
-  const { config, services, operations, costs, streams, exchanges } = options;
+  const { config, services, operations, costs, streams, exchanges, addressOf, bytes } = options;
   const { engine } = services;
   return createYoga<object, Services>({
     schema,
-    context: ({ req, request, announce, signal }: Initial) => {
+    context: ({ req, request, announce, signal, client }: Initial) => {
       // Over HTTP; a socket brings its own.
       const received = req ?? (request as Partial<IncomingMessage> | undefined);
       return {
@@ -48,8 +54,9 @@ export function createGraphQL(options: {
         engine: forRequest(
           engine,
           signal ? () => signal.aborted : () => received?.socket?.destroyed === true,
+          client ?? addressOf(received as IncomingMessage),
         ),
-        ...(announce === undefined && { announce: (bytes: number) => exchanges.announce(received, bytes) }),
+        ...(announce === undefined && { announce: (more: number) => exchanges.announce(received, more) }),
       };
     },
     graphqlEndpoint: '/graphql',
@@ -64,8 +71,12 @@ export function createGraphQL(options: {
       operations.plugin,
       streams.plugin,
       costs.plugin,
-      new SharedSubscriptions({ services, execute: operations.execute, maskError: operations.maskError })
-        .plugin,
+      new SharedSubscriptions({
+        services,
+        execute: operations.execute,
+        maskError: operations.maskError,
+        bytes,
+      }).plugin,
     ],
     maskedErrors: { maskError: operations.maskError },
     logging: false,

@@ -17,6 +17,12 @@ const requestTimeouts = {
   connectionsCheckingInterval: 5_000,
 };
 
+/**
+ * So many connections may wait to be taken; the system has a limit of its own (net.core.somaxconn). Beyond, their clients try again a
+ * second later.
+ */
+const backlog = 4_096;
+
 export class Http {
   readonly server: Server;
   readonly #lifetime: Lifetime;
@@ -51,7 +57,7 @@ export class Http {
     this.#host = host.includes(':') ? `[${host}]` : host;
     return new Promise((resolve, reject) => {
       this.server.once('error', reject);
-      this.server.listen(port, host, resolve);
+      this.server.listen({ port, host, backlog }, resolve);
     });
   }
 

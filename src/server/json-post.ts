@@ -37,21 +37,11 @@ export type JsonPost = (request: IncomingMessage, response: ServerResponse) => b
 export function createJsonPost(options: { yoga: Yoga; operations: Operations; maxBytes: number }): JsonPost {
   const { yoga, operations, maxBytes } = options;
 
-  const answer = async (
-    request: IncomingMessage,
-    response: ServerResponse,
-    body: Buffer,
-    type: string,
-  ): Promise<void> => {
-    const answered = await run(yoga, request, body)
-      .then((result) => result && toText(yoga, result, type))
+  const answer = async (response: ServerResponse, run: Run, type: string): Promise<void> => {
+    const { status, text } = await run()
+      .then((result) => toText(yoga, result, type))
       // Whatever was thrown, by the writing of the answer too, is one answer.
       .catch((error: unknown) => toText(yoga, { errors: [operations.maskError(error)] }, type));
-    if (answered === undefined) {
-      void yoga(Object.assign(request, { body: Readable.from([body]) }), response);
-      return;
-    }
-    const { status, text } = answered;
     // To a client that has gone this writes nothing.
     response
       .writeHead(status, {
@@ -59,6 +49,18 @@ export function createJsonPost(options: { yoga: Yoga; operations: Operations; ma
         'content-length': Buffer.byteLength(text),
       })
       .end(text);
+  };
+
+  const handle = (request: IncomingMessage, response: ServerResponse, body: Buffer, type: string): void => {
+    let run: Run | undefined;
+    try {
+      run = prepare(yoga, request, body);
+    } catch (error) {
+      run = () => Promise.reject(error);
+    }
+    // Nothing keeps the body while the operation runs.
+    if (run !== undefined) void answer(response, run, type);
+    else void yoga(Object.assign(request, { body: Readable.from([body]) }), response);
   };
 
   return (request, response) => {
@@ -78,13 +80,19 @@ export function createJsonPost(options: { yoga: Yoga; operations: Operations; ma
     }
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => void answer(request, response, Buffer.concat(chunks), type));
+    request.on('end', () => {
+      const body = Buffer.concat(chunks);
+      chunks.length = 0;
+      handle(request, response, body, type);
+    });
     return true;
   };
 }
 
-/** What came of the operation; nothing if the request is for Yoga, and then nothing was executed. */
-async function run(yoga: Yoga, request: IncomingMessage, body: Buffer): Promise<ExecutionResult | undefined> {
+type Run = () => Promise<ExecutionResult>;
+
+/** What is to be run; nothing if the request is for Yoga. */
+function prepare(yoga: Yoga, request: IncomingMessage, body: Buffer): Run | undefined {
   const params = parseParams(body);
   if (params === undefined) return undefined;
   const { schema, parse, validate, contextFactory, execute } = yoga.getEnveloped({ request, params });
@@ -97,14 +105,11 @@ async function run(yoga: Yoga, request: IncomingMessage, body: Buffer): Promise<
   }
   if (validate(schema, document).length > 0) return undefined;
   if (getOperationAST(document, operationName)?.operation === 'subscription') return undefined;
-  const contextValue = await contextFactory();
-  return (await execute({
-    schema,
-    document,
-    variableValues,
-    operationName,
-    contextValue,
-  })) as ExecutionResult;
+  return async () => {
+    const contextValue = await contextFactory();
+    const args = { schema, document, variableValues, operationName, contextValue };
+    return (await execute(args)) as ExecutionResult;
+  };
 }
 
 function parseParams(body: Buffer): Params | undefined {

@@ -3,11 +3,14 @@
  * bytes, which takes a thousandth of that; and no error repeats what was sent.
  */
 import { isUtf8 } from 'node:buffer';
+import { randomInt } from 'node:crypto';
 import { GraphQLError } from 'graphql';
 import { limitExceeded } from '../schema/limit-exceeded.ts';
 
 /** Of lists, objects and their members: half a million items in one tree have as many. */
 const maxParts = 1_000_000;
+/** Of members: each different one takes as long as several that are alike, up to a microsecond and a half. */
+const maxKeys = 100_000;
 /** A body no larger than this can't have as many. */
 const smallBytes = maxParts;
 
@@ -40,20 +43,64 @@ const colon = 0x3a;
 /** @throws GraphQLError if this would take too long to parse, or too much memory. */
 export function checkParts(json: Buffer): void {
   if (json.length <= smallBytes) return;
+  const keys = new KeyCount();
   let parts = 0;
+  let start = 0;
+  let end = 0;
   for (let i = 0; i < json.length; i++) {
     const byte = json[i];
-    if (byte === quote) i = endOfString(json, i + 1);
-    else if (byte === openingBracket || byte === openingBrace || byte === colon) parts++;
+    if (byte === quote) {
+      start = i + 1;
+      end = endOfString(json, start);
+      i = end;
+    } else if (byte === openingBracket || byte === openingBrace) {
+      parts++;
+    } else if (byte === colon) {
+      parts++;
+      keys.add(json, start, end);
+      if (keys.count > maxKeys) throw tooMuch('keys', 'Objects have too many different keys', maxKeys);
+    }
   }
-  if (parts <= maxParts) return;
-  const found = `There are ${parts.toLocaleString('en')} lists, objects and members of objects`;
-  const { message, extensions } = limitExceeded('parts', found, maxParts);
-  throw new GraphQLError(message, { extensions: { ...extensions, http: { status: 400 } } });
+  if (parts > maxParts) {
+    const found = `There are ${parts.toLocaleString('en')} lists, objects and members of objects`;
+    throw tooMuch('parts', found, maxParts);
+  }
+}
+
+function tooMuch(limit: 'keys' | 'parts', found: string, most: number): GraphQLError {
+  const { message, extensions } = limitExceeded(limit, found, most);
+  return new GraphQLError(message, { extensions: { ...extensions, http: { status: 400 } } });
+}
+
+const marks = 1 << 22;
+/** Nobody outside can choose keys that are taken for one. */
+const seed = randomInt(2 ** 31);
+
+/** How many different keys there are, or a few less: those of one hash count as one. */
+class KeyCount {
+  count = 0;
+  readonly #seen = new Uint8Array(marks / 8);
+
+  add(json: Buffer, start: number, end: number): void {
+    let hash = seed;
+    for (let i = start; i < end; i++) hash = Math.imul(hash ^ (json[i] as number), 0x01000193);
+    // Its low bits know only of the low bits of what came in.
+    const mark = (hash ^ (hash >>> 15)) & (marks - 1);
+    const bit = 1 << (mark & 7);
+    const byte = this.#seen[mark >> 3] as number;
+    if ((byte & bit) !== 0) return;
+    this.#seen[mark >> 3] = byte | bit;
+    this.count++;
+  }
 }
 
 /** Where the quote stands that ends the string; the end of the body if there is none. */
 function endOfString(body: Buffer, start: number): number {
+  // Most are short, and found sooner than the search has begun.
+  for (let i = start; i < start + 32; i++) {
+    if (body[i] === quote) return i;
+    if (body[i] === backslash) i++;
+  }
   for (let end = body.indexOf(quote, start); end >= 0; end = body.indexOf(quote, end + 1)) {
     let escapes = 0;
     while (end - escapes > start && body[end - escapes - 1] === backslash) escapes++;

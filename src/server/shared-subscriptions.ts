@@ -4,7 +4,8 @@
  * memory, and holds up nobody.
  *
  * "The same" is the same text of the operation and the same variables. An execution belongs to nobody: its context has the
- * services alone, and nothing of who subscribed first. Whoever adds rights must add them to the key.
+ * services, and of who subscribed first only the address, which what it reads is counted for. Whoever adds rights must add them to
+ * the key.
  */
 import {
   createSourceEventStream,
@@ -18,8 +19,9 @@ import { newerThanKnown } from '../events/newer-than-known.ts';
 import type { Services } from '../schema/services.ts';
 import type { Execute } from './compiled-execution.ts';
 import { FairShare } from './fair-share.ts';
+import type { Quota } from './quota.ts';
 import { type Reader, ResultReader } from './reader.ts';
-import { executeEvent, SubscriptionGroup } from './subscription-group.ts';
+import { executeEvent, SubscriptionGroup, type SubscriptionGroupOptions } from './subscription-group.ts';
 import { type Shape, shapeOf } from './subscription-shape.ts';
 
 export interface SubscriptionContext extends Services {
@@ -32,20 +34,23 @@ export interface SubscriptionContext extends Services {
 type Args = ExecutionArgs & { contextValue: SubscriptionContext };
 
 export class SharedSubscriptions {
-  readonly #services: Services;
+  readonly #services: SubscriptionGroupOptions['services'];
   readonly #execute: Execute;
   readonly #maskError: (error: unknown) => GraphQLError;
+  readonly #bytes: Quota;
   readonly #groups = new Map<string, SubscriptionGroup>();
   readonly #fairShare = new FairShare();
 
   constructor(options: {
-    services: Services;
+    services: SubscriptionGroupOptions['services'];
     execute: Execute;
     maskError: (error: unknown) => GraphQLError;
+    bytes: Quota;
   }) {
     this.#services = options.services;
     this.#execute = options.execute;
     this.#maskError = options.maskError;
+    this.#bytes = options.bytes;
   }
 
   readonly plugin: Plugin = {
@@ -56,12 +61,13 @@ export class SharedSubscriptions {
 
   async #subscribe(args: Args): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult> {
     const shape = shapeOf(args);
-    if (shape === undefined) return subscribeAlone(this.#execute, args);
+    if (shape === undefined) return subscribeAlone(this.#execute, args, this.#bytes);
+    const reader = args.contextValue.reader ?? new ResultReader();
     const group = this.#group(args, shape);
-    group.users++;
+    group.expect(reader);
     let left = false;
     const leave = () => {
-      if (!left) group.leave();
+      if (!left) group.leave(reader);
       left = true;
     };
     const { signal } = args.contextValue;
@@ -78,16 +84,21 @@ export class SharedSubscriptions {
     } finally {
       signal?.removeEventListener('abort', leave);
     }
-    const reader = args.contextValue.reader ?? new ResultReader();
     group.add(reader, shape.sinceRevision);
     return reader;
   }
 
-  #group({ schema, document, operationName }: Args, { key, variableValues }: Shape): SubscriptionGroup {
+  #group(
+    { schema, document, operationName, contextValue }: Args,
+    { key, variableValues }: Shape,
+  ): SubscriptionGroup {
     const existing = this.#groups.get(key);
     if (existing !== undefined) return existing;
     const group = new SubscriptionGroup({
-      args: { schema, document, operationName, variableValues, contextValue: this.#services },
+      args: { schema, document, operationName, variableValues },
+      services: this.#services,
+      client: contextValue.engine.client,
+      bytes: this.#bytes,
       execute: this.#execute,
       maskError: this.#maskError,
       fairShare: this.#fairShare,
@@ -103,11 +114,12 @@ export class SharedSubscriptions {
 async function subscribeAlone(
   execute: Execute,
   args: Args,
+  bytes: Quota,
 ): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult> {
   const source = await createSourceEventStream(args);
   if (!isAsyncIterable(source)) return source;
   const events = source instanceof Live ? newerThanKnown(source) : source;
   return mapAsyncIterator(events, (event) =>
-    executeEvent(execute, args, event),
+    executeEvent(execute, args, event, bytes),
   ) as AsyncIterableIterator<ExecutionResult>;
 }

@@ -47,7 +47,7 @@ export class SocketConnection {
       messagesPerSecond: limits.maxMessagesPerSecond,
       onWaiting: () => this.#bytes.waitingChanged(),
     });
-    const window = new SocketWindow(socket, request.socket, this.#pings);
+    const window = new SocketWindow(socket, request.socket, this.#pings, () => this.#bytes.waitingChanged());
     const protocol = new SocketProtocol({
       run: new SocketOperations({
         yoga,

@@ -1,9 +1,9 @@
 /** Runs the operations of a socket through the plugins that serve HTTP, and ends what its client has left. */
 import { type ExecutionArgs, type ExecutionResult, GraphQLError, getOperationAST } from 'graphql';
 import { Semaphore } from '../events/semaphore.ts';
-import { busyError } from './busy.ts';
+import { takeOrRefuse } from './busy.ts';
 import type { Yoga } from './graphql.ts';
-import type { Quota, Share } from './quota.ts';
+import type { Quota } from './quota.ts';
 import type { Operation, Outcome } from './socket-protocol.ts';
 import { SocketReader, type SocketWindow } from './socket-reader.ts';
 import type { Charge } from './subscription-costs.ts';
@@ -58,7 +58,7 @@ export class SocketOperations {
   async #prepare(operation: Operation): Promise<() => Promise<Outcome>> {
     const { payload, signal, length } = operation;
     const bytes = this.#bytes.share(this.#address);
-    take(bytes, length);
+    takeOrRefuse(bytes, length);
     let endCharge = () => {};
     operation.onEnd = () => {
       bytes.release();
@@ -68,7 +68,8 @@ export class SocketOperations {
     const { schema, execute, subscribe, contextFactory, parse, validate } = this.#yoga.getEnveloped({
       params: payload,
       signal,
-      announce: (more: number) => take(bytes, more),
+      announce: (more: number) => takeOrRefuse(bytes, more),
+      client: this.#address,
       reader: new SocketReader(this.#window, operation),
       charge: (cost: number) => {
         const end = this.#charge(cost);
@@ -95,11 +96,6 @@ export class SocketOperations {
       return this.#queries.run(async () => (signal.aborted ? nothing : execute(args)) as Outcome);
     };
   }
-}
-
-function take(share: Share, more: number): void {
-  const usedUp = share.take(more);
-  if (usedUp !== undefined) throw busyError(usedUp);
 }
 
 class Refused extends Error {

@@ -23,14 +23,17 @@ export class SocketWindow {
   readonly #socket: WebSocket;
   readonly #stream: Socket;
   readonly #pings: SocketPings;
+  readonly #onWaiting: () => void;
   #sent = 0;
   #confirmed = 0;
   #isAsking = false;
 
-  constructor(socket: WebSocket, stream: Socket, pings: SocketPings) {
+  /** `onWaiting` is called when much more or much less may wait to be written than before. */
+  constructor(socket: WebSocket, stream: Socket, pings: SocketPings, onWaiting: () => void) {
     this.#socket = socket;
     this.#stream = stream;
     this.#pings = pings;
+    this.#onWaiting = onWaiting;
   }
 
   get isOpen(): boolean {
@@ -41,7 +44,12 @@ export class SocketWindow {
   send(event: EncodedEvent, head: Buffer): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     if (this.readers.size > 1) writeAtEndOfTurn(this.#stream);
-    this.#sent += event.writeFrame(this.#stream, head);
+    if (event.isLarge) {
+      this.#sent += event.writeFrame(this.#stream, head, this.#onWaiting);
+      this.#onWaiting();
+    } else {
+      this.#sent += event.writeFrame(this.#stream, head);
+    }
     this.#ask();
   }
 

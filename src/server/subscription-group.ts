@@ -7,12 +7,17 @@ import {
   type GraphQLError,
 } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
+import type { Database } from '../db/database.ts';
+import { type Engine, forRequest } from '../domain/engine.ts';
+import { ClientGoneError } from '../errors.ts';
 import { Live } from '../events/live.ts';
 import { boundAnswer } from '../schema/answer-text.ts';
 import type { Services } from '../schema/services.ts';
+import { takeOrRefuse } from './busy.ts';
 import type { Execute } from './compiled-execution.ts';
 import { EncodedEvent } from './encoded-event.ts';
 import { cpuMs, type FairShare } from './fair-share.ts';
+import type { Quota, Share } from './quota.ts';
 import type { Reader } from './reader.ts';
 import { Recheck } from './recheck.ts';
 import { takeFlushMs } from './turn-writes.ts';
@@ -25,30 +30,49 @@ const readersPerTurn = 500;
 const beingTold = -1;
 
 export interface SubscriptionGroupOptions {
-  readonly args: ExecutionArgs;
+  readonly args: Omit<ExecutionArgs, 'contextValue'>;
+  readonly services: Services & { readonly engine: Engine<Database> };
+  /** The address for which what is read counts. */
+  readonly client: string | undefined;
   readonly execute: Execute;
   readonly maskError: (error: unknown) => GraphQLError;
   readonly fairShare: FairShare;
+  /** Of answers under way. */
+  readonly bytes: Quota;
   readonly onClose: () => void;
 }
 
-/** In a context of its own: what was loaded for an earlier event is out of date. */
+/**
+ * In a context of its own: what was loaded for an earlier event is out of date. What it reads counts as under way until it is text;
+ * after that what waits to be sent does.
+ */
 export async function executeEvent(
   execute: Execute,
   args: ExecutionArgs,
   event: unknown,
+  bytes: Quota,
 ): Promise<ExecutionResult> {
-  // Events come and go: they are not announced as parts of one answer.
-  const { announce: _, ...contextValue } = args.contextValue as Services;
-  return boundAnswer(await execute({ ...args, rootValue: event, contextValue }), contextValue, false);
+  const services = args.contextValue as Services;
+  let share: Share | undefined;
+  const announce = (more: number) => {
+    share ??= bytes.share(services.engine.client ?? '');
+    takeOrRefuse(share, more);
+  };
+  const contextValue = { ...services, announce };
+  try {
+    return boundAnswer(await execute({ ...args, rootValue: event, contextValue }), contextValue, false);
+  } finally {
+    share?.release();
+  }
 }
 
 export class SubscriptionGroup {
   /** Resolves when the first event is known; to an answer if there is nothing to subscribe to. */
   readonly opened: Promise<ExecutionResult | undefined>;
   /** Who reads, or is about to. */
-  users = 0;
+  readonly #users = new Set<Reader>();
   readonly #options: SubscriptionGroupOptions;
+  readonly #args: ExecutionArgs;
   /** The event that each reader has seen, by its number. */
   readonly #readers = new Map<Reader, number>();
   /** Who knows a newer revision than this server has told, and is told nothing until it has a newer one. */
@@ -61,12 +85,26 @@ export class SubscriptionGroup {
   #version = 0;
   /** Whether somebody has joined; who comes later may know a newer state of a page than what it was told. */
   #joined = false;
-  #snapshot: { version: number; edition: number; event: Promise<EncodedEvent> } | undefined;
+  #snapshot: { version: number; edition: number; event: Promise<EncodedEvent | undefined> } | undefined;
   #ended = false;
 
   constructor(options: SubscriptionGroupOptions) {
     this.#options = options;
+    const { services } = options;
+    const engine = forRequest(services.engine, () => this.#isForNobody, options.client);
+    this.#args = { ...options.args, contextValue: { ...services, engine } };
     this.opened = this.#open();
+  }
+
+  /** Whether nobody takes an event now: all have left, or have as much coming as they may. */
+  get #isForNobody(): boolean {
+    for (const reader of this.#users) if (reader.isReady) return false;
+    return true;
+  }
+
+  /** It will be added once the group is open, or leaves before. */
+  expect(reader: Reader): void {
+    this.#users.add(reader);
   }
 
   add(reader: Reader, sinceRevision: string | undefined): void {
@@ -75,7 +113,7 @@ export class SubscriptionGroup {
       this.#ahead.delete(reader);
       this.#late.delete(reader);
       this.#failed.delete(reader);
-      this.leave();
+      this.leave(reader);
     };
     reader.onReady = () => {
       if (this.#late.delete(reader)) void this.#sendSnapshot(reader);
@@ -108,9 +146,9 @@ export class SubscriptionGroup {
     }
   }
 
-  leave(): void {
-    this.users--;
-    if (this.users > 0) return;
+  leave(reader: Reader): void {
+    this.#users.delete(reader);
+    if (this.#users.size > 0) return;
     this.#options.onClose();
     this.#late.clear();
     this.#failed.clear();
@@ -127,17 +165,17 @@ export class SubscriptionGroup {
       if (!(source instanceof Live))
         throw new Error('A shared subscription whose source is none that can be shared.');
       this.#live = source;
-      if (this.users === 0) void source.return();
+      if (this.#users.size === 0) void source.return();
       const first = await source.next();
-      if (first.done || this.users === 0) {
+      if (first.done || this.#users.size === 0) {
         this.#end(source);
         return undefined;
       }
       this.#version++;
-      const { failed, result } = await this.#encodeSnapshot();
-      if (failed) {
+      const event = await this.#encodeSnapshot();
+      if (event?.failed) {
         this.#options.onClose();
-        return result;
+        return event.result;
       }
       void this.#run(source);
       return undefined;
@@ -175,13 +213,14 @@ export class SubscriptionGroup {
   }
 
   /** Gives the CPU time that it took, in milliseconds. */
-  async #tellAll(event: EncodedEvent): Promise<number> {
+  async #tellAll(event: EncodedEvent | undefined): Promise<number> {
     let count = 0;
     let tookMs = 0;
     let startedAt = cpuMs();
     for (const [reader, seen] of this.#readers) {
       if (seen === this.#version || seen === beingTold) continue;
-      if (seen === this.#version - 1 && reader.isReady) this.#tell(reader, event, this.#version);
+      if (event !== undefined && seen === this.#version - 1 && reader.isReady)
+        this.#tell(reader, event, this.#version);
       else this.#isLate(reader);
       count++;
       if (count % readersPerTurn !== 0) continue;
@@ -230,7 +269,7 @@ export class SubscriptionGroup {
     const event = await this.#encodeSnapshot();
     if (!this.#readers.has(reader)) return;
     // Its socket may have filled meanwhile, with what other readers on it were told.
-    if (reader.isReady) this.#tell(reader, event, version);
+    if (event !== undefined && reader.isReady) this.#tell(reader, event, version);
     else this.#isLate(reader);
   }
 
@@ -239,7 +278,7 @@ export class SubscriptionGroup {
     if (this.#readers.has(reader)) await this.#sendSnapshot(reader);
   }
 
-  async #encodeSnapshot(): Promise<EncodedEvent> {
+  async #encodeSnapshot(): Promise<EncodedEvent | undefined> {
     const edition = this.#live?.edition ?? 0;
     if (this.#snapshot?.version !== this.#version || this.#snapshot.edition !== edition) {
       const event = this.#execute(this.#live?.snapshot());
@@ -247,14 +286,21 @@ export class SubscriptionGroup {
     }
     const snapshot = this.#snapshot;
     const event = await snapshot.event;
-    if (event.failed && this.#snapshot === snapshot) this.#snapshot = undefined;
+    const forget = () => {
+      if (this.#snapshot === snapshot) this.#snapshot = undefined;
+    };
+    if (event === undefined || event.failed) forget();
+    // It is for those who wait for it now: for whoever may come it would take as much memory as all that are watched.
+    else if (event.isLarge) setImmediate(forget);
     return event;
   }
 
-  /** Never rejects. */
-  async #execute(event: unknown): Promise<EncodedEvent> {
+  /** Never rejects. Nothing if what had to be read was not, since nobody was ready for it. */
+  async #execute(event: unknown): Promise<EncodedEvent | undefined> {
+    const { execute, bytes } = this.#options;
     try {
-      const { data, errors } = await executeEvent(this.#options.execute, this.#options.args, event);
+      const { data, errors } = await executeEvent(execute, this.#args, event, bytes);
+      if (errors?.some(({ originalError }) => originalError instanceof ClientGoneError)) return undefined;
       const masked = errors?.map((error) => this.#options.maskError(error));
       return new EncodedEvent({ ...(data !== undefined && { data }), ...(masked && { errors: masked }) });
     } catch (error) {

@@ -46,9 +46,10 @@ export function refuseVariables({
       variableValues != null && Object.hasOwn(variableValues, name) ? variableValues[name] : undefined;
     // Whether it may be missing is quickly told, and for GraphQL to say.
     if (value == null || fitOf(type)(value, 1)) continue;
+    const quoteOnce = remember(quote);
     const walk = new Walk(name, (at, wrong, message) => {
       const place = at === name ? '' : ` at "${cut(at)}"`;
-      const text = `Variable "$${name}" got invalid value ${quote(wrong)}${place}; ${cut(message, 300)}`;
+      const text = `Variable "$${name}" got invalid value ${quoteOnce(wrong)}${place}; ${cut(message, 300)}`;
       problems.push(new GraphQLError(text, { nodes: node }));
       if (problems.length === maxProblems) throw enough;
     });
@@ -197,6 +198,15 @@ class Walk {
 
 function cut(text: string, most = maxQuoted): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
+/** An object may have several problems, and with a hundred thousand members even a glance at them takes long. */
+function remember(quote: (value: unknown) => string): (value: unknown) => string {
+  let last: { readonly value: unknown; readonly text: string } | undefined;
+  return (value) => {
+    if (last === undefined || last.value !== value) last = { value, text: quote(value) };
+    return last.text;
+  };
 }
 
 /** A glance at a value: never the whole of what is large. */

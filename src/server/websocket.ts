@@ -48,6 +48,8 @@ export class SocketServer {
       maxPayload: limits.maxMessageBytes,
       perMessageDeflate: false,
       autoPong: false,
+      // One message in a turn of the event loop: hundreds of operations may come in one packet, and others wait meanwhile.
+      allowSynchronousEvents: false,
       handleProtocols,
       verifyClient: ({ req }: { req: IncomingMessage }, decide) => this.#verify(req, decide),
     });

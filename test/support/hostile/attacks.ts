@@ -1,4 +1,5 @@
 /** The attacks. Each says in its title what it does, and throws if the server takes what it must refuse. */
+import type { RawSocket } from '../raw-socket.ts';
 import { type Attacker, bodyOf, type Operation } from './attacker.ts';
 
 export interface Attack {
@@ -219,6 +220,18 @@ const answers: Attack[] = [
       ),
   },
   {
+    title: 'trees of 999 jobs with mappings of 10 kB, many at once',
+    run: async (attacker) => {
+      const payload = Object.fromEntries(times(85, (i) => [`${i}${'k'.repeat(95)}`, 'result']));
+      const children = times(998, (i) => ({ type: `t${i}`, feed: { payload } }));
+      const body = bodyOf({
+        query: create,
+        variables: JSON.stringify({ input: { type: 'many', children } }),
+      });
+      await attacker.repeat(() => Promise.all(times(attacker.isLong ? 50 : 8, () => attacker.post(body))));
+    },
+  },
+  {
     title: 'a tree of 999 jobs with its mappings, read by several at once',
     run: (attacker) =>
       attacker.repeat(() =>
@@ -363,25 +376,54 @@ const held: Attack[] = [
   },
 ];
 
+/** Watches a page of 60 MB, in words that no other watcher shares. */
+function watchLarge(raw: RawSocket, attacker: Attacker, number: number): void {
+  raw.send({
+    type: 'subscribe',
+    id: `${number}`,
+    payload: {
+      query: `subscription { jobItems(jobId: "${attacker.target.large}", first: 60) { items { a${number}: result } } }`,
+    },
+  });
+}
+
 const sockets: Attack[] = [
   {
     title: '900 subscriptions of large pages on a socket that leaves',
     run: (attacker) =>
       attacker.repeat(async () => {
         const raw = await attacker.socket();
-        // Of 60 MB each, two at a time take the server beyond the bound.
-        const first = attacker.isLong ? 60 : 15;
-        for (let i = 0; i < 900; i++) {
-          raw.send({
-            type: 'subscribe',
-            id: `${i}`,
-            payload: {
-              query: `subscription { jobItems(jobId: "${attacker.target.large}", first: ${first}) { items { a${i}: result } } }`,
-            },
-          });
-        }
-        await raw.until(({ id }) => id !== undefined);
+        for (let i = 0; i < 900; i++) watchLarge(raw, attacker, i);
+        await raw.until(({ type }) => type === 'next');
         raw.socket.terminate();
+      }),
+  },
+  {
+    title: 'watchers of large pages on ten sockets that nobody reads',
+    run: async (attacker) => {
+      for (let i = 0; i < 10; i++) {
+        const raw = await attacker.socket();
+        raw.socket.pause();
+        for (let n = 0; n < 10; n++) watchLarge(raw, attacker, 10 * i + n);
+      }
+      await attacker.hold();
+    },
+  },
+  {
+    title: 'watchers of large pages that read all and stay',
+    run: (attacker) =>
+      attacker.repeat(async () => {
+        const raw = await attacker.socket();
+        const count = 10;
+        let told = 0;
+        const done = new Promise<void>((resolve) => {
+          // They are not parsed, which would take more memory than the server may.
+          raw.socket.removeAllListeners('message').on('message', () => {
+            if (++told === count) resolve();
+          });
+        });
+        for (let i = 0; i < count; i++) watchLarge(raw, attacker, i);
+        await Promise.race([done, raw.closed]);
       }),
   },
   {

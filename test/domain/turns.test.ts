@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import { Turns } from '../../src/domain/turns.ts';
+
+it('so many at a time, and those who wait by turns from each client', async () => {
+  const turns = new Turns(2);
+  const begun: string[] = [];
+  const ends: (() => void)[] = [];
+  const all = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'].map((name) =>
+    turns.run({ client: name[0] }, async () => {
+      begun.push(name);
+      await new Promise<void>((end) => ends.push(end));
+    }),
+  );
+  expect(begun).toEqual(['a1', 'a2']);
+  for (let ended = 0; ended < all.length; ended++) {
+    await expect.poll(() => ends.length).toBeGreaterThan(ended);
+    ends[ended]?.();
+  }
+  await Promise.all(all);
+  expect(begun).toEqual(['a1', 'a2', 'a3', 'b1', 'c1', 'a4', 'b2']);
+});
+
+it('one that fails gives its turn to the next', async () => {
+  const turns = new Turns(1);
+  const failing = turns.run({ client: 'a' }, () => Promise.reject(new Error('no')));
+  const next = turns.run({ client: 'a' }, async () => 'done');
+  await expect(failing).rejects.toThrow('no');
+  expect(await next).toBe('done');
+  expect(await turns.run({}, async () => 'free again')).toBe('free again');
+});
+
+it('one that nobody waits for any more is dropped when its turn comes', async () => {
+  const turns = new Turns(1);
+  let isGone = false;
+  let end = () => {};
+  const first = turns.run({}, () => new Promise<void>((resolve) => (end = resolve)));
+  const left = turns.run({ isGone: () => isGone }, async () => 'done for nobody');
+  const next = turns.run({}, async () => 'done');
+  isGone = true;
+  end();
+  await first;
+  await expect(left).rejects.toThrow('The client has gone.');
+  expect(await next).toBe('done');
+});
