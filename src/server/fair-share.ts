@@ -10,14 +10,15 @@
 import { performance } from 'node:perf_hooks';
 
 /** Of the time of the event loop, for everything: the rest is room for bursts, and for the system and its database beside it. */
-const limit = 0.7;
+const limit = 0.75;
 const leastShare = 0.04;
 const lookEveryMs = 100;
 /**
- * Everything else counts at once when it takes more, and is forgotten slowly: it may take less only because telling has taken its
- * place.
+ * How fast it is noticed that everything else takes more, and how fast that it takes less: that may be only because telling has
+ * taken its place.
  */
-const forgetMs = 2_000;
+const noticeMs = 300;
+const forgetMs = 3_000;
 /** However many there are to tell, each hears something this often. */
 const longestMs = 2_000;
 
@@ -48,9 +49,9 @@ export class FairShare {
     this.#loop = performance.eventLoopUtilization();
     const busy = performance.eventLoopUtilization(this.#loop, before).utilization;
     const others = Math.max(0, busy - this.#toldMs / passedMs);
-    // Nothing was told for so long: it took nobody's place.
-    const kept = passedMs > longestMs ? 0 : Math.exp(-passedMs / forgetMs);
-    this.#others = Math.max(others, this.#others * kept + others * (1 - kept));
+    // When nothing was told for long, it took nobody's place.
+    const overMs = others > this.#others || passedMs > longestMs ? noticeMs : forgetMs;
+    this.#others += (others - this.#others) * (1 - Math.exp(-passedMs / overMs));
     this.#share = Math.max(leastShare, limit - this.#others);
     this.#lookedAt = now;
     this.#toldMs = 0;

@@ -16,7 +16,7 @@ const watchersOfJob = 1_000;
 const intervalMs = 20;
 /** More changes of each job than intervals: each batch has items of both. */
 const perSecond = 2_000;
-const batch = 20;
+const batch = 50;
 const warmUpMs = 1_000;
 const target = 5;
 const leastPerSecond = 60_000;
