@@ -1,5 +1,5 @@
 /**
- * Folds the trees that this server wrote to, at most once every interval. A tree that another server is folding right now
+ * Folds the trees that this server wrote to: few of them at once after a pause, and then at most once every interval. A tree that another server is folding right now
  * is tried again at the next tick; what a server leaves behind when it dies, the sweep of another finds.
  *
  * Many trees are folded in one transaction, so the fold of one may hold up others, once: a tree of a fold that failed or took
@@ -14,6 +14,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
 import { type Fold, foldTrees } from '../domain/fold-progress.ts';
+import { Signal } from './signal.ts';
 
 interface Tree {
   readonly rootId: string;
@@ -59,6 +60,7 @@ export class FoldScheduler {
   readonly #healthy: FoldQueue = { width: 4, treesPerFold, waiting: [], workers: new Set() };
   readonly #suspects: FoldQueue = { width: 2, treesPerFold: 1, waiting: [], workers: new Set() };
   readonly #stopped = new AbortController();
+  readonly #touched = new Signal();
   #running: Promise<void> | undefined;
 
   constructor(options: { database: Database; intervalMs: number; logger: Logger }) {
@@ -72,6 +74,7 @@ export class FoldScheduler {
     const tree = this.#tree(rootId);
     tree.dirty = true;
     tree.fromStart ||= fromStart;
+    this.#touched.fire();
     this.#run();
   }
 
@@ -87,6 +90,7 @@ export class FoldScheduler {
   /** Folds once more what is dirty, and stops. */
   async close(): Promise<void> {
     this.#stopped.abort();
+    this.#touched.fire();
     await this.#running;
     await this.#idle();
     this.#tick(Number.POSITIVE_INFINITY);
@@ -126,19 +130,29 @@ export class FoldScheduler {
 
   /** Ticks while there are trees to watch over. */
   async #loop(): Promise<void> {
-    while (this.#trees.size > 0) {
-      try {
-        await delay(this.#intervalMs, undefined, { signal: this.#stopped.signal });
-      } catch {
-        return;
-      }
+    // Whoever touches several trees in one turn has them folded together.
+    await Promise.resolve();
+    while (this.#trees.size > 0 && !this.#stopped.signal.aborted) {
       const now = performance.now();
       this.#tick(now);
       for (const [rootId, { dirty, isQueued, foldedAt, waiters }] of this.#trees) {
         if (!dirty && !isQueued && foldedAt < now - forgetAfterMs && waiters.length === 0)
           this.#trees.delete(rootId);
       }
+      try {
+        await delay(this.#intervalMs, undefined, { signal: this.#stopped.signal });
+      } catch {
+        return;
+      }
+      // Of many trees, what comes in an interval is folded together: that saves more than it delays.
+      const areFew = this.#trees.size <= treesPerFold;
+      if (areFew && !this.#hasDirty()) await this.#touched.wait(forgetAfterMs);
     }
+  }
+
+  #hasDirty(): boolean {
+    for (const { dirty } of this.#trees.values()) if (dirty) return true;
+    return false;
   }
 
   /** Has all that is dirty folded, except what is just being folded, or was not to be tried again before. */
@@ -200,6 +214,8 @@ export class FoldScheduler {
       }
     }
     this.#work(this.#suspects);
+    // Some may have to be folded once more.
+    this.#touched.fire();
   }
 
   #failed(tree: Tree | undefined, error: unknown): void {

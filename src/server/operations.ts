@@ -27,6 +27,11 @@ import { refuseVariables } from './variables.ts';
 const maxErrors = 10;
 const maxMessageLength = 500;
 
+/** On a socket nobody may ask for the results. */
+interface WhenEnded {
+  readonly whenEnded?: (call: () => void) => void;
+}
+
 export class Operations {
   readonly #logger: Logger;
   readonly #maxTokens: number;
@@ -88,8 +93,10 @@ export class Operations {
       const end = this.#started(args);
       return {
         onSubscribeResult: ({ result }) => {
-          if (!isAsyncIterable(result)) end(result.errors);
-          return { onEnd: () => end(undefined) };
+          if (!isAsyncIterable(result)) return end(result.errors);
+          const { whenEnded } = args.contextValue as WhenEnded;
+          if (whenEnded === undefined) return { onEnd: () => end(undefined) };
+          whenEnded(() => end(undefined));
         },
       };
     },

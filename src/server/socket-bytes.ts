@@ -26,15 +26,21 @@ export class SocketBytes {
     this.#newShare = newShare;
     // Before the socket's own listener, which emits the messages that are complete.
     connection.prependListener('data', (chunk: Buffer) => this.#came(chunk.length));
-    socket.on('message', () => this.#setComing(0));
-    const controlled = (data: Buffer) => this.#setComing(this.#coming - data.length - controlHeadBytes);
-    socket.on('ping', controlled);
-    socket.on('pong', controlled);
   }
 
   /** Whether a message has been coming for too long. */
   get isStuck(): boolean {
     return this.#coming > 0 && performance.now() - this.#comingSince > messageTimeoutMs;
+  }
+
+  /** A message has come entirely. */
+  messageCame(): void {
+    this.#setComing(0);
+  }
+
+  /** A ping or a pong has come, maybe between the parts of a message. */
+  controlCame(data: Buffer): void {
+    this.#setComing(this.#coming - data.length - controlHeadBytes);
   }
 
   waitingChanged(): void {

@@ -36,7 +36,7 @@ export class SocketConnection {
   readonly #pongWithinMs: number;
   #isSuspected = false;
 
-  constructor(socket: WebSocket, request: IncomingMessage, options: ConnectionOptions) {
+  constructor(socket: WebSocket, request: IncomingMessage, onClose: () => void, options: ConnectionOptions) {
     const { yoga, limits, addressOf, quotas, costs, pongWithinMs, isClosing, maskError, logger } = options;
     this.#socket = socket;
     this.#pongWithinMs = pongWithinMs;
@@ -63,7 +63,17 @@ export class SocketConnection {
       maxOperations: limits.maxOperations,
       isClosing,
     });
+    // One listener for each event: with those of thousands of sockets, each counts.
+    socket.on('ping', (data: Buffer) => {
+      this.#bytes.controlCame(data);
+      this.#flow.pinged(data);
+    });
+    socket.on('pong', (data: Buffer) => {
+      this.#bytes.controlCame(data);
+      this.#pings.answered(data);
+    });
     socket.on('message', (data) => {
+      this.#bytes.messageCame();
       // What comes behind a message that closes the socket is nobody's.
       if (socket.readyState !== socket.OPEN) return;
       try {
@@ -78,10 +88,11 @@ export class SocketConnection {
     });
     // What breaks the framing, or is too large, ends the socket with the code for it.
     socket.on('error', (error) => logger.debug({ err: error }, 'a WebSocket failed'));
-    socket.once('close', () => {
+    socket.on('close', () => {
       protocol.closed();
       this.#bytes.release();
       for (const reader of window.readers) void reader.return();
+      onClose();
     });
   }
 

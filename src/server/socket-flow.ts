@@ -29,11 +29,6 @@ export class SocketFlow {
     this.#connection = connection;
     this.#onWaiting = options.onWaiting;
     this.#bucket = new TokenBucket(options.messagesPerSecond);
-    socket.on('ping', (data: Buffer) => {
-      this.received();
-      if (socket.readyState === socket.OPEN) socket.pong(data, false, () => this.#look());
-      this.#look();
-    });
   }
 
   /** Whether the peer is kept waiting, so that answers of it may be here unread. */
@@ -45,6 +40,14 @@ export class SocketFlow {
   received(echoedBytes = 0): void {
     this.#bucket.take(1 + Math.floor(echoedBytes / bytesPerMessage));
     if (!this.#resting && this.#bucket.restMs() > 0) this.#rest();
+  }
+
+  /** A ping has come: it is answered, and counts as a message. */
+  pinged(data: Buffer): void {
+    const socket = this.#socket;
+    this.received();
+    if (socket.readyState === socket.OPEN) socket.pong(data, false, () => this.#look());
+    this.#look();
   }
 
   /** Resolves when it is written, or can't be. */

@@ -59,23 +59,21 @@ export class SocketOperations {
     const { payload, signal, length } = operation;
     const bytes = this.#bytes.share(this.#address);
     takeOrRefuse(bytes, length);
-    let endCharge = () => {};
-    operation.onEnd = () => {
-      bytes.release();
-      endCharge();
-    };
+    operation.onEnd.push(() => bytes.release());
+    const reader = new SocketReader(this.#window, operation);
     const { query, variables: variableValues, operationName } = payload;
     const { schema, execute, subscribe, contextFactory, parse, validate } = this.#yoga.getEnveloped({
       params: payload,
       signal,
       announce: (more: number) => takeOrRefuse(bytes, more),
       client: this.#address,
-      reader: new SocketReader(this.#window, operation),
+      reader,
       charge: (cost: number) => {
         const end = this.#charge(cost);
-        if (end !== undefined) endCharge = end;
+        if (end !== undefined) operation.onEnd.push(end);
         return end !== undefined;
       },
+      whenEnded: (call: () => void) => operation.onEnd.push(call),
     });
     const document = parse(query);
     const errors = validate(schema, document);
@@ -90,7 +88,10 @@ export class SocketOperations {
       contextValue: await contextFactory(),
     };
     return async () => {
-      if (kind === 'subscription') return subscribe(args) as Promise<Outcome>;
+      if (kind === 'subscription') {
+        const results = (await subscribe(args)) as Outcome;
+        return reader.hasJoined ? reader : results;
+      }
       if (kind === 'mutation') return execute(args) as Promise<Outcome>;
       this.#queries ??= new Semaphore(queriesAtOnce);
       return this.#queries.run(async () => (signal.aborted ? nothing : execute(args)) as Outcome);

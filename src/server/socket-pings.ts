@@ -17,7 +17,6 @@ export class SocketPings {
 
   constructor(socket: WebSocket) {
     this.#socket = socket;
-    socket.on('pong', (data: Buffer) => this.#answered(Number(data.toString())));
   }
 
   send(onAnswer: () => void = () => {}): void {
@@ -39,7 +38,9 @@ export class SocketPings {
     for (const ping of this.#unanswered) ping.sentAt = now;
   }
 
-  #answered(number: number): void {
+  /** A pong has come. */
+  answered(data: Buffer): void {
+    const number = Number(data.toString());
     if (number > this.#last) return;
     for (let oldest = this.#unanswered[0]; oldest !== undefined && oldest.number <= number; ) {
       this.#unanswered.shift();

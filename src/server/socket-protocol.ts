@@ -28,17 +28,32 @@ export interface Operation {
   readonly signal: AbortSignal;
   /** The length of the message that it came in. */
   readonly length: number;
-  /** Whether it is one that goes on until somebody ends it; known once it runs. */
-  lasting: boolean;
-  /** Called when it takes nothing of the server any more. */
-  onEnd: () => void;
+  /** What is to be called when it takes nothing of the server any more. */
+  readonly onEnd: (() => void)[];
+}
+
+/** Events that go to the socket by themselves. */
+export interface DirectEvents {
+  /** Calls it when no more will come; not if they were ended by `return`. */
+  whenEnded(call: () => void): void;
+  return(): unknown;
 }
 
 /** Results of an operation: one, or as they come; or the errors of what was not even begun. */
 export type Outcome =
   | ExecutionResult
+  | DirectEvents
   | AsyncIterableIterator<ExecutionResult>
   | { readonly refused: readonly GraphQLError[] };
+
+/** What is kept of an operation: of one that goes on for long, little. */
+interface Running {
+  readonly onEnd: readonly (() => void)[];
+  /** Called when its client does not want it any more. */
+  stop: () => void;
+  /** Whether it is one that goes on until somebody ends it; known once it runs. */
+  lasting: boolean;
+}
 
 export interface ProtocolOptions {
   /** Never rejects. */
@@ -54,10 +69,10 @@ export interface ProtocolOptions {
 export class SocketProtocol {
   readonly #options: ProtocolOptions;
   /** By id: what the client may still hear of. */
-  readonly #operations = new Map<string, Operation & { readonly end: AbortController }>();
+  readonly #operations = new Map<string, Running>();
   /** What takes something of the server: also what its client has completed, until it has come to its end. */
-  readonly #running = new Set<Operation>();
-  readonly #initTimer: NodeJS.Timeout;
+  readonly #running = new Set<Running>();
+  #initTimer: NodeJS.Timeout | undefined;
   #isInitialised = false;
   /** An operation came that another server has to carry out. */
   #isLeaving = false;
@@ -85,7 +100,7 @@ export class SocketProtocol {
 
   /** The socket is closed: nobody waits for anything any more. */
   closed(): void {
-    clearTimeout(this.#initTimer);
+    this.#clearInitTimer();
     for (const id of [...this.#operations.keys()]) this.#complete(id);
   }
 
@@ -116,7 +131,7 @@ export class SocketProtocol {
       return;
     }
     this.#isInitialised = true;
-    clearTimeout(this.#initTimer);
+    this.#clearInitTimer();
     this.#send({ type: MessageType.ConnectionAck });
   }
 
@@ -141,62 +156,68 @@ export class SocketProtocol {
   }
 
   #begin(id: string, payload: SubscribePayload, length: number): void {
-    const end = new AbortController();
-    const operation = {
-      id,
-      payload,
-      signal: end.signal,
-      length,
-      lasting: false,
-      onEnd: () => {},
-      end,
-    };
-    this.#operations.set(id, operation);
-    this.#running.add(operation);
-    void this.#run(operation);
+    const aborting = new AbortController();
+    const operation: Operation = { id, payload, signal: aborting.signal, length, onEnd: [] };
+    const running = { onEnd: operation.onEnd, stop: () => aborting.abort(), lasting: false };
+    this.#operations.set(id, running);
+    this.#running.add(running);
+    void this.#run(operation, running);
   }
 
   #complete(id: string): void {
-    const operation = this.#operations.get(id);
-    if (operation === undefined) return;
+    const running = this.#operations.get(id);
+    if (running === undefined) return;
     this.#operations.delete(id);
-    operation.end.abort();
+    running.stop();
     // It ends at once; others only when what they wait for has come.
-    if (operation.lasting) this.#end(operation);
+    if (running.lasting) this.#end(running);
   }
 
-  #end(operation: Operation): void {
-    if (this.#running.delete(operation)) operation.onEnd();
+  #end(running: Running): void {
+    if (this.#running.delete(running)) for (const call of running.onEnd) call();
   }
 
   /** Never rejects. */
-  async #run(operation: Operation): Promise<void> {
-    const { id, signal } = operation;
+  async #run(operation: Operation, running: Running): Promise<void> {
+    let lasts = false;
     try {
       const outcome = await this.#options.run(operation);
-      let written: Promise<void> | undefined;
-      if (isResults(outcome)) await this.#tellAll(operation, outcome);
-      else if (!('refused' in outcome)) written = this.#tell(operation, MessageType.Next, outcome);
-      // In the same turn as the answer, so that both are written at once.
-      if ('refused' in outcome) this.#fail(operation, outcome.refused);
-      else if (!signal.aborted) this.#send({ id, type: MessageType.Complete });
-      // With either the client may give the id to another one.
-      this.#forget(operation);
-      await written;
+      if (!('whenEnded' in outcome)) return await this.#answer(operation, running, outcome);
+      lasts = !operation.signal.aborted;
+      if (lasts) this.#tellDirectly(operation.id, running, outcome);
+      else outcome.return();
     } catch (error) {
       // Such as an answer that is larger than a text can be.
       this.#fail(operation, [this.#options.maskError(error)]);
     } finally {
-      this.#end(operation);
-      this.#forget(operation);
-      if (this.#isLeaving) this.#leaveOnceAnswered();
+      if (!lasts) this.#finish(operation.id, running);
     }
   }
 
-  async #tellAll(operation: Operation, results: AsyncIterableIterator<ExecutionResult>): Promise<void> {
+  async #answer(
+    operation: Operation,
+    running: Running,
+    outcome: Exclude<Outcome, DirectEvents>,
+  ): Promise<void> {
+    const { id, signal } = operation;
+    let written: Promise<void> | undefined;
+    if (isResults(outcome)) await this.#tellAll(operation, running, outcome);
+    else if (!('refused' in outcome)) written = this.#tell(operation, MessageType.Next, outcome);
+    // In the same turn as the answer, so that both are written at once.
+    if ('refused' in outcome) this.#fail(operation, outcome.refused);
+    else if (!signal.aborted) this.#send({ id, type: MessageType.Complete });
+    // With either the client may give the id to another one.
+    this.#forget(id, running);
+    await written;
+  }
+
+  async #tellAll(
+    operation: Operation,
+    running: Running,
+    results: AsyncIterableIterator<ExecutionResult>,
+  ): Promise<void> {
     const { signal } = operation;
-    operation.lasting = true;
-    if (this.#isLeaving) this.#leaveOnceAnswered();
+    this.#lasts(running);
     const end = () => void results.return?.();
     if (signal.aborted) {
       end();
@@ -206,8 +227,29 @@ export class SocketProtocol {
     for await (const result of results) await this.#tell(operation, MessageType.Next, result);
   }
 
-  #forget(operation: Operation): void {
-    if (this.#operations.get(operation.id) === operation) this.#operations.delete(operation.id);
+  /** Keeps nothing of the operation: there are many thousands of these, and most of the time nothing happens in them. */
+  #tellDirectly(id: string, running: Running, events: DirectEvents): void {
+    this.#lasts(running);
+    running.stop = () => void events.return();
+    events.whenEnded(() => {
+      this.#send({ id, type: MessageType.Complete });
+      this.#finish(id, running);
+    });
+  }
+
+  #lasts(running: Running): void {
+    running.lasting = true;
+    if (this.#isLeaving) this.#leaveOnceAnswered();
+  }
+
+  #finish(id: string, running: Running): void {
+    this.#end(running);
+    this.#forget(id, running);
+    if (this.#isLeaving) this.#leaveOnceAnswered();
+  }
+
+  #forget(id: string, running: Running): void {
+    if (this.#operations.get(id) === running) this.#operations.delete(id);
   }
 
   /** Throws at once what can't be turned into text. */
@@ -233,6 +275,11 @@ export class SocketProtocol {
   #leaveOnceAnswered(): void {
     for (const { lasting } of this.#running) if (!lasting) return;
     this.#close(restart, 'The server is shutting down.');
+  }
+
+  #clearInitTimer(): void {
+    clearTimeout(this.#initTimer);
+    this.#initTimer = undefined;
   }
 
   #close(code: number, reason: string): void {

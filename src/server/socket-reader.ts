@@ -3,12 +3,11 @@
  * Everything else of it, errors and completion among it, is for the protocol to write.
  */
 import type { Socket } from 'node:net';
-import type { ExecutionResult } from 'graphql';
 import type { WebSocket } from 'ws';
-import { Signal } from '../events/signal.ts';
 import type { EncodedEvent } from './encoded-event.ts';
-import type { Reader } from './reader.ts';
+import type { Reader, Source } from './reader.ts';
 import type { SocketPings } from './socket-pings.ts';
+import type { DirectEvents } from './socket-protocol.ts';
 import { writeAtEndOfTurn } from './turn-writes.ts';
 
 const windowBytes = 32 * 1024;
@@ -63,64 +62,81 @@ export class SocketWindow {
       this.#ask();
       for (const reader of this.readers) {
         if (!this.isOpen) break;
-        reader.onReady();
+        reader.nowReady();
       }
     });
   }
 }
 
-export class SocketReader implements Reader {
-  onReturn = () => {};
-  onReady = () => {};
+/** A subscription that others can share; its results are no results for the protocol. */
+export class SocketReader implements Reader, DirectEvents {
   readonly #window: SocketWindow;
   readonly #head: Buffer;
-  readonly #left: AbortSignal;
+  /** Until the protocol knows of it, which ends it from then on. */
+  #left: AbortSignal | undefined;
+  #source: Source | undefined;
+  #onEnd: (() => void) | undefined;
   #ended = false;
-  #returned = false;
-  readonly #signal = new Signal();
 
-  /** While it reads it is one of the window's readers. */
-  constructor(window: SocketWindow, operation: { readonly id: string; readonly signal: AbortSignal }) {
+  constructor(window: SocketWindow, { id, signal }: { readonly id: string; readonly signal: AbortSignal }) {
     this.#window = window;
-    this.#left = operation.signal;
-    this.#head = Buffer.from(`{"id":${JSON.stringify(operation.id)},"type":"next","payload":`);
+    this.#left = signal;
+    this.#head = Buffer.from(`{"id":${JSON.stringify(id)},"type":"next","payload":`);
+  }
+
+  /** Whether there are events, or will be. */
+  get hasJoined(): boolean {
+    return this.#source !== undefined;
+  }
+
+  join(source: Source): void {
+    this.#source = source;
+    this.#window.readers.add(this);
   }
 
   get isReady(): boolean {
     return this.#window.isOpen;
   }
 
+  /** Its window is open again. */
+  nowReady(): void {
+    this.#source?.isReady(this);
+  }
+
   tell(event: EncodedEvent): void {
     // What stands under its id belongs to another operation by now.
-    if (this.#left.aborted) return;
-    this.#window.send(event, this.#head);
+    if (!this.#ended && this.#left?.aborted !== true) this.#window.send(event, this.#head);
+  }
+
+  whenEnded(call: () => void): void {
+    this.#left = undefined;
+    if (this.#ended) call();
+    else this.#onEnd = call;
   }
 
   end(): void {
-    this.#ended = true;
-    this.#signal.fire();
-  }
-
-  /** Resolves at the end: there is never a result for the protocol to send. */
-  async next(): Promise<IteratorResult<ExecutionResult>> {
-    if (!this.#ended) {
-      this.#window.readers.add(this);
-      await this.#signal.wait();
-    }
-    return this.return();
+    this.#leave();
+    this.#onEnd?.();
   }
 
   async return(): Promise<IteratorReturnResult<undefined>> {
-    if (!this.#returned) {
-      this.#returned = true;
-      this.#window.readers.delete(this);
-      this.end();
-      this.onReturn();
-    }
+    this.#leave();
     return { done: true, value: undefined };
+  }
+
+  /** The plugins take it for an iterator, and nobody iterates. */
+  next(): Promise<never> {
+    return Promise.reject(new Error('These events go to the socket by themselves.'));
   }
 
   [Symbol.asyncIterator](): this {
     return this;
+  }
+
+  #leave(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#window.readers.delete(this);
+    this.#source?.left(this);
   }
 }

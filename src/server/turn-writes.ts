@@ -1,6 +1,5 @@
 /** What is written to a stream in one turn of the event loop goes to the system in one call. */
 import type { Writable } from 'node:stream';
-import { cpuMs } from './fair-share.ts';
 
 let corked: Writable[] = [];
 let flushMs = 0;
@@ -12,7 +11,7 @@ export function writeAtEndOfTurn(stream: Writable): void {
   if (corked.push(stream) === 1) process.nextTick(flush);
 }
 
-/** The CPU time that it took since this was last asked, in milliseconds. */
+/** The time that it took since this was last asked, in milliseconds. */
 export function takeFlushMs(): number {
   const taken = flushMs;
   flushMs = 0;
@@ -22,7 +21,7 @@ export function takeFlushMs(): number {
 function flush(): void {
   const streams = corked;
   corked = [];
-  const startedAt = cpuMs();
+  const startedAt = performance.now();
   for (const stream of streams) stream.uncork();
-  flushMs += cpuMs() - startedAt;
+  flushMs += performance.now() - startedAt;
 }

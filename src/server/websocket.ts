@@ -31,7 +31,7 @@ export interface SocketServerOptions extends Omit<ConnectionOptions, 'pongWithin
 
 export class SocketServer {
   readonly #options: SocketServerOptions;
-  readonly #pongWithinMs: number;
+  readonly #connectionOptions: ConnectionOptions;
   readonly #keepAlive: KeepAlive<SocketConnection>;
   readonly #sockets: WebSocketServer;
 
@@ -40,7 +40,7 @@ export class SocketServer {
     const { server, yoga, limits, times } = options;
     const { keepAliveMs = 10_000, pongWithinMs = 30_000 } = times ?? {};
     this.#options = options;
-    this.#pongWithinMs = pongWithinMs;
+    this.#connectionOptions = { ...options, pongWithinMs };
     this.#keepAlive = new KeepAlive({ everyMs: keepAliveMs, look: (connection) => connection.keepAlive() });
     this.#sockets = new WebSocketServer({
       server,
@@ -87,13 +87,14 @@ export class SocketServer {
     const { addressOf, quotas, stalls } = this.#options;
     const connections = quotas.connections.share(addressOf(request));
     connections.set(1);
-    socket.once('close', () => connections.release());
     stalls.watch(request.socket);
-    const connection = new SocketConnection(socket, request, {
-      ...this.#options,
-      pongWithinMs: this.#pongWithinMs,
-    });
-    socket.once('close', this.#keepAlive.enter(connection));
+    let leave = () => {};
+    const onClose = () => {
+      connections.release();
+      leave();
+    };
+    const connection = new SocketConnection(socket, request, onClose, this.#connectionOptions);
+    leave = this.#keepAlive.enter(connection);
     if (socket.protocol === '')
       socket.close(CloseCode.SubprotocolNotAcceptable, 'Subprotocol not acceptable');
   }

@@ -9,9 +9,13 @@ import { startProxy } from '../support/proxy.ts';
 const ours = useEngine();
 afterEach(() => void vi.useRealTimers());
 
-function makeScheduler(database: Database = ours.engine.database, onWarning = () => {}): FoldScheduler {
+function makeScheduler(
+  database: Database = ours.engine.database,
+  onWarning = () => {},
+  intervalMs = 5,
+): FoldScheduler {
   const logger = pino({ level: 'warn' }, { write: onWarning });
-  const scheduler = new FoldScheduler({ database, intervalMs: 5, logger });
+  const scheduler = new FoldScheduler({ database, intervalMs, logger });
   onTestFinished(() => scheduler.close());
   return scheduler;
 }
@@ -37,6 +41,14 @@ test('who waits reads its own writes', async () => {
     await scheduler.settled(job);
     expect(await counted(job)).toBe(items);
   }
+});
+
+test('the first change after a pause waits for no interval', async () => {
+  const scheduler = makeScheduler(undefined, undefined, 60_000);
+  const job = await makeJob();
+  await addItem(job);
+  await scheduler.settled(job);
+  expect(await counted(job)).toBe(2);
 });
 
 test('a tree that another server is folding is tried again, and holds up no other', async () => {

@@ -26,16 +26,27 @@ function tellFor(fairShare: FairShare, ms: number): void {
 test('a busy process: who tells waits longer than it told, and all who tell together', () => {
   beBusy(1);
   const fairShare = new FairShare();
-  tellFor(fairShare, 700);
+  tellFor(fairShare, 1_500);
   expect(fairShare.price(5)).toBeGreaterThan(30);
   expect(fairShare.price(5)).toBeGreaterThan(60);
 });
 
-test('a process with time to spare: nobody waits', () => {
-  beBusy(0.7);
+test('a process with time to spare: who tells waits less than it told', () => {
+  beBusy(0.1);
   const fairShare = new FairShare();
-  for (const end = now + 300; now < end; now++) fairShare.price(1);
-  expect(fairShare.price(60_000)).toBe(0);
+  tellFor(fairShare, 300);
+  now += 20;
+  expect(fairShare.price(100)).toBeLessThan(80);
+});
+
+test('a process that is busy with telling alone goes on telling', () => {
+  beBusy(0.6);
+  const fairShare = new FairShare();
+  for (let i = 0; i < 20; i++) {
+    now += 20;
+    fairShare.price(20 * 0.6);
+  }
+  expect(fairShare.price(100)).toBeLessThan(80);
 });
 
 test('a process that is no longer busy: after a while nobody waits', () => {

@@ -12,7 +12,8 @@ import { cpuMs, memory, socketBuffers } from '../usage.ts';
 const sizes = [1_000, 10_000];
 const jobCount = 1_000;
 const warmUp = 200;
-const limit = 25;
+/** kB, of the most subscribers: of fewer, what the server needs once weighs more. */
+const limit = 15;
 /** A server that collects its garbage when it is asked to: what is left is held. */
 const collecting = ['--expose-gc', '--import', "data:text/javascript,process.on('SIGUSR2',()=>gc())"];
 const collectionMs = 1_000;
@@ -78,10 +79,10 @@ export async function measureIdle(bench: Bench): Promise<Report> {
       },
     ],
     verdicts: [
-      ...idle.map(({ subscribers, collected, asIs }) => ({
-        target: `${whole(subscribers)} idle subscribers: less than ${limit} kB each`,
+      ...idle.slice(-1).map(({ subscribers, collected, asIs }) => ({
+        target: `${whole(subscribers)} idle subscribers: at most ${limit} kB each`,
         found: `${collected.toFixed(1)} kB held, ${asIs.toFixed(1)} kB resident`,
-        met: collected < limit,
+        met: collected <= limit,
       })),
       {
         target: `${whole(deaf.subscribers)} subscribers that do not read: flat memory`,

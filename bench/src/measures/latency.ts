@@ -20,7 +20,7 @@ const patienceMs = 10_000;
 const judged = 1_000;
 const standardMs = 100;
 const shortestMs = 20;
-const limits = { p50: 40, p99: 150 };
+const limits = { p50: 30, p99: 60 };
 
 interface Course {
   readonly subscribers: number;

@@ -5,11 +5,14 @@ import { Fleet } from '../fleet.ts';
 import { createJobs, fillJobs } from '../jobtree.ts';
 import type { WorkerTask } from '../task.ts';
 
-const jobCounts = [1_000, 1];
+/** How many jobs, and how fast reports are to be with watchers, against none. */
+const cases = [
+  { jobs: 1_000, target: 0.8 },
+  { jobs: 1, target: 0.9 },
+];
 const batch = 100;
 const share = 0.3;
 const warmUpShare = 0.2;
-const target = 0.9;
 
 export async function measureWatched(bench: Bench): Promise<Report> {
   const { options } = bench;
@@ -17,7 +20,12 @@ export async function measureWatched(bench: Bench): Promise<Report> {
   const { runs, subscribers, processes } = await withJobtree(bench, async (jobtree) => {
     const { database, server } = jobtree;
     const fleet = new Fleet(server.url);
-    const runs = jobCounts.map((jobs) => ({ jobs, none: [] as Run[], watched: [] as Watched[] }));
+    const runs = cases.map(({ jobs, target }) => ({
+      jobs,
+      target,
+      none: [] as Run[],
+      watched: [] as Watched[],
+    }));
     const work = async (jobCount: number, items: number) => {
       const jobs = await createJobs(server.url, jobCount);
       await fillJobs(database.pool, jobs.ids, items);
@@ -46,10 +54,11 @@ export async function measureWatched(bench: Bench): Promise<Report> {
     return { runs, subscribers, processes };
   });
 
-  const figures = runs.map(({ jobs, none, watched }) => {
+  const figures = runs.map(({ jobs, target, none, watched }) => {
     const [without, withThem] = [medianRun(none), medianRun(watched)];
     return {
       jobs,
+      target,
       none: { median: without, runs: none },
       watched: { median: withThem, runs: watched },
       ratio: withThem.perSecond / without.perSecond,
@@ -84,7 +93,7 @@ export async function measureWatched(bench: Bench): Promise<Report> {
         note: `CPU: microseconds per item of worker + server + Postgres, and of the ${processes} processes of subscribers, which share the machine.`,
       },
     ],
-    verdicts: figures.map(({ jobs, ratio: times }) => ({
+    verdicts: figures.map(({ jobs, target, ratio: times }) => ({
       target: `reports, ${whole(subscribers)} subscribers of ${jobs === 1 ? '1 job' : `${whole(jobs)} jobs`}: at least ${target} times as fast as without`,
       found: ratio(times),
       met: times >= target,
