@@ -228,7 +228,7 @@ const answers: Attack[] = [
         query: create,
         variables: JSON.stringify({ input: { type: 'many', children } }),
       });
-      await attacker.repeat(() => Promise.all(times(attacker.isLong ? 50 : 8, () => attacker.post(body))));
+      await attacker.repeat(() => Promise.all(times(attacker.isLong ? 50 : 4, () => attacker.post(body))));
     },
   },
   {

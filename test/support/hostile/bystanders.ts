@@ -21,7 +21,8 @@ export interface Sight {
 export type Question = 'what was seen' | 'does everybody go on' | 'stop';
 
 const workerCount = 10;
-const heartbeatIntervalMs = 2_000;
+// The short form runs beside other tests, maybe on a machine that has no core to spare for seconds.
+const heartbeatIntervalMs = process.env.HOSTILE === 'long' ? 2_000 : 5_000;
 const shortMs = 20;
 const longMs = 8_000;
 const waitingItems = 200;
