@@ -11,7 +11,7 @@ import { request } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
 
-const seconds = Number(process.env.OPEN_TRANSACTION_SECONDS ?? 5);
+const seconds = Number(process.env.OPEN_TRANSACTION_SECONDS ?? 8);
 const workerCount = 10;
 /** Of each tree in each part of the time. */
 const itemsAtOnce = 10;
@@ -102,8 +102,8 @@ it(
       const longType = `long ${i}`;
       const { id } = await client.createJob({
         type,
-        heartbeatIntervalMs: 1_000,
-        children: [{ type: longType, heartbeatIntervalMs: 1_000, items: [{}], sealed: true }],
+        heartbeatIntervalMs: 2_500,
+        children: [{ type: longType, heartbeatIntervalMs: 2_500, items: [{}], sealed: true }],
       });
       trees.push(id);
       const worker = new Worker({
