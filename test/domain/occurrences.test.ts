@@ -10,7 +10,7 @@ import {
 } from '../../src/domain/occurrences.ts';
 
 const at = (text: string) => new Date(text);
-const timing = (input: NewTiming): Timing => ({
+const timing = (input: Partial<Timing>): Timing => ({
   cron: null,
   timeZone: input.cron == null ? null : 'UTC',
   everyMs: null,

@@ -79,6 +79,12 @@ export type DeleteJobInput = {
   jobId: Scalars['ID']['input'];
 };
 
+/** Which schedule to delete. */
+export type DeleteScheduleInput = {
+  /** The name of the schedule. */
+  name: Scalars['String']['input'];
+};
+
 /** Every reason for which a request can be refused. */
 export type ErrorCode =
   /** Another transaction holds what the operation needs. Nothing has changed: try again. */
@@ -179,6 +185,8 @@ export type ItemStatus =
 export type JobFilter = {
   /** Only roots of trees. Default: true. */
   rootsOnly?: InputMaybe<Scalars['Boolean']['input']>;
+  /** Only trees that the schedule of this name made: 1 to 200 characters. */
+  schedule?: InputMaybe<Scalars['String']['input']>;
   /** Only jobs of this status. */
   status?: InputMaybe<JobStatus>;
   /** Only jobs of this type: 1 to 200 characters. */
@@ -231,6 +239,15 @@ export type JobStatus =
   /** No item was claimed yet. */
   | 'WAITING';
 
+/** What becomes of occurrences that were missed: nobody made their trees within 30 seconds, since no server ran or Postgres was away. */
+export type MissedPolicy =
+  /** Each is made; after a long time only the latest 1,000. */
+  | 'RUN_ALL'
+  /** The latest one is made, and the others are left out. */
+  | 'RUN_ONCE'
+  /** They are left out. */
+  | 'SKIP';
+
 /** A new item for a child job that the job feeds. */
 export type NewItemInput = {
   /** As for ItemInput. */
@@ -257,6 +274,21 @@ export type NotClaimableReason =
   | 'SCHEDULED'
   /** It has its result. */
   | 'SUCCEEDED';
+
+/** What becomes of an occurrence while a tree that the schedule made before is not complete. */
+export type OverlapPolicy =
+  /** Its tree is made beside the other one. */
+  | 'ALLOW'
+  /** It waits until the trees before it are complete, within a second or so. Up to 100 wait; further ones are left out. */
+  | 'QUEUE'
+  /** It is left out. */
+  | 'SKIP';
+
+/** Which schedule to pause. */
+export type PauseScheduleInput = {
+  /** The name of the schedule. */
+  name: Scalars['String']['input'];
+};
 
 /** What a worker gives back. */
 export type ReleaseAssignmentsInput = {
@@ -302,10 +334,73 @@ export type ReportStatus =
   /** The hold was lost, released or cancelled, or ended otherwise. Nothing changed; drop the work. */
   | 'STALE';
 
+/** Which schedule to resume. */
+export type ResumeScheduleInput = {
+  /** The name of the schedule. */
+  name: Scalars['String']['input'];
+};
+
+/** Which schedule to run. */
+export type RunScheduleInput = {
+  /** The name of the schedule. */
+  name: Scalars['String']['input'];
+};
+
+/** A schedule in full: what is not given is the default, also where the schedule had something else before. Either `cron` or `everyMs` is given. */
+export type ScheduleInput = {
+  /** When it is due: five fields for minute, hour, day of month, month and weekday, or six with seconds first: `30 2 * * *`; also @hourly, @daily, @weekly, @monthly, @yearly. Up to 200 characters. One that never comes is refused. */
+  cron?: InputMaybe<Scalars['String']['input']>;
+  /** The interval between occurrences, in milliseconds: 1,000 to 31,622,400,000 (366 days), counted from `startAt`. */
+  everyMs?: InputMaybe<Scalars['Count']['input']>;
+  /** What becomes of occurrences while no server ran. Default: RUN_ONCE. */
+  missed?: InputMaybe<MissedPolicy>;
+  /** Its name: 1 to 200 characters. */
+  name: Scalars['String']['input'];
+  /** What becomes of an occurrence while a tree before it is not complete. Default: ALLOW. */
+  overlap?: InputMaybe<OverlapPolicy>;
+  /** Whether it is paused. Default: as it is; a new one is not. */
+  paused?: InputMaybe<Scalars['Boolean']['input']>;
+  /** No occurrence is before this; with `everyMs` it is the first one. Default: none, and intervals count from 1970-01-01T00:00:00Z, so that ten minutes are those of the clock. */
+  startAt?: InputMaybe<Scalars['DateTime']['input']>;
+  /** What each occurrence makes: what createJob takes, up to 1 MB of JSON. Seal it, or the trees are never complete. No job of it has a `dedupeKey`, since the second tree would be the first one. What createJob would refuse is refused here. */
+  template: JobInput;
+  /** The time zone of `cron`, as the IANA names it: `Europe/Berlin`. Default: UTC. */
+  timeZone?: InputMaybe<Scalars['String']['input']>;
+};
+
 /** Which job to seal. */
 export type SealJobInput = {
   /** The job. */
   jobId: Scalars['ID']['input'];
+};
+
+/** Which occurrence to leave out. */
+export type SkipOccurrenceInput = {
+  /** The occurrence, as `nextAt` or `queued` has it: so it is safe to ask twice. Default: whichever is next. */
+  at?: InputMaybe<Scalars['DateTime']['input']>;
+  /** The name of the schedule. */
+  name: Scalars['String']['input'];
+};
+
+/** Why an occurrence was left out. */
+export type SkipReason =
+  /** Somebody asked for it: skipOccurrence. */
+  | 'ASKED'
+  /** It was missed, and `missed` does not make up for it; of several, the first. */
+  | 'MISSED'
+  /** A tree before it was not complete, and `overlap` is SKIP. */
+  | 'OVERLAP'
+  /** 100 others were queued already. */
+  | 'QUEUE_FULL';
+
+/** The schedules of an application. */
+export type SyncSchedulesInput = {
+  /** Whether schedules that are not named are deleted. Default: false. */
+  deleteOthers?: InputMaybe<Scalars['Boolean']['input']>;
+  /** With `deleteOthers`, only those whose names begin so are deleted: for applications that share a server. Default: any. */
+  prefix?: InputMaybe<Scalars['String']['input']>;
+  /** The schedules: up to 1,000, no name twice. */
+  schedules: Array<ScheduleInput>;
 };
 
 export type CreateJobMutationVariables = Exact<{
