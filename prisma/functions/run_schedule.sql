@@ -10,19 +10,21 @@ set enable_seqscan = off
 as $$
 declare
   v_schedule jobtree.schedule;
+  v_root_id uuid;
   v_now constant timestamptz(3) := clock_timestamp();
 begin
   select * into v_schedule from jobtree.schedule s where s.name = p_name for update;
   if not found then
     raise exception 'There is no schedule %.', p_name using errcode = 'JT001', column = 'name';
   end if;
-  select c.job_id into root_id from jobtree.create_job(v_schedule.template) c;
-  update jobtree.job j set schedule_name = p_name, occurrence_at = v_now where j.id = root_id;
+  select c.job_id into v_root_id from jobtree.create_job(v_schedule.template) c;
+  update jobtree.job j set schedule_name = p_name, occurrence_at = v_now where j.id = v_root_id;
   update jobtree.schedule s
-  set open_root_ids = jobtree.open_roots(s.open_root_ids) || root_id, last_root_id = root_id, last_occurrence_at = v_now,
+  set open_root_ids = jobtree.open_roots(s.open_root_ids) || v_root_id, last_root_id = v_root_id, last_occurrence_at = v_now,
     failed_at = null, error = null
   where s.name = p_name;
-  ready := jobtree.ready_items(array[root_id]);
+  root_id := v_root_id;
+  ready := jobtree.ready_items(array[v_root_id]);
   return next;
 end
 $$;

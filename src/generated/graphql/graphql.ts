@@ -463,7 +463,7 @@ export type DeleteJobMutation = { deleteJob:
 
 export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null };
 
-export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, root: { id: string }, parent?: { id: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null } };
+export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null } };
 
 export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker: string, at: string }>, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
 
@@ -472,7 +472,7 @@ export type JobQueryVariables = Exact<{
 }>;
 
 
-export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, children: Array<{ id: string }>, deletion?: { requestedAt: string, itemCount: number, deletedItems: number } | null, root: { id: string }, parent?: { id: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null } } | null };
+export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, children: Array<{ id: string }>, deletion?: { requestedAt: string, itemCount: number, deletedItems: number } | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null } } | null };
 
 export type JobsQueryVariables = Exact<{
   filter?: InputMaybe<JobFilter>;
@@ -482,7 +482,7 @@ export type JobsQueryVariables = Exact<{
 }>;
 
 
-export type JobsQuery = { jobs: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, root: { id: string }, parent?: { id: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
+export type JobsQuery = { jobs: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
 
 export type ItemsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -502,6 +502,98 @@ export type ResultsQueryVariables = Exact<{
 
 
 export type ResultsQuery = { job?: { results: { edges: Array<{ node: { id: string, payload?: unknown | null, result?: unknown | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
+
+export type ScheduleFieldsFragment = { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, startAt?: string | null, missed: MissedPolicy, overlap: OverlapPolicy, template?: unknown | null, createdAt: string, changedAt: string, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, queued: Array<string>, lastOccurrenceAt?: string | null, behindMs: number, lastJob?: { id: string, progress: { status: JobStatus } } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null };
+
+export type ScheduleQueryVariables = Exact<{
+  name: Scalars['String']['input'];
+}>;
+
+
+export type ScheduleQuery = { schedule?: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, startAt?: string | null, missed: MissedPolicy, overlap: OverlapPolicy, template?: unknown | null, createdAt: string, changedAt: string, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, queued: Array<string>, lastOccurrenceAt?: string | null, behindMs: number, lastJob?: { id: string, progress: { status: JobStatus } } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null } | null };
+
+export type SchedulesQueryVariables = Exact<{
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type SchedulesQuery = { schedules: { edges: Array<{ node: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, startAt?: string | null, missed: MissedPolicy, overlap: OverlapPolicy, template?: unknown | null, createdAt: string, changedAt: string, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, queued: Array<string>, lastOccurrenceAt?: string | null, behindMs: number, lastJob?: { id: string, progress: { status: JobStatus } } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
+
+export type PutScheduleMutationVariables = Exact<{
+  input: ScheduleInput;
+}>;
+
+
+export type PutScheduleMutation = { putSchedule:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { created: boolean, changed: boolean, schedule: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, startAt?: string | null, missed: MissedPolicy, overlap: OverlapPolicy, template?: unknown | null, createdAt: string, changedAt: string, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, queued: Array<string>, lastOccurrenceAt?: string | null, behindMs: number, lastJob?: { id: string, progress: { status: JobStatus } } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null } }
+   };
+
+export type SyncSchedulesMutationVariables = Exact<{
+  input: SyncSchedulesInput;
+}>;
+
+
+export type SyncSchedulesMutation = { syncSchedules:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { created: Array<string>, changed: Array<string>, deleted: Array<string> }
+   };
+
+export type PauseScheduleMutationVariables = Exact<{
+  input: PauseScheduleInput;
+}>;
+
+
+export type PauseScheduleMutation = { pauseSchedule:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { schedule: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, startAt?: string | null, missed: MissedPolicy, overlap: OverlapPolicy, template?: unknown | null, createdAt: string, changedAt: string, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, queued: Array<string>, lastOccurrenceAt?: string | null, behindMs: number, lastJob?: { id: string, progress: { status: JobStatus } } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null } }
+   };
+
+export type ResumeScheduleMutationVariables = Exact<{
+  input: ResumeScheduleInput;
+}>;
+
+
+export type ResumeScheduleMutation = { resumeSchedule:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { schedule: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, startAt?: string | null, missed: MissedPolicy, overlap: OverlapPolicy, template?: unknown | null, createdAt: string, changedAt: string, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, queued: Array<string>, lastOccurrenceAt?: string | null, behindMs: number, lastJob?: { id: string, progress: { status: JobStatus } } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null } }
+   };
+
+export type RunScheduleMutationVariables = Exact<{
+  input: RunScheduleInput;
+}>;
+
+
+export type RunScheduleMutation = { runSchedule:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { job: { id: string } }
+   };
+
+export type SkipOccurrenceMutationVariables = Exact<{
+  input: SkipOccurrenceInput;
+}>;
+
+
+export type SkipOccurrenceMutation = { skipOccurrence:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { skipped?: string | null, schedule: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, startAt?: string | null, missed: MissedPolicy, overlap: OverlapPolicy, template?: unknown | null, createdAt: string, changedAt: string, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, queued: Array<string>, lastOccurrenceAt?: string | null, behindMs: number, lastJob?: { id: string, progress: { status: JobStatus } } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null } }
+   };
+
+export type DeleteScheduleMutationVariables = Exact<{
+  input: DeleteScheduleInput;
+}>;
+
+
+export type DeleteScheduleMutation = { deleteSchedule:
+    | { name: string }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   };
 
 export type ClaimItemMutationVariables = Exact<{
   input: ClaimItemInput;
@@ -637,6 +729,10 @@ export const JobFieldsFragmentDoc = new TypedDocumentString(`
   createdAt
   sealedAt
   cancelledAt
+  occurrence {
+    schedule
+    at
+  }
   progress {
     ...ProgressFields
   }
@@ -686,6 +782,40 @@ export const ItemFieldsFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"ItemFields"}) as unknown as TypedDocumentString<ItemFieldsFragment, unknown>;
+export const ScheduleFieldsFragmentDoc = new TypedDocumentString(`
+    fragment ScheduleFields on Schedule {
+  name
+  cron
+  timeZone
+  everyMs
+  startAt
+  missed
+  overlap
+  template
+  createdAt
+  changedAt
+  pausedAt
+  nextAt
+  nextOccurrences
+  queued
+  lastOccurrenceAt
+  lastJob {
+    id
+    progress {
+      status
+    }
+  }
+  lastSkip {
+    at
+    reason
+  }
+  lastFailure {
+    at
+    message
+  }
+  behindMs
+}
+    `, {"fragmentName":"ScheduleFields"}) as unknown as TypedDocumentString<ScheduleFieldsFragment, unknown>;
 export const CreateJobDocument = new TypedDocumentString(`
     mutation CreateJob($input: JobInput!) {
   createJob(input: $input) {
@@ -840,6 +970,10 @@ fragment JobFields on Job {
   createdAt
   sealedAt
   cancelledAt
+  occurrence {
+    schedule
+    at
+  }
   progress {
     ...ProgressFields
   }
@@ -895,6 +1029,10 @@ fragment JobFields on Job {
   createdAt
   sealedAt
   cancelledAt
+  occurrence {
+    schedule
+    at
+  }
   progress {
     ...ProgressFields
   }
@@ -962,6 +1100,327 @@ export const ResultsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ResultsQuery, ResultsQueryVariables>;
+export const ScheduleDocument = new TypedDocumentString(`
+    query Schedule($name: String!) {
+  schedule(name: $name) {
+    ...ScheduleFields
+  }
+}
+    fragment ScheduleFields on Schedule {
+  name
+  cron
+  timeZone
+  everyMs
+  startAt
+  missed
+  overlap
+  template
+  createdAt
+  changedAt
+  pausedAt
+  nextAt
+  nextOccurrences
+  queued
+  lastOccurrenceAt
+  lastJob {
+    id
+    progress {
+      status
+    }
+  }
+  lastSkip {
+    at
+    reason
+  }
+  lastFailure {
+    at
+    message
+  }
+  behindMs
+}`) as unknown as TypedDocumentString<ScheduleQuery, ScheduleQueryVariables>;
+export const SchedulesDocument = new TypedDocumentString(`
+    query Schedules($first: Int, $after: String) {
+  schedules(first: $first, after: $after) {
+    edges {
+      node {
+        ...ScheduleFields
+      }
+    }
+    pageInfo {
+      endCursor
+      hasNextPage
+    }
+  }
+}
+    fragment ScheduleFields on Schedule {
+  name
+  cron
+  timeZone
+  everyMs
+  startAt
+  missed
+  overlap
+  template
+  createdAt
+  changedAt
+  pausedAt
+  nextAt
+  nextOccurrences
+  queued
+  lastOccurrenceAt
+  lastJob {
+    id
+    progress {
+      status
+    }
+  }
+  lastSkip {
+    at
+    reason
+  }
+  lastFailure {
+    at
+    message
+  }
+  behindMs
+}`) as unknown as TypedDocumentString<SchedulesQuery, SchedulesQueryVariables>;
+export const PutScheduleDocument = new TypedDocumentString(`
+    mutation PutSchedule($input: ScheduleInput!) {
+  putSchedule(input: $input) {
+    ... on PutSchedulePayload {
+      created
+      changed
+      schedule {
+        ...ScheduleFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment ScheduleFields on Schedule {
+  name
+  cron
+  timeZone
+  everyMs
+  startAt
+  missed
+  overlap
+  template
+  createdAt
+  changedAt
+  pausedAt
+  nextAt
+  nextOccurrences
+  queued
+  lastOccurrenceAt
+  lastJob {
+    id
+    progress {
+      status
+    }
+  }
+  lastSkip {
+    at
+    reason
+  }
+  lastFailure {
+    at
+    message
+  }
+  behindMs
+}`) as unknown as TypedDocumentString<PutScheduleMutation, PutScheduleMutationVariables>;
+export const SyncSchedulesDocument = new TypedDocumentString(`
+    mutation SyncSchedules($input: SyncSchedulesInput!) {
+  syncSchedules(input: $input) {
+    ... on SyncSchedulesPayload {
+      created
+      changed
+      deleted
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<SyncSchedulesMutation, SyncSchedulesMutationVariables>;
+export const PauseScheduleDocument = new TypedDocumentString(`
+    mutation PauseSchedule($input: PauseScheduleInput!) {
+  pauseSchedule(input: $input) {
+    ... on PauseSchedulePayload {
+      schedule {
+        ...ScheduleFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment ScheduleFields on Schedule {
+  name
+  cron
+  timeZone
+  everyMs
+  startAt
+  missed
+  overlap
+  template
+  createdAt
+  changedAt
+  pausedAt
+  nextAt
+  nextOccurrences
+  queued
+  lastOccurrenceAt
+  lastJob {
+    id
+    progress {
+      status
+    }
+  }
+  lastSkip {
+    at
+    reason
+  }
+  lastFailure {
+    at
+    message
+  }
+  behindMs
+}`) as unknown as TypedDocumentString<PauseScheduleMutation, PauseScheduleMutationVariables>;
+export const ResumeScheduleDocument = new TypedDocumentString(`
+    mutation ResumeSchedule($input: ResumeScheduleInput!) {
+  resumeSchedule(input: $input) {
+    ... on ResumeSchedulePayload {
+      schedule {
+        ...ScheduleFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment ScheduleFields on Schedule {
+  name
+  cron
+  timeZone
+  everyMs
+  startAt
+  missed
+  overlap
+  template
+  createdAt
+  changedAt
+  pausedAt
+  nextAt
+  nextOccurrences
+  queued
+  lastOccurrenceAt
+  lastJob {
+    id
+    progress {
+      status
+    }
+  }
+  lastSkip {
+    at
+    reason
+  }
+  lastFailure {
+    at
+    message
+  }
+  behindMs
+}`) as unknown as TypedDocumentString<ResumeScheduleMutation, ResumeScheduleMutationVariables>;
+export const RunScheduleDocument = new TypedDocumentString(`
+    mutation RunSchedule($input: RunScheduleInput!) {
+  runSchedule(input: $input) {
+    ... on RunSchedulePayload {
+      job {
+        id
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<RunScheduleMutation, RunScheduleMutationVariables>;
+export const SkipOccurrenceDocument = new TypedDocumentString(`
+    mutation SkipOccurrence($input: SkipOccurrenceInput!) {
+  skipOccurrence(input: $input) {
+    ... on SkipOccurrencePayload {
+      skipped
+      schedule {
+        ...ScheduleFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment ScheduleFields on Schedule {
+  name
+  cron
+  timeZone
+  everyMs
+  startAt
+  missed
+  overlap
+  template
+  createdAt
+  changedAt
+  pausedAt
+  nextAt
+  nextOccurrences
+  queued
+  lastOccurrenceAt
+  lastJob {
+    id
+    progress {
+      status
+    }
+  }
+  lastSkip {
+    at
+    reason
+  }
+  lastFailure {
+    at
+    message
+  }
+  behindMs
+}`) as unknown as TypedDocumentString<SkipOccurrenceMutation, SkipOccurrenceMutationVariables>;
+export const DeleteScheduleDocument = new TypedDocumentString(`
+    mutation DeleteSchedule($input: DeleteScheduleInput!) {
+  deleteSchedule(input: $input) {
+    ... on DeleteSchedulePayload {
+      name
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DeleteScheduleMutation, DeleteScheduleMutationVariables>;
 export const ClaimItemDocument = new TypedDocumentString(`
     mutation ClaimItem($input: ClaimItemInput!) {
   claimItem(input: $input) {
