@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { example } from '../support/documentation.ts';
@@ -76,4 +76,20 @@ test('says at once what it can not do', async () => {
     expect({ args, code: ended.code, stdout: ended.stdout }).toEqual({ args, code, stdout: '' });
     expect(ended.stderr).toContain(message);
   }
+});
+
+test('every command below it, and every option of these, is documented', async () => {
+  const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
+  const { stdout } = await schedule('--help');
+  const commands = [...stdout.matchAll(/^ {2}([a-z]+) /gm)]
+    .map(([, name]) => name ?? '')
+    .filter((name) => name !== 'help');
+  expect(page).toContain(`| \`jobtree schedule ${commands.join('\\|')}\` |`);
+  await Promise.all(
+    commands.map(async (name) => {
+      const help = (await schedule(name, '--help')).stdout;
+      for (const [option] of help.matchAll(/--[a-z-]+/g))
+        if (option !== '--help') expect(page).toContain(option);
+    }),
+  );
 });

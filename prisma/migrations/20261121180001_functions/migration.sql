@@ -2630,7 +2630,8 @@ as $$
   from (
     select q.type, sum(q.count) as items
     from jobtree.job j
-    join jobtree.queue_entry q on q.job_id = j.id
+    -- By the key of the job alone: the index of what is ready looks small, and may be full of dead entries.
+    cross join lateral (select e.type, e.count, e.run_at from jobtree.queue_entry e where e.job_id = j.id offset 0) q
     where j.root_id = any (p_root_ids) and q.run_at is null
     group by q.type
   ) t
