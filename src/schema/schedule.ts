@@ -2,37 +2,14 @@ import { checkText } from '../domain/checks.ts';
 import { maxNameLength } from '../domain/limits.ts';
 import { nextOccurrences, type Timing } from '../domain/occurrences.ts';
 import type { Range } from '../domain/pages.ts';
-import type { NewSchedule } from '../domain/put-schedule.ts';
 import { readClock, readScheduleNames, readTemplates } from '../domain/read-schedules.ts';
 import { InvalidInputError, NotFoundError } from '../errors.ts';
 import { takes } from './answer-size.ts';
 import { builder } from './builder.ts';
-import { JobInput } from './inputs.ts';
 import { Job } from './job.ts';
 import { createLoader } from './loader.ts';
 import { type ListOrder, pageSize, readPage } from './pages.ts';
-
-const MissedPolicy = builder.enumType('MissedPolicy', {
-  description:
-    'What becomes of occurrences that were missed: nobody made their trees within 30 seconds, since no server ran or Postgres was away.',
-  values: {
-    SKIP: { description: 'They are left out.' },
-    RUN_ONCE: { description: 'The latest one is made, and the others are left out.' },
-    RUN_ALL: { description: 'Each is made; after a long time only the latest 1,000.' },
-  } as const,
-});
-
-const OverlapPolicy = builder.enumType('OverlapPolicy', {
-  description: 'What becomes of an occurrence while a tree that the schedule made before is not complete.',
-  values: {
-    ALLOW: { description: 'Its tree is made beside the other one.' },
-    SKIP: { description: 'It is left out.' },
-    QUEUE: {
-      description:
-        'It waits until the trees before it are complete, within a second or so. Up to 100 wait; further ones are left out.',
-    },
-  } as const,
-});
+import { MissedPolicy, OverlapPolicy } from './schedule-policies.ts';
 
 const SkipReason = builder.enumType('SkipReason', {
   description: 'Why an occurrence was left out.',
@@ -256,72 +233,3 @@ builder.queryFields((t) => ({
     { name: 'ScheduleEdge', description: 'A schedule in a page.' },
   ),
 }));
-
-export const ScheduleInput = builder.inputRef<NewSchedule>('ScheduleInput');
-ScheduleInput.implement({
-  description:
-    'A schedule in full: what is not given is the default, also where the schedule had something else before. Either `cron` or `everyMs` is given.',
-  fields: (t) => ({
-    name: t.string({ required: true, description: 'Its name: 1 to 200 characters.' }),
-    cron: t.string({
-      description:
-        'When it is due: five fields for minute, hour, day of month, month and weekday, or six with seconds first: `30 2 * * *`; also @hourly, @daily, @weekly, @monthly, @yearly. Up to 200 characters. One that never comes is refused.',
-    }),
-    timeZone: t.string({
-      description: 'The time zone of `cron`, as the IANA names it: `Europe/Berlin`. Default: UTC.',
-    }),
-    everyMs: t.field({
-      type: 'Count',
-      description:
-        'The interval between occurrences, in milliseconds: 1,000 to 31,622,400,000 (366 days), counted from `startAt`.',
-    }),
-    startAt: t.field({
-      type: 'DateTime',
-      description:
-        'No occurrence is before this; with `everyMs` it is the first one. Default: none, and intervals count from 1970-01-01T00:00:00Z, so that ten minutes are those of the clock.',
-    }),
-    missed: t.field({
-      type: MissedPolicy,
-      description: 'What becomes of occurrences while no server ran. Default: RUN_ONCE.',
-    }),
-    overlap: t.field({
-      type: OverlapPolicy,
-      description: 'What becomes of an occurrence while a tree before it is not complete. Default: ALLOW.',
-    }),
-    paused: t.boolean({
-      description: 'Whether it is paused. Default: as it is; a new one is not.',
-    }),
-    template: t.field({
-      type: JobInput,
-      required: true,
-      description:
-        'What each occurrence makes: what createJob takes, up to 1 MB of JSON. Seal it, or the trees are never complete. No job of it has a `dedupeKey`, since the second tree would be the first one. What createJob would refuse is refused here.',
-    }),
-  }),
-});
-
-/** The input of a mutation that concerns one schedule. */
-export function scheduleInput(name: string, description: string) {
-  return builder.inputType(name, {
-    description,
-    fields: (t) => ({ name: t.string({ required: true, description: 'The name of the schedule.' }) }),
-  });
-}
-
-type Types = typeof builder.$inferSchemaTypes;
-
-/** The `schedule` field of a payload. */
-export function scheduleField(t: PothosSchemaTypes.ObjectFieldBuilder<Types, { name: string }>) {
-  return t.prismaField({
-    type: Schedule,
-    description: 'The schedule, as the mutation left it.',
-    resolve: async (query, { name }, _, context) => {
-      const schedule = await context.engine.database.prisma.schedule.findUnique({
-        ...query,
-        where: { name },
-      });
-      if (schedule === null) throw new NotFoundError(`There is no schedule ${name}.`);
-      return schedule;
-    },
-  });
-}

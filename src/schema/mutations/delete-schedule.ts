@@ -1,7 +1,7 @@
 import { deleteSchedule } from '../../domain/delete-schedule.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
-import { scheduleInput } from '../schedule.ts';
+import { scheduleInput } from '../schedule-input.ts';
 
 const Payload = builder.objectRef<{ name: string }>('DeleteSchedulePayload').implement({
   description: 'The schedule is gone.',

@@ -1,7 +1,7 @@
 import { putSchedule } from '../../domain/put-schedule.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { builder } from '../builder.ts';
-import { ScheduleInput, scheduleField } from '../schedule.ts';
+import { ScheduleInput, scheduleField } from '../schedule-input.ts';
 
 const Payload = builder
   .objectRef<{ name: string; created: boolean; changed: boolean }>('PutSchedulePayload')

@@ -1,7 +1,7 @@
 import { resumeSchedule } from '../../domain/resume-schedule.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
-import { scheduleField, scheduleInput } from '../schedule.ts';
+import { scheduleField, scheduleInput } from '../schedule-input.ts';
 
 const Payload = builder.objectRef<{ name: string }>('ResumeSchedulePayload').implement({
   description: 'The schedule goes on.',

@@ -1,7 +1,7 @@
 import { runSchedule } from '../../domain/run-schedule.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
-import { scheduleField, scheduleInput } from '../schedule.ts';
+import { scheduleField, scheduleInput } from '../schedule-input.ts';
 import { jobField } from './payload.ts';
 
 const Payload = builder.objectRef<{ name: string; jobId: string }>('RunSchedulePayload').implement({

@@ -1,7 +1,7 @@
 import { skipOccurrence } from '../../domain/skip-occurrence.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
-import { scheduleField } from '../schedule.ts';
+import { scheduleField } from '../schedule-input.ts';
 
 const Payload = builder.objectRef<{ name: string; skipped: Date | null }>('SkipOccurrencePayload').implement({
   description: 'The occurrence is left out, if it was not too late.',

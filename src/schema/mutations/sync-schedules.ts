@@ -1,7 +1,7 @@
 import { type SyncedSchedules, syncSchedules } from '../../domain/put-schedule.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { builder } from '../builder.ts';
-import { ScheduleInput } from '../schedule.ts';
+import { ScheduleInput } from '../schedule-input.ts';
 
 const Payload = builder.objectRef<SyncedSchedules>('SyncSchedulesPayload').implement({
   description: 'The schedules are as stated.',
