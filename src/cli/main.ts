@@ -8,6 +8,7 @@ import { onBrokenPipe } from './broken-pipe.ts';
 import { reportError } from './command-error.ts';
 import { exitCodes, exitCodesHelp } from './exit-codes.ts';
 import { parseDuration, parseDurations, parseWholeNumber } from './figures.ts';
+import { addScheduleCommands } from './schedule-commands.ts';
 
 // Libraries check more and run slower unless they are told; the commands load them later.
 process.env.NODE_ENV ??= 'production';
@@ -142,6 +143,7 @@ program
     new Option('--status <status>', 'only jobs of this status').choices(['waiting', 'running', 'completed']),
   )
   .option('--limit <n>', 'how many', parseWholeNumber(1, 1_000_000), 20)
+  .option('--schedule <name>', 'only trees that this schedule made')
   .option('--all', 'also jobs below the roots of their trees')
   .addOption(urlOption())
   .addOption(jsonOption('an object a line'))
@@ -167,6 +169,8 @@ program
   .addOption(jsonOption('the outcome as JSON'))
   .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable'))
   .action(run('end', async (id, options) => (await import('./commands/delete.ts')).deleteJob(id, options)));
+
+addScheduleCommands(program, run);
 
 /** A command's action: what it returns is the exit code. */
 // biome-ignore lint/suspicious/noExplicitAny: commander gives arguments and options without types

@@ -16,6 +16,7 @@ import { Http } from './http.ts';
 import { type ItemSpec, type JobSpec, toJobInput } from './job-spec.ts';
 import * as operations from './operations.ts';
 import { createPost } from './post.ts';
+import { Schedules } from './schedules.ts';
 import { Socket } from './socket.ts';
 import type {
   Assignment,
@@ -69,6 +70,8 @@ export interface ClientOptions {
 export class Client {
   /** The WebSocket, for workers. @internal */
   readonly socket: Socket;
+  /** What makes trees of jobs time and again. */
+  readonly schedules: Schedules;
   readonly #http: Http;
   readonly #closing = new AbortController();
 
@@ -77,6 +80,7 @@ export class Client {
     const { headers = {}, retryMs = 5_000, timeoutMs = 60_000, fetch, webSocketImpl, onRetry } = options;
     this.#http = new Http({ url, headers, retryMs, timeoutMs, onRetry, post: createPost(fetch) });
     this.socket = new Socket({ url, headers, webSocketImpl });
+    this.schedules = new Schedules((...request) => this.#send(...request));
   }
 
   /**

@@ -8,7 +8,9 @@ export type {
   JobFilter,
   JobOrder,
   JobStatus,
+  MissedPolicy,
   NotClaimableReason,
+  OverlapPolicy,
   ReleaseStatus,
   ReportInput,
   ReportStatus,
@@ -24,6 +26,7 @@ export {
   PermanentError,
 } from './errors.ts';
 export type { FeedSpec, ItemSpec, JobPolicies, JobSpec } from './job-spec.ts';
+export type { Schedule, ScheduleSpec, Schedules } from './schedules.ts';
 export type {
   Assignment,
   AssignmentAnswer,

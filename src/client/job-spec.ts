@@ -94,7 +94,7 @@ export function toItemInput(item: ItemSpec, path: string): { input: ItemInput; s
   return { input: { payload, dedupeKey, priority, runAt: toInstant(runAt, `${path}.runAt`) }, size };
 }
 
-function toInstant(value: Date | string | undefined, field: string): string | undefined {
+export function toInstant(value: Date | string | undefined, field: string): string | undefined {
   if (!(value instanceof Date)) return value;
   if (Number.isNaN(value.getTime())) throw invalid(field, 'is no valid date.');
   return value.toISOString();

@@ -60,7 +60,7 @@ export const progressFields = graphql(`
 export const jobFields = graphql(`
   fragment JobFields on Job {
     id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter
-    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt progress { ...ProgressFields }
+    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt occurrence { schedule at } progress { ...ProgressFields }
   }
 `);
 
@@ -104,6 +104,91 @@ export const results = graphql(`
         edges { node { id payload result } }
         pageInfo { endCursor hasNextPage }
       }
+    }
+  }
+`);
+
+export const scheduleFields = graphql(`
+  fragment ScheduleFields on Schedule {
+    name cron timeZone everyMs startAt missed overlap template createdAt changedAt pausedAt nextAt nextOccurrences queued
+    lastOccurrenceAt lastJob { id progress { status } } lastSkip { at reason } lastFailure { at message } behindMs
+  }
+`);
+
+export const schedule = graphql(`
+  query Schedule($name: String!) {
+    schedule(name: $name) { ...ScheduleFields }
+  }
+`);
+
+export const schedules = graphql(`
+  query Schedules($first: Int, $after: String) {
+    schedules(first: $first, after: $after) {
+      edges { node { ...ScheduleFields } }
+      pageInfo { endCursor hasNextPage }
+    }
+  }
+`);
+
+export const putSchedule = graphql(`
+  mutation PutSchedule($input: ScheduleInput!) {
+    putSchedule(input: $input) {
+      ... on PutSchedulePayload { created changed schedule { ...ScheduleFields } }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const syncSchedules = graphql(`
+  mutation SyncSchedules($input: SyncSchedulesInput!) {
+    syncSchedules(input: $input) {
+      ... on SyncSchedulesPayload { created changed deleted }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const pauseSchedule = graphql(`
+  mutation PauseSchedule($input: PauseScheduleInput!) {
+    pauseSchedule(input: $input) {
+      ... on PauseSchedulePayload { schedule { ...ScheduleFields } }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const resumeSchedule = graphql(`
+  mutation ResumeSchedule($input: ResumeScheduleInput!) {
+    resumeSchedule(input: $input) {
+      ... on ResumeSchedulePayload { schedule { ...ScheduleFields } }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const runSchedule = graphql(`
+  mutation RunSchedule($input: RunScheduleInput!) {
+    runSchedule(input: $input) {
+      ... on RunSchedulePayload { job { id } }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const skipOccurrence = graphql(`
+  mutation SkipOccurrence($input: SkipOccurrenceInput!) {
+    skipOccurrence(input: $input) {
+      ... on SkipOccurrencePayload { skipped schedule { ...ScheduleFields } }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const deleteSchedule = graphql(`
+  mutation DeleteSchedule($input: DeleteScheduleInput!) {
+    deleteSchedule(input: $input) {
+      ... on DeleteSchedulePayload { name }
+      ... on Error { code message field }
     }
   }
 `);

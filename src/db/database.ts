@@ -153,8 +153,8 @@ export class Database implements Queries {
     // It prepares nothing by name.
     this.prisma = new PrismaClient({
       adapter: new PrismaPg(reads),
-      // It may be large, and is read by itself.
-      omit: { job: { feed: true } },
+      // They may be large, and are read by themselves.
+      omit: { job: { feed: true }, schedule: { template: true } },
     });
   }
 

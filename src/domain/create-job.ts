@@ -60,6 +60,11 @@ export async function createJob(engine: Engine, job: NewJob): Promise<{ jobId: s
   return { jobId: row.job_id, created: row.created };
 }
 
+/** The JSON text that create_job takes. `path`: where the tree stands in the input. */
+export function toTreeText(job: NewJob, limits: Limits, path = ''): string {
+  return toJobText(job, path, { limits, depth: 0, jobs: 0, ready: new Map() });
+}
+
 interface Walk {
   readonly limits: Limits;
   readonly depth: number;
@@ -79,7 +84,7 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
     throw new InvalidInputError(`The tree has more than ${maxTreeJobs} jobs.`, 'children');
   }
   if (walk.depth === 0 && job.feed != null)
-    throw new InvalidInputError('The root has no parent to feed it.', 'feed');
+    throw new InvalidInputError('The root has no parent to feed it.', `${path}feed`);
   if (job.feed != null && job.sealed) {
     throw new InvalidInputError(
       `${path}sealed can't be set: the job is fed by its parent, whose completion seals it.`,

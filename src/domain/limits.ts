@@ -27,4 +27,10 @@ export const heartbeatIntervalMsRange = [1_000, 86_400_000] as const;
 export const priorityRange = [-32_768, 32_767] as const;
 /** Exclusive: the first instant of the year 10000. */
 export const runAtEnd = Date.UTC(10_000, 0, 1);
+export const maxCronLength = 200;
+export const maxTimeZoneLength = 100;
+/** From a second to a leap year. */
+export const everyMsRange = [1_000, 31_622_400_000] as const;
+/** Of what a schedule makes, as JSON text. */
+export const maxTemplateBytes = 1_000_000;
 export const maxFailureTextLength = 10_000;

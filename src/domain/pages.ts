@@ -188,6 +188,8 @@ export async function readResultKeys(
 export interface JobConditions {
   readonly type: string | null;
   readonly status: JobStatus | null;
+  /** The schedule that made them. */
+  readonly schedule?: string | null;
   readonly rootsOnly: boolean;
 }
 
@@ -199,11 +201,19 @@ const statusConditions: Readonly<Record<JobStatus, string>> = {
 
 /**
  * The statement that reads ids of jobs between $1 and $2, at most $3, of the type $4. What waits or runs is little, so that is
- * where a list of it starts; what is complete is most of what there is, so of a type the jobs are read and then looked at.
+ * where a list of it starts; what is complete is most of what there is, so of a type the jobs are read and then looked at. So they
+ * are of a schedule, $4 or $5, whose jobs are roots.
  */
-function selectJobs({ type, status, rootsOnly }: JobConditions, direction: 'asc' | 'desc'): string {
+function selectJobs(conditions: JobConditions, direction: 'asc' | 'desc'): string {
+  const { type, status, schedule = null, rootsOnly } = conditions;
   const end = `order by id ${direction} limit $3`;
   const ofType = type === null ? '' : ' and j.type = $4';
+  if (schedule !== null) {
+    return `select j.id from jobtree.job j ${status === null ? '' : latestProgress}
+            where j.id > $1 and j.id < $2 and j.schedule_name = $${type === null ? 4 : 5}${ofType}
+              ${status === null ? '' : `and ${statusConditions[status]}`}
+            ${end}`;
+  }
   if (status === null || (status === 'COMPLETED' && type !== null)) {
     return `select j.id from jobtree.job j ${status === null ? '' : latestProgress}
             where j.id > $1 and j.id < $2${ofType}
@@ -219,14 +229,15 @@ function selectJobs({ type, status, rootsOnly }: JobConditions, direction: 'asc'
 }
 
 function jobValues(
-  { type }: JobConditions,
+  { type, schedule = null }: JobConditions,
   { after = firstUuid, before = lastUuid, take }: Range<string>,
 ): unknown[] {
-  return [after, before, take, ...(type === null ? [] : [type])];
+  return [after, before, take, ...[type, schedule].filter((value) => value !== null)];
 }
 
-function variantOf({ type, status, rootsOnly }: JobConditions): string {
-  return `${status ?? 'ANY'}/${type === null ? 'any' : 'type'}/${rootsOnly ? 'roots' : 'all'}`;
+function variantOf({ type, status, schedule = null, rootsOnly }: JobConditions): string {
+  const part = schedule === null ? (rootsOnly ? 'roots' : 'all') : 'schedule';
+  return `${status ?? 'ANY'}/${type === null ? 'any' : 'type'}/${part}`;
 }
 
 /** The ids of the jobs that meet the conditions, the oldest first; the newest first for a page from the end. */

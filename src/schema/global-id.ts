@@ -2,11 +2,17 @@
  * Ids as clients see them: the type and the key, `Job:019a…`. Readable on purpose: people meet them in logs and on the
  * command line, and a wrong one can be told from a right one.
  */
-import { checkId } from '../domain/checks.ts';
+import { checkId, checkText } from '../domain/checks.ts';
 import { type ItemKey, itemIdOf, parseItemId } from '../domain/item-state.ts';
+import { maxNameLength } from '../domain/limits.ts';
 import { InvalidInputError } from '../errors.ts';
 
-const kinds = { Job: 'a job', JobItem: 'an item', Assignment: 'an assignment' } as const;
+const kinds = {
+  Job: 'a job',
+  JobItem: 'an item',
+  Assignment: 'an assignment',
+  Schedule: 'a schedule',
+} as const;
 export type NodeType = keyof typeof kinds;
 
 export function encodeGlobalId(typename: string, id: string): string {
@@ -33,6 +39,7 @@ export function decodeGlobalId(globalId: string): { typename: string; id: string
 /** The key in an id that must be one of this type. */
 export function keyOf(type: NodeType, globalId: string, field: string): string {
   if (type === 'JobItem') return itemIdOf(itemKeyOf(globalId, field));
+  if (type === 'Schedule') return checkText(keyText(type, globalId, field), field, maxNameLength);
   return checkId(keyText(type, globalId, field), kinds[type], field);
 }
 

@@ -10,6 +10,7 @@ import './progress.ts';
 import './assignment.ts';
 import './job-item.ts';
 import './job.ts';
+import './schedule.ts';
 import './inputs.ts';
 import './query.ts';
 import './queue-stats.ts';
@@ -25,6 +26,13 @@ import './mutations/report-outcomes.ts';
 import './mutations/exchange.ts';
 import './mutations/heartbeat.ts';
 import './mutations/release-assignments.ts';
+import './mutations/put-schedule.ts';
+import './mutations/sync-schedules.ts';
+import './mutations/pause-schedule.ts';
+import './mutations/resume-schedule.ts';
+import './mutations/run-schedule.ts';
+import './mutations/skip-occurrence.ts';
+import './mutations/delete-schedule.ts';
 
 builder.mutationType({
   description:

@@ -80,6 +80,20 @@ const JobDeletion = builder.objectRef<TreeDeletion>('JobDeletion').implement({
   }),
 });
 
+const JobOccurrence = builder.objectRef<{ schedule: string; at: Date }>('JobOccurrence').implement({
+  description: 'What made a tree: an occurrence of a schedule.',
+  fields: (t) => ({
+    schedule: t.exposeString('schedule', {
+      description: 'The name of the schedule, which may have changed or be gone since.',
+    }),
+    at: t.expose('at', {
+      type: 'DateTime',
+      description:
+        'The occurrence: when the schedule was due, however late the tree was made. With runSchedule, when that was asked for.',
+    }),
+  }),
+});
+
 export const Job = builder.prismaNode('Job', {
   id: { field: 'id', description: 'The id of the job: `Job:` and a UUID.' },
   description:
@@ -166,6 +180,15 @@ export const Job = builder.prismaNode('Job', {
         return progresses(context).load(id);
       },
     }),
+    occurrence: t.field({
+      type: JobOccurrence,
+      nullable: true,
+      description:
+        'Of the root of a tree that a schedule made: which one, and for when; null for any other job.',
+      select: { scheduleName: true, occurrenceAt: true },
+      resolve: ({ scheduleName, occurrenceAt }) =>
+        scheduleName === null || occurrenceAt === null ? null : { schedule: scheduleName, at: occurrenceAt },
+    }),
     deletion: t.field({
       type: JobDeletion,
       nullable: true,
@@ -236,6 +259,9 @@ export const JobFilter = builder.inputType('JobFilter', {
   fields: (t) => ({
     type: t.string({ description: 'Only jobs of this type: 1 to 200 characters.' }),
     status: t.field({ type: JobStatus, description: 'Only jobs of this status.' }),
+    schedule: t.string({
+      description: 'Only trees that the schedule of this name made: 1 to 200 characters.',
+    }),
     rootsOnly: t.boolean({
       defaultValue: true,
       description: 'Only roots of trees. Default: true.',
@@ -297,6 +323,7 @@ export function toConditions(filter: typeof JobFilter.$inferInput | null | undef
   return {
     type: filter?.type == null ? null : checkText(filter.type, 'filter.type', maxNameLength),
     status: filter?.status ?? null,
+    schedule: filter?.schedule == null ? null : checkText(filter.schedule, 'filter.schedule', maxNameLength),
     rootsOnly: filter?.rootsOnly !== false,
   };
 }

@@ -29,6 +29,7 @@ import { Operations } from './operations.ts';
 import { createGuard } from './origin.ts';
 import { Parts } from './parts.ts';
 import { Quota } from './quota.ts';
+import { Scheduler } from './scheduler.ts';
 import { Stalls } from './stalls.ts';
 import { StartTime } from './start-time.ts';
 import { SubscriptionCosts } from './subscription-costs.ts';
@@ -126,6 +127,7 @@ function wire({ config, databaseUrl, logger, times }: AppOptions) {
     logPayloads: config.logPayloads,
   });
   const sweeper = new Sweeper({ engine, intervalMs: config.sweepIntervalMs, logger });
+  const scheduler = new Scheduler({ engine, logger });
 
   const operations = new Operations({
     logger,
@@ -234,6 +236,7 @@ function wire({ config, databaseUrl, logger, times }: AppOptions) {
       { name: 'WebSockets', stop: () => webSocket.close() },
       { name: 'requests under way', stop: requestsEnd },
       { name: 'sweeper', start: () => sweeper.start(), stop: () => sweeper.stop() },
+      { name: 'schedules', start: () => scheduler.start(), stop: () => scheduler.stop() },
       { name: 'HTTP', start: () => http.listen(config.port, config.host), stop: stopListening },
     ],
     logger,

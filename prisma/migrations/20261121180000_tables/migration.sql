@@ -19,6 +19,8 @@ create table "jobtree"."job" (
   "sealed_at" timestamptz(3),
   "cancelled_at" timestamptz(3),
   "cancelling" boolean not null default false,
+  "schedule_name" text,
+  "occurrence_at" timestamptz(3),
   constraint "job_pkey" primary key ("id"),
   constraint "job_type_check" check (length("type") between 1 and 200),
   constraint "job_dedupe_key_check" check (length("dedupe_key") between 1 and 500),
@@ -36,6 +38,7 @@ create index "job_root_id_idx" on "jobtree"."job" ("root_id");
 create index "job_parent_id_idx" on "jobtree"."job" ("parent_id");
 create index "job_roots" on "jobtree"."job" ("id") where "parent_id" is null;
 create index "job_cancelling" on "jobtree"."job" ("id") where "cancelling";
+create index "job_schedule" on "jobtree"."job" ("schedule_name", "id") where "schedule_name" is not null;
 
 -- The counters of a job. A fold inserts the next version and deletes the one before, and reads the highest version first: so
 -- what it costs does not grow with the dead versions that an old snapshot keeps. Anybody sees exactly one version of a job.
@@ -174,6 +177,41 @@ create table "jobtree"."watch" (
   constraint "watch_id_check" check ("id" = 1)
 ) with (fillfactor = 10);
 insert into "jobtree"."watch" values (1, now(), now());
+
+-- What makes a tree of jobs time and again, and when it does so next: null while it is paused.
+create table "jobtree"."schedule" (
+  "name" text not null,
+  "cron" text,
+  "time_zone" text,
+  "every_ms" bigint,
+  "start_at" timestamptz(3),
+  "missed" text not null,
+  "overlap" text not null,
+  "template" json not null,
+  "created_at" timestamptz(3) not null,
+  "changed_at" timestamptz(3) not null,
+  "paused_at" timestamptz(3),
+  "next_at" timestamptz(3),
+  "queued" timestamptz(3)[] not null default '{}',
+  "open_root_ids" uuid[] not null default '{}',
+  "last_root_id" uuid,
+  "last_occurrence_at" timestamptz(3),
+  "skipped_at" timestamptz(3),
+  "skip_reason" text,
+  "failed_at" timestamptz(3),
+  "error" text,
+  constraint "schedule_pkey" primary key ("name"),
+  constraint "schedule_name_check" check (length("name") between 1 and 200),
+  constraint "schedule_timing_check" check (num_nonnulls("cron", "every_ms") = 1 and ("cron" is null) = ("time_zone" is null)),
+  constraint "schedule_cron_check" check (length("cron") between 1 and 200 and length("time_zone") between 1 and 100),
+  constraint "schedule_every_ms_check" check ("every_ms" between 1000 and 31622400000),
+  constraint "schedule_missed_check" check ("missed" in ('SKIP', 'RUN_ONCE', 'RUN_ALL')),
+  constraint "schedule_overlap_check" check ("overlap" in ('ALLOW', 'SKIP', 'QUEUE')),
+  constraint "schedule_next_at_check" check (("next_at" is null) = ("paused_at" is not null)),
+  constraint "schedule_queued_check" check (cardinality("queued") <= 100)
+) with (autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_threshold = 500);
+create index "schedule_due" on "jobtree"."schedule" ("next_at") where "next_at" is not null;
+create index "schedule_queued" on "jobtree"."schedule" ("name") where "queued" <> '{}';
 
 -- Where each item stands: the one place in SQL that decides it.
 create view "jobtree"."item_state" as

@@ -904,6 +904,22 @@ begin
 end
 $$;
 
+-- Deletes a schedule. The trees that it made stay.
+--
+-- locks      the schedule's row, exclusively
+-- errors     JT001 no such schedule
+create or replace function jobtree.delete_schedule(p_name text)
+returns void
+language plpgsql volatile
+as $$
+begin
+  delete from jobtree.schedule s where s.name = p_name;
+  if not found then
+    raise exception 'There is no schedule %.', p_name using errcode = 'JT001', column = 'name';
+  end if;
+end
+$$;
+
 -- Deletes up to p_limit items of a tree that delete_job has marked, and whose cancellation is counted, and at the end the tree
 -- itself. Each call goes on where the last one ended.
 --
@@ -1350,6 +1366,67 @@ as $$
       #> (string_to_array(p_path, '.'))[2:],
     'null'
   )
+$$;
+
+-- Makes the trees of a schedule's due occurrences, and moves it on to its next one, in one transaction: that is what makes each occurrence
+-- once, however many servers try. An occurrence while an earlier tree runs is made, left out or queued, as the schedule says.
+--
+-- p_expected     the next occurrence as the caller read it: if it is another one by now, somebody else was here
+-- p_occurrences  which to make, in their order; those due before them are missed, and stay out
+-- p_next_at      the next occurrence from then on; null if there is none or it can't be worked out, and then the schedule is paused
+-- p_error        why it can't be worked out
+-- returns        the new roots, and how many items of each type are ready; no row if it is not due, or somebody else is at it
+-- locks          the schedule's row, skipping it if somebody has it, then those of create_job
+create or replace function jobtree.fire_schedule(
+  p_name text, p_expected timestamptz, p_occurrences timestamptz[], p_next_at timestamptz, p_error text default null
+)
+returns table (root_ids uuid[], ready jsonb)
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_schedule jobtree.schedule;
+  v_at timestamptz(3);
+begin
+  select * into v_schedule from jobtree.schedule s
+  where s.name = p_name and s.next_at = p_expected and s.next_at <= clock_timestamp()
+  for update skip locked;
+  if not found then
+    return;
+  end if;
+
+  root_ids := '{}';
+  v_schedule.open_root_ids := jobtree.open_roots(v_schedule.open_root_ids);
+  if p_expected <> all (p_occurrences) then
+    v_schedule.skipped_at := p_expected;
+    v_schedule.skip_reason := 'MISSED';
+  end if;
+  foreach v_at in array p_occurrences loop
+    if v_schedule.overlap = 'ALLOW' or v_schedule.open_root_ids = '{}' and v_schedule.queued = '{}' then
+      v_schedule := jobtree.make_occurrence(v_schedule, v_at);
+      if v_schedule.failed_at is distinct from v_at then
+        root_ids := root_ids || v_schedule.last_root_id;
+      end if;
+    elsif v_schedule.overlap = 'QUEUE' and cardinality(v_schedule.queued) < 100 then
+      v_schedule.queued := v_schedule.queued || v_at;
+    else
+      v_schedule.skipped_at := v_at;
+      v_schedule.skip_reason := case v_schedule.overlap when 'QUEUE' then 'QUEUE_FULL' else 'OVERLAP' end;
+    end if;
+  end loop;
+
+  update jobtree.schedule s
+  set next_at = p_next_at,
+    paused_at = case when p_next_at is null then clock_timestamp() end,
+    queued = v_schedule.queued, open_root_ids = v_schedule.open_root_ids, last_root_id = v_schedule.last_root_id,
+    last_occurrence_at = v_schedule.last_occurrence_at, skipped_at = v_schedule.skipped_at, skip_reason = v_schedule.skip_reason,
+    failed_at = case when p_error is null then v_schedule.failed_at else p_expected end,
+    error = coalesce(left(p_error, 1000), v_schedule.error)
+  where s.name = p_name;
+  ready := jobtree.ready_items(root_ids);
+  return next;
+end
 $$;
 
 -- Turns the deltas of one tree into counters, completes what is complete, and tells who listens.
@@ -2190,6 +2267,42 @@ begin
 end
 $$;
 
+-- Makes the tree of an occurrence, and notes it in the schedule that is given. A template that create_job refuses any more makes none: that
+-- is noted instead, and keeps no other occurrence or schedule from its tree.
+--
+-- p_schedule the row, locked by the caller, who writes it back
+-- p_at       the occurrence
+-- returns    the row with what came of it: last_root_id, open_root_ids, last_occurrence_at; or failed_at and error
+-- locks      those of create_job
+-- errors     whatever may be over when it is tried again: a lock, a full disk, an end of the session
+create or replace function jobtree.make_occurrence(p_schedule jobtree.schedule, p_at timestamptz)
+returns jobtree.schedule
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_root_id uuid;
+begin
+  begin
+    select c.job_id into v_root_id from jobtree.create_job(p_schedule.template) c;
+    update jobtree.job j set schedule_name = p_schedule.name, occurrence_at = p_at where j.id = v_root_id;
+  exception when others then
+    if left(sqlstate, 2) in ('08', '25', '40', '53', '55', '57', '58', 'XX') then
+      raise;
+    end if;
+    p_schedule.failed_at := p_at;
+    p_schedule.error := left(sqlerrm, 1000);
+    return p_schedule;
+  end;
+  p_schedule.last_root_id := v_root_id;
+  p_schedule.last_occurrence_at := p_at;
+  p_schedule.open_root_ids := p_schedule.open_root_ids || v_root_id;
+  p_schedule.failed_at := null;
+  p_schedule.error := null;
+  return p_schedule;
+end
+$$;
+
 -- Ready entries that claims do not see, because they stand before where claims start to look: they committed late, or came back.
 --
 -- p_types, p_priorities, p_places   from where claims look, by type and priority
@@ -2322,6 +2435,40 @@ begin
 end
 $$;
 
+-- Those of these trees that are not complete, the last hundred at most: who allows trees to overlap does not ask for the others.
+create or replace function jobtree.open_roots(p_root_ids uuid[])
+returns uuid[]
+language sql stable
+as $$
+  select coalesce(array_agg(o.id order by o.n), '{}')
+  from (
+    select r.id, r.n
+    from unnest(p_root_ids) with ordinality r(id, n)
+    where (select p.open_jobs from jobtree.job_progress p where p.job_id = r.id order by p.version desc limit 1) > 0
+    order by r.n desc
+    limit 100
+  ) o
+$$;
+
+-- Pauses a schedule: it makes nothing until it is resumed, and has no next occurrence. What it has queued stays queued. Pausing a paused one
+-- does nothing.
+--
+-- locks      the schedule's row, exclusively
+-- errors     JT001 no such schedule
+create or replace function jobtree.pause_schedule(p_name text)
+returns void
+language plpgsql volatile
+as $$
+begin
+  update jobtree.schedule s
+  set paused_at = coalesce(s.paused_at, clock_timestamp()), next_at = null
+  where s.name = p_name;
+  if not found then
+    raise exception 'There is no schedule %.', p_name using errcode = 'JT001', column = 'name';
+  end if;
+end
+$$;
+
 -- Makes entries ready that have come due. Call it again at once while a batch was full.
 --
 -- p_within   to look only at what came due within so much time, past the dead rows of what was promoted before; null for all, now and
@@ -2393,6 +2540,101 @@ begin
     v_count := p_count - v_first;
   end loop;
 end
+$$;
+
+-- Creates a schedule, or changes the one of its name to what is given. Its next occurrence stays what it is unless its times change, so that
+-- a deploy may state the same again; whether it is paused stays as it is unless that is said.
+--
+-- p_schedule {name, cron | everyMs, timeZone?, startAt?, missed?, overlap?, paused?, template, nextAt}: template is what create_job takes,
+--            nextAt the next occurrence by these times, which servers work out
+-- returns    whether it is new, and whether anything has changed
+-- locks      the schedule's row, exclusively
+-- errors     JT002, also for a template that create_job refuses
+create or replace function jobtree.put_schedule(p_schedule json)
+returns table (created boolean, changed boolean)
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_problem record;
+  v_new jobtree.schedule;
+  v_old jobtree.schedule;
+begin
+  select * into v_problem from jobtree.schedule_problem(p_schedule::jsonb);
+  if v_problem.field is not null then
+    raise exception '% %.', coalesce(nullif(v_problem.field, ''), 'The schedule'), v_problem.message
+      using errcode = 'JT002', column = v_problem.field;
+  end if;
+  perform jobtree.try_template(p_schedule -> 'template');
+
+  select s.name, s.cron, case when s.cron is not null then coalesce(s."timeZone", 'UTC') end, s."everyMs", s."startAt",
+    coalesce(s.missed, 'RUN_ONCE'), coalesce(s.overlap, 'ALLOW'), p_schedule -> 'template', v_now, v_now,
+    case when s.paused then v_now end, case when not coalesce(s.paused, false) then s."nextAt" end
+  into v_new.name, v_new.cron, v_new.time_zone, v_new.every_ms, v_new.start_at,
+    v_new.missed, v_new.overlap, v_new.template, v_new.created_at, v_new.changed_at,
+    v_new.paused_at, v_new.next_at
+  from json_to_record(p_schedule) as s(
+    name text, cron text, "timeZone" text, "everyMs" bigint, "startAt" timestamptz(3), missed text, overlap text, paused boolean,
+    "nextAt" timestamptz(3)
+  );
+  insert into jobtree.schedule (
+    name, cron, time_zone, every_ms, start_at, missed, overlap, template, created_at, changed_at, paused_at, next_at
+  )
+  values (
+    v_new.name, v_new.cron, v_new.time_zone, v_new.every_ms, v_new.start_at, v_new.missed, v_new.overlap, v_new.template, v_now, v_now,
+    v_new.paused_at, v_new.next_at
+  )
+  on conflict (name) do nothing;
+  if found then
+    return query select true, true;
+    return;
+  end if;
+
+  select * into v_old from jobtree.schedule s where s.name = v_new.name for update;
+  if not found then
+    raise exception 'The schedule % was deleted meanwhile.', v_new.name using errcode = '40001';
+  end if;
+  if p_schedule ->> 'paused' is null or (v_old.paused_at is null) = (v_new.paused_at is null) then
+    v_new.paused_at := v_old.paused_at;
+  end if;
+  v_new.next_at := case
+    when v_new.paused_at is not null then null
+    when v_old.paused_at is null
+      and (v_old.cron, v_old.time_zone, v_old.every_ms, v_old.start_at)
+        is not distinct from (v_new.cron, v_new.time_zone, v_new.every_ms, v_new.start_at) then v_old.next_at
+    else (p_schedule ->> 'nextAt')::timestamptz(3)
+  end;
+  if (v_old.cron, v_old.time_zone, v_old.every_ms, v_old.start_at, v_old.missed, v_old.overlap, v_old.template::text, v_old.paused_at)
+    is not distinct from
+    (v_new.cron, v_new.time_zone, v_new.every_ms, v_new.start_at, v_new.missed, v_new.overlap, v_new.template::text, v_new.paused_at)
+  then
+    return query select false, false;
+    return;
+  end if;
+  update jobtree.schedule s
+  set cron = v_new.cron, time_zone = v_new.time_zone, every_ms = v_new.every_ms, start_at = v_new.start_at, missed = v_new.missed,
+    overlap = v_new.overlap, template = v_new.template, changed_at = v_now, paused_at = v_new.paused_at, next_at = v_new.next_at,
+    failed_at = null, error = null
+  where s.name = v_new.name;
+  return query select false, true;
+end
+$$;
+
+-- How many items of new trees are ready, by type; null for none.
+create or replace function jobtree.ready_items(p_root_ids uuid[])
+returns jsonb
+language sql stable
+as $$
+  select jsonb_object_agg(t.type, t.items)
+  from (
+    select q.type, sum(q.count) as items
+    from jobtree.job j
+    -- By the key of the job alone: the index of what is ready looks small, and may be full of dead entries.
+    cross join lateral (select e.type, e.count, e.run_at from jobtree.queue_entry e where e.job_id = j.id offset 0) q
+    where j.root_id = any (p_root_ids) and q.run_at is null
+    group by q.type
+  ) t
 $$;
 
 -- Gives items back unfinished, for somebody else to claim at once, in their old place. Costs no attempt: a deploy is no failure.
@@ -2853,6 +3095,104 @@ begin
 end
 $$;
 
+-- Has a paused schedule go on; what fell into the pause is not made up for. Of one that is not paused nothing changes.
+--
+-- p_next_at  its next occurrence, which servers work out
+-- locks      the schedule's row, exclusively
+-- errors     JT001 no such schedule
+create or replace function jobtree.resume_schedule(p_name text, p_next_at timestamptz)
+returns void
+language plpgsql volatile
+as $$
+begin
+  update jobtree.schedule s
+  set next_at = case when s.paused_at is null then s.next_at else p_next_at end, paused_at = null
+  where s.name = p_name;
+  if not found then
+    raise exception 'There is no schedule %.', p_name using errcode = 'JT001', column = 'name';
+  end if;
+end
+$$;
+
+-- Makes a tree of a schedule now, whatever else of it runs, is queued or paused. Its next occurrence stays what it is.
+--
+-- returns    the root, and how many items of each type are ready
+-- locks      the schedule's row, exclusively, then those of create_job
+-- errors     JT001 no such schedule, JT002 create_job refuses the template
+create or replace function jobtree.run_schedule(p_name text)
+returns table (root_id uuid, ready jsonb)
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_schedule jobtree.schedule;
+  v_root_id uuid;
+  v_now constant timestamptz(3) := clock_timestamp();
+begin
+  select * into v_schedule from jobtree.schedule s where s.name = p_name for update;
+  if not found then
+    raise exception 'There is no schedule %.', p_name using errcode = 'JT001', column = 'name';
+  end if;
+  select c.job_id into v_root_id from jobtree.create_job(v_schedule.template) c;
+  update jobtree.job j set schedule_name = p_name, occurrence_at = v_now where j.id = v_root_id;
+  update jobtree.schedule s
+  set open_root_ids = jobtree.open_roots(s.open_root_ids) || v_root_id, last_root_id = v_root_id, last_occurrence_at = v_now,
+    failed_at = null, error = null
+  where s.name = p_name;
+  root_id := v_root_id;
+  ready := jobtree.ready_items(array[v_root_id]);
+  return next;
+end
+$$;
+
+-- What is wrong with a schedule: a key that put_schedule does not know, or a value that is not what its key wants. A key with null counts as
+-- one that is not there. Whether a cron can be read, and when it is due, is for whoever gives nextAt.
+--
+-- p_schedule  as put_schedule has it
+-- returns     the first problem: the key, and what is to be said of it ("must be …"); no row if there is none
+create or replace function jobtree.schedule_problem(p_schedule jsonb)
+returns table (field text, message text)
+language sql stable
+as $$
+  select p.field, p.message
+  from (select jsonb_strip_nulls(case jsonb_typeof(p_schedule) when 'object' then p_schedule - 'template' else '{}' end) as spec) s
+  cross join lateral (
+    select '' as field, 'must be an object' as message where jsonb_typeof(p_schedule) is distinct from 'object'
+    union all
+    select k.key, 'is not known' from jsonb_object_keys(s.spec) k(key)
+    where k.key not in ('name', 'cron', 'timeZone', 'everyMs', 'startAt', 'missed', 'overlap', 'paused', 'nextAt')
+    union all
+    select k.key, case when s.spec ? k.key then format('must be a text of 1 to %s characters', k.longest) else 'is missing' end
+    from (values ('name', 200), ('cron', 200), ('timeZone', 100)) k(key, longest)
+    where case when s.spec ? k.key
+      then jsonb_typeof(s.spec -> k.key) <> 'string' or length(s.spec ->> k.key) not between 1 and k.longest
+      else k.key = 'name' end
+    union all
+    select 'cron', 'or everyMs must be given, and not both' where (s.spec ? 'cron') = (s.spec ? 'everyMs')
+    union all
+    select 'timeZone', 'is for a cron; an interval has none' where s.spec ? 'timeZone' and s.spec ? 'everyMs'
+    union all
+    select 'everyMs', 'must be a whole number from 1000 to 31622400000'
+    where not s.spec -> 'everyMs' @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1000 && @ <= 31622400000)'
+    union all
+    select k.key, 'must be an instant from 1970 to the end of the year 9999' from (values ('startAt'), ('nextAt')) k(key)
+    where case when s.spec ? k.key
+      then jsonb_typeof(s.spec -> k.key) <> 'string' or not jobtree.is_instant(s.spec ->> k.key)
+      else k.key = 'nextAt' end
+    union all
+    select 'missed', 'must be SKIP, RUN_ONCE or RUN_ALL' where s.spec -> 'missed' not in ('"SKIP"', '"RUN_ONCE"', '"RUN_ALL"')
+    union all
+    select 'overlap', 'must be ALLOW, SKIP or QUEUE' where s.spec -> 'overlap' not in ('"ALLOW"', '"SKIP"', '"QUEUE"')
+    union all
+    select 'paused', 'must be true or false' where jsonb_typeof(s.spec -> 'paused') <> 'boolean'
+    union all
+    select 'template', 'must be a job' where jsonb_typeof(p_schedule -> 'template') is distinct from 'object'
+    union all
+    select 'template', 'has more than 1000000 bytes of JSON' where octet_length((p_schedule -> 'template')::text) > 1000000
+  ) p
+  limit 1
+$$;
+
 -- Says that a job gets no more items. Sealing a sealed job does nothing.
 --
 -- locks      the job's row, exclusively: waits for add_items in flight
@@ -2880,6 +3220,71 @@ begin
     insert into jobtree.progress_delta (root_id, job_id) values (v_job.root_id, v_job.id);
   end if;
   return v_job.root_id;
+end
+$$;
+
+-- Leaves out an occurrence of a schedule: the next one, or one that is queued. One that is neither any more stays what it is.
+--
+-- p_at       the occurrence
+-- p_next_at  the one after it, which servers work out; it counts if p_at is the next one
+-- returns    whether it was left out
+-- locks      the schedule's row, exclusively
+-- errors     JT001 no such schedule
+create or replace function jobtree.skip_occurrence(p_name text, p_at timestamptz, p_next_at timestamptz)
+returns boolean
+language plpgsql volatile
+as $$
+begin
+  update jobtree.schedule s
+  set next_at = case when s.next_at = p_at then p_next_at else s.next_at end,
+    queued = case when s.next_at = p_at then s.queued else array_remove(s.queued, p_at::timestamptz(3)) end,
+    skipped_at = p_at, skip_reason = 'ASKED'
+  where s.name = p_name and (s.next_at = p_at or p_at = any (s.queued));
+  if not found and not exists (select from jobtree.schedule s where s.name = p_name) then
+    raise exception 'There is no schedule %.', p_name using errcode = 'JT001', column = 'name';
+  end if;
+  return found;
+end
+$$;
+
+-- Makes the tree of the first occurrence that a schedule has queued, once all that it made before is complete.
+--
+-- returns    the new root, and how many items of each type are ready; no row if there is nothing to make yet, or somebody else is at it
+-- locks      the schedule's row, once there is something to make, skipping it if somebody has it; then those of create_job
+create or replace function jobtree.start_queued(p_name text)
+returns table (root_id uuid, ready jsonb)
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_schedule jobtree.schedule;
+  v_at timestamptz(3);
+begin
+  -- It may be asked for many times until there is, and a lock is a write.
+  if not exists (
+    select from jobtree.schedule s
+    where s.name = p_name and s.queued <> '{}' and s.paused_at is null and jobtree.open_roots(s.open_root_ids) = '{}'
+  ) then
+    return;
+  end if;
+  select * into v_schedule from jobtree.schedule s where s.name = p_name for update skip locked;
+  if not found or v_schedule.queued = '{}' or v_schedule.paused_at is not null or jobtree.open_roots(v_schedule.open_root_ids) <> '{}' then
+    return;
+  end if;
+
+  v_at := v_schedule.queued[1];
+  v_schedule.open_root_ids := '{}';
+  v_schedule := jobtree.make_occurrence(v_schedule, v_at);
+  update jobtree.schedule s
+  set queued = v_schedule.queued[2:], open_root_ids = v_schedule.open_root_ids, last_root_id = v_schedule.last_root_id,
+    last_occurrence_at = v_schedule.last_occurrence_at, failed_at = v_schedule.failed_at, error = v_schedule.error
+  where s.name = p_name;
+  if v_schedule.failed_at is distinct from v_at then
+    root_id := v_schedule.last_root_id;
+    ready := jobtree.ready_items(array[root_id]);
+    return next;
+  end if;
 end
 $$;
 
@@ -2947,6 +3352,72 @@ begin
 end
 $$;
 
+-- Puts schedules as they are stated, all or none, and deletes others if that is asked for.
+--
+-- p_schedules  a list of what put_schedule takes, no name twice
+-- p_prefix     also delete every other schedule whose name begins so (all others for an empty text); null to leave the others
+-- returns      those that are new, those that have changed, and those that were deleted, by name
+-- locks        the rows of the schedules, exclusively, in the order of their names
+-- errors       those of put_schedule
+create or replace function jobtree.sync_schedules(p_schedules json, p_prefix text default null)
+returns table (created text[], changed text[], deleted text[])
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_schedule record;
+  v_put record;
+  v_message text;
+  v_field text;
+begin
+  if json_typeof(p_schedules) is distinct from 'array' then
+    raise exception 'schedules must be a list.' using errcode = 'JT002', column = 'schedules';
+  end if;
+  select format('schedules[%s].name', max(e.n) - 1) into v_field
+  from json_array_elements(p_schedules) with ordinality e(value, n)
+  group by e.value ->> 'name'
+  having count(*) > 1
+  limit 1;
+  if v_field is not null then
+    raise exception '% is given twice.', v_field using errcode = 'JT002', column = v_field;
+  end if;
+
+  created := '{}';
+  changed := '{}';
+  if p_prefix is not null then
+    with doomed as materialized (
+      select s.name from jobtree.schedule s
+      where starts_with(s.name, p_prefix)
+        and not exists (select from json_array_elements(p_schedules) e(value) where e.value ->> 'name' = s.name)
+      order by s.name
+      for update
+    ), gone as (
+      delete from jobtree.schedule s using doomed d where s.name = d.name returning s.name
+    )
+    select array_agg(g.name order by g.name) into deleted from gone g;
+  end if;
+  deleted := coalesce(deleted, '{}');
+
+  for v_schedule in
+    select e.value, e.n from json_array_elements(p_schedules) with ordinality e(value, n) order by e.value ->> 'name'
+  loop
+    begin
+      select * into v_put from jobtree.put_schedule(v_schedule.value);
+    exception when sqlstate 'JT002' then
+      get stacked diagnostics v_message = message_text, v_field = column_name;
+      v_field := rtrim(format('schedules[%s].', v_schedule.n - 1) || v_field, '.');
+      raise exception '%: %', v_field, v_message using errcode = 'JT002', column = v_field;
+    end;
+    if v_put.created then
+      created := created || (v_schedule.value ->> 'name');
+    elsif v_put.changed then
+      changed := changed || (v_schedule.value ->> 'name');
+    end if;
+  end loop;
+  return next;
+end
+$$;
+
 -- Notifies who listens on the channel jobtree_progress of new states of jobs: fold_progress says how.
 --
 -- p_rows     the states, among them that of the root
@@ -2975,6 +3446,37 @@ begin
     group by p.page
     order by p.page
   ) m;
+end
+$$;
+
+-- Refuses a template of which create_job would make no tree, or the same one time and again. It makes the tree and takes it back, so whatever
+-- create_job refuses is refused here, too.
+--
+-- p_template what create_job takes
+-- errors     JT002, with the field in the error's column, behind template
+create or replace function jobtree.try_template(p_template json)
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_tree record;
+  v_message text;
+  v_field text;
+begin
+  select * into v_tree from jobtree.create_job(p_template);
+  if not v_tree.created or exists (select from jobtree.job j where j.root_id = v_tree.job_id and j.dedupe_key is not null) then
+    raise exception 'dedupeKey can''t be set: the second tree would be the first one.' using errcode = 'JT002', column = 'dedupeKey';
+  end if;
+  raise exception 'It can be made.' using errcode = 'JT000';
+exception when others then
+  if sqlstate = 'JT000' then
+    return;
+  elsif sqlstate not like 'JT%' then
+    raise;
+  end if;
+  get stacked diagnostics v_message = message_text, v_field = column_name;
+  raise exception 'template: %', v_message using errcode = 'JT002', column = rtrim('template.' || v_field, '.');
 end
 $$;
 

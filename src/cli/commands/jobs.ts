@@ -7,13 +7,19 @@ import { count } from '../figures.ts';
 export interface JobsOptions extends ApiOptions {
   readonly type?: string;
   readonly status?: Lowercase<JobStatus>;
+  readonly schedule?: string;
   readonly limit: number;
   readonly all?: true;
 }
 
 export async function listJobs(options: JobsOptions): Promise<number> {
-  const { type, status, limit, all } = options;
-  const filter = { type, status: status?.toUpperCase() as JobStatus | undefined, rootsOnly: all !== true };
+  const { type, status, schedule, limit, all } = options;
+  const filter = {
+    type,
+    status: status?.toUpperCase() as JobStatus | undefined,
+    schedule,
+    rootsOnly: all !== true,
+  };
   await withClient(options, async (client) => {
     if (!options.json) process.stdout.write(line('ID', 'TYPE', 'STATUS', 'ITEMS'));
     let left = limit;

@@ -21,12 +21,22 @@ type Documents = {
     "\n  mutation CancelJob($input: CancelJobInput!) {\n    cancelJob(input: $input) {\n      ... on CancelJobPayload { job { id } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.CancelJobDocument,
     "\n  mutation DeleteJob($input: DeleteJobInput!) {\n    deleteJob(input: $input) {\n      ... on DeleteJobPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.DeleteJobDocument,
     "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt\n  }\n": typeof types.ProgressFieldsFragmentDoc,
-    "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt progress { ...ProgressFields }\n  }\n": typeof types.JobFieldsFragmentDoc,
+    "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt occurrence { schedule at } progress { ...ProgressFields }\n  }\n": typeof types.JobFieldsFragmentDoc,
     "\n  fragment ItemFields on JobItem {\n    id status payload result failureCount failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n": typeof types.ItemFieldsFragmentDoc,
     "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } deletion { requestedAt itemCount deletedItems } }\n  }\n": typeof types.JobDocument,
     "\n  query Jobs($filter: JobFilter, $order: JobOrder, $first: Int, $after: String) {\n    jobs(filter: $filter, order: $order, first: $first, after: $after) {\n      edges { node { ...JobFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n": typeof types.JobsDocument,
     "\n  query Items($jobId: ID!, $status: ItemStatus, $first: Int, $after: String) {\n    job(id: $jobId) {\n      items(status: $status, first: $first, after: $after) {\n        edges { node { ...ItemFields } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": typeof types.ItemsDocument,
     "\n  query Results($jobId: ID!, $first: Int, $after: String) {\n    job(id: $jobId) {\n      results(first: $first, after: $after) {\n        edges { node { id payload result } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": typeof types.ResultsDocument,
+    "\n  fragment ScheduleFields on Schedule {\n    name cron timeZone everyMs startAt missed overlap template createdAt changedAt pausedAt nextAt nextOccurrences queued\n    lastOccurrenceAt lastJob { id progress { status } } lastSkip { at reason } lastFailure { at message } behindMs\n  }\n": typeof types.ScheduleFieldsFragmentDoc,
+    "\n  query Schedule($name: String!) {\n    schedule(name: $name) { ...ScheduleFields }\n  }\n": typeof types.ScheduleDocument,
+    "\n  query Schedules($first: Int, $after: String) {\n    schedules(first: $first, after: $after) {\n      edges { node { ...ScheduleFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n": typeof types.SchedulesDocument,
+    "\n  mutation PutSchedule($input: ScheduleInput!) {\n    putSchedule(input: $input) {\n      ... on PutSchedulePayload { created changed schedule { ...ScheduleFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.PutScheduleDocument,
+    "\n  mutation SyncSchedules($input: SyncSchedulesInput!) {\n    syncSchedules(input: $input) {\n      ... on SyncSchedulesPayload { created changed deleted }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.SyncSchedulesDocument,
+    "\n  mutation PauseSchedule($input: PauseScheduleInput!) {\n    pauseSchedule(input: $input) {\n      ... on PauseSchedulePayload { schedule { ...ScheduleFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.PauseScheduleDocument,
+    "\n  mutation ResumeSchedule($input: ResumeScheduleInput!) {\n    resumeSchedule(input: $input) {\n      ... on ResumeSchedulePayload { schedule { ...ScheduleFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.ResumeScheduleDocument,
+    "\n  mutation RunSchedule($input: RunScheduleInput!) {\n    runSchedule(input: $input) {\n      ... on RunSchedulePayload { job { id } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.RunScheduleDocument,
+    "\n  mutation SkipOccurrence($input: SkipOccurrenceInput!) {\n    skipOccurrence(input: $input) {\n      ... on SkipOccurrencePayload { skipped schedule { ...ScheduleFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.SkipOccurrenceDocument,
+    "\n  mutation DeleteSchedule($input: DeleteScheduleInput!) {\n    deleteSchedule(input: $input) {\n      ... on DeleteSchedulePayload { name }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.DeleteScheduleDocument,
     "\n  mutation ClaimItem($input: ClaimItemInput!) {\n    claimItem(input: $input) {\n      ... on ClaimItemPayload { assignment { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n      ... on ItemNotClaimableError { reason }\n    }\n  }\n": typeof types.ClaimItemDocument,
     "mutation Exchange($input: ExchangeInput!) { exchange(input: $input) { ... on ExchangePayload { reported { entries(all: false) { index status retryAt error { message field } } } assignments { id itemId jobId type attempt payload heartbeatIntervalMs } claimError { code message field } } ... on Error { code message field } } }": typeof types.ExchangeDocument,
     "\n  mutation ExchangeParts(\n    $reports: ReportOutcomesInput = { reports: [] }, $withReports: Boolean!\n    $releases: ReleaseAssignmentsInput = { assignmentIds: [] }, $withReleases: Boolean!\n    $claims: ClaimItemsInput = { worker: \"\", requests: [] }, $withClaims: Boolean!\n  ) {\n    reportOutcomes(input: $reports) @include(if: $withReports) {\n      ... on ReportOutcomesPayload { entries(all: false) { index status retryAt error { message field } } }\n      ... on Error { code message field }\n    }\n    releaseAssignments(input: $releases) @include(if: $withReleases) {\n      ... on ReleaseAssignmentsPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n    claimItems(input: $claims) @include(if: $withClaims) {\n      ... on ClaimItemsPayload { assignments { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.ExchangePartsDocument,
@@ -42,12 +52,22 @@ const documents: Documents = {
     "\n  mutation CancelJob($input: CancelJobInput!) {\n    cancelJob(input: $input) {\n      ... on CancelJobPayload { job { id } }\n      ... on Error { code message field }\n    }\n  }\n": types.CancelJobDocument,
     "\n  mutation DeleteJob($input: DeleteJobInput!) {\n    deleteJob(input: $input) {\n      ... on DeleteJobPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n": types.DeleteJobDocument,
     "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt\n  }\n": types.ProgressFieldsFragmentDoc,
-    "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt progress { ...ProgressFields }\n  }\n": types.JobFieldsFragmentDoc,
+    "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt occurrence { schedule at } progress { ...ProgressFields }\n  }\n": types.JobFieldsFragmentDoc,
     "\n  fragment ItemFields on JobItem {\n    id status payload result failureCount failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n": types.ItemFieldsFragmentDoc,
     "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } deletion { requestedAt itemCount deletedItems } }\n  }\n": types.JobDocument,
     "\n  query Jobs($filter: JobFilter, $order: JobOrder, $first: Int, $after: String) {\n    jobs(filter: $filter, order: $order, first: $first, after: $after) {\n      edges { node { ...JobFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n": types.JobsDocument,
     "\n  query Items($jobId: ID!, $status: ItemStatus, $first: Int, $after: String) {\n    job(id: $jobId) {\n      items(status: $status, first: $first, after: $after) {\n        edges { node { ...ItemFields } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": types.ItemsDocument,
     "\n  query Results($jobId: ID!, $first: Int, $after: String) {\n    job(id: $jobId) {\n      results(first: $first, after: $after) {\n        edges { node { id payload result } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": types.ResultsDocument,
+    "\n  fragment ScheduleFields on Schedule {\n    name cron timeZone everyMs startAt missed overlap template createdAt changedAt pausedAt nextAt nextOccurrences queued\n    lastOccurrenceAt lastJob { id progress { status } } lastSkip { at reason } lastFailure { at message } behindMs\n  }\n": types.ScheduleFieldsFragmentDoc,
+    "\n  query Schedule($name: String!) {\n    schedule(name: $name) { ...ScheduleFields }\n  }\n": types.ScheduleDocument,
+    "\n  query Schedules($first: Int, $after: String) {\n    schedules(first: $first, after: $after) {\n      edges { node { ...ScheduleFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n": types.SchedulesDocument,
+    "\n  mutation PutSchedule($input: ScheduleInput!) {\n    putSchedule(input: $input) {\n      ... on PutSchedulePayload { created changed schedule { ...ScheduleFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.PutScheduleDocument,
+    "\n  mutation SyncSchedules($input: SyncSchedulesInput!) {\n    syncSchedules(input: $input) {\n      ... on SyncSchedulesPayload { created changed deleted }\n      ... on Error { code message field }\n    }\n  }\n": types.SyncSchedulesDocument,
+    "\n  mutation PauseSchedule($input: PauseScheduleInput!) {\n    pauseSchedule(input: $input) {\n      ... on PauseSchedulePayload { schedule { ...ScheduleFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.PauseScheduleDocument,
+    "\n  mutation ResumeSchedule($input: ResumeScheduleInput!) {\n    resumeSchedule(input: $input) {\n      ... on ResumeSchedulePayload { schedule { ...ScheduleFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.ResumeScheduleDocument,
+    "\n  mutation RunSchedule($input: RunScheduleInput!) {\n    runSchedule(input: $input) {\n      ... on RunSchedulePayload { job { id } }\n      ... on Error { code message field }\n    }\n  }\n": types.RunScheduleDocument,
+    "\n  mutation SkipOccurrence($input: SkipOccurrenceInput!) {\n    skipOccurrence(input: $input) {\n      ... on SkipOccurrencePayload { skipped schedule { ...ScheduleFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.SkipOccurrenceDocument,
+    "\n  mutation DeleteSchedule($input: DeleteScheduleInput!) {\n    deleteSchedule(input: $input) {\n      ... on DeleteSchedulePayload { name }\n      ... on Error { code message field }\n    }\n  }\n": types.DeleteScheduleDocument,
     "\n  mutation ClaimItem($input: ClaimItemInput!) {\n    claimItem(input: $input) {\n      ... on ClaimItemPayload { assignment { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n      ... on ItemNotClaimableError { reason }\n    }\n  }\n": types.ClaimItemDocument,
     "mutation Exchange($input: ExchangeInput!) { exchange(input: $input) { ... on ExchangePayload { reported { entries(all: false) { index status retryAt error { message field } } } assignments { id itemId jobId type attempt payload heartbeatIntervalMs } claimError { code message field } } ... on Error { code message field } } }": types.ExchangeDocument,
     "\n  mutation ExchangeParts(\n    $reports: ReportOutcomesInput = { reports: [] }, $withReports: Boolean!\n    $releases: ReleaseAssignmentsInput = { assignmentIds: [] }, $withReleases: Boolean!\n    $claims: ClaimItemsInput = { worker: \"\", requests: [] }, $withClaims: Boolean!\n  ) {\n    reportOutcomes(input: $reports) @include(if: $withReports) {\n      ... on ReportOutcomesPayload { entries(all: false) { index status retryAt error { message field } } }\n      ... on Error { code message field }\n    }\n    releaseAssignments(input: $releases) @include(if: $withReleases) {\n      ... on ReleaseAssignmentsPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n    claimItems(input: $claims) @include(if: $withClaims) {\n      ... on ClaimItemsPayload { assignments { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n    }\n  }\n": types.ExchangePartsDocument,
@@ -84,7 +104,7 @@ export function graphql(source: "\n  fragment ProgressFields on JobProgress {\n 
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt progress { ...ProgressFields }\n  }\n"): typeof import('./graphql.ts').JobFieldsFragmentDoc;
+export function graphql(source: "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt occurrence { schedule at } progress { ...ProgressFields }\n  }\n"): typeof import('./graphql.ts').JobFieldsFragmentDoc;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
@@ -105,6 +125,46 @@ export function graphql(source: "\n  query Items($jobId: ID!, $status: ItemStatu
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
 export function graphql(source: "\n  query Results($jobId: ID!, $first: Int, $after: String) {\n    job(id: $jobId) {\n      results(first: $first, after: $after) {\n        edges { node { id payload result } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n"): typeof import('./graphql.ts').ResultsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  fragment ScheduleFields on Schedule {\n    name cron timeZone everyMs startAt missed overlap template createdAt changedAt pausedAt nextAt nextOccurrences queued\n    lastOccurrenceAt lastJob { id progress { status } } lastSkip { at reason } lastFailure { at message } behindMs\n  }\n"): typeof import('./graphql.ts').ScheduleFieldsFragmentDoc;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query Schedule($name: String!) {\n    schedule(name: $name) { ...ScheduleFields }\n  }\n"): typeof import('./graphql.ts').ScheduleDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query Schedules($first: Int, $after: String) {\n    schedules(first: $first, after: $after) {\n      edges { node { ...ScheduleFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n"): typeof import('./graphql.ts').SchedulesDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation PutSchedule($input: ScheduleInput!) {\n    putSchedule(input: $input) {\n      ... on PutSchedulePayload { created changed schedule { ...ScheduleFields } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').PutScheduleDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation SyncSchedules($input: SyncSchedulesInput!) {\n    syncSchedules(input: $input) {\n      ... on SyncSchedulesPayload { created changed deleted }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').SyncSchedulesDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation PauseSchedule($input: PauseScheduleInput!) {\n    pauseSchedule(input: $input) {\n      ... on PauseSchedulePayload { schedule { ...ScheduleFields } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').PauseScheduleDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation ResumeSchedule($input: ResumeScheduleInput!) {\n    resumeSchedule(input: $input) {\n      ... on ResumeSchedulePayload { schedule { ...ScheduleFields } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').ResumeScheduleDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation RunSchedule($input: RunScheduleInput!) {\n    runSchedule(input: $input) {\n      ... on RunSchedulePayload { job { id } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').RunScheduleDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation SkipOccurrence($input: SkipOccurrenceInput!) {\n    skipOccurrence(input: $input) {\n      ... on SkipOccurrencePayload { skipped schedule { ...ScheduleFields } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').SkipOccurrenceDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation DeleteSchedule($input: DeleteScheduleInput!) {\n    deleteSchedule(input: $input) {\n      ... on DeleteSchedulePayload { name }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').DeleteScheduleDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */

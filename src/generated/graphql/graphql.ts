@@ -79,6 +79,12 @@ export type DeleteJobInput = {
   jobId: Scalars['ID']['input'];
 };
 
+/** Which schedule to delete. */
+export type DeleteScheduleInput = {
+  /** The name of the schedule. */
+  name: Scalars['String']['input'];
+};
+
 /** Every reason for which a request can be refused. */
 export type ErrorCode =
   /** Another transaction holds what the operation needs. Nothing has changed: try again. */
@@ -179,6 +185,8 @@ export type ItemStatus =
 export type JobFilter = {
   /** Only roots of trees. Default: true. */
   rootsOnly?: InputMaybe<Scalars['Boolean']['input']>;
+  /** Only trees that the schedule of this name made: 1 to 200 characters. */
+  schedule?: InputMaybe<Scalars['String']['input']>;
   /** Only jobs of this status. */
   status?: InputMaybe<JobStatus>;
   /** Only jobs of this type: 1 to 200 characters. */
@@ -231,6 +239,15 @@ export type JobStatus =
   /** No item was claimed yet. */
   | 'WAITING';
 
+/** What becomes of occurrences that were missed: nobody made their trees within 30 seconds, since no server ran or Postgres was away. */
+export type MissedPolicy =
+  /** Each is made; after a long time only the latest 1,000. */
+  | 'RUN_ALL'
+  /** The latest one is made, and the others are left out. */
+  | 'RUN_ONCE'
+  /** They are left out. */
+  | 'SKIP';
+
 /** A new item for a child job that the job feeds. */
 export type NewItemInput = {
   /** As for ItemInput. */
@@ -257,6 +274,21 @@ export type NotClaimableReason =
   | 'SCHEDULED'
   /** It has its result. */
   | 'SUCCEEDED';
+
+/** What becomes of an occurrence while a tree that the schedule made before is not complete. */
+export type OverlapPolicy =
+  /** Its tree is made beside the other one. */
+  | 'ALLOW'
+  /** It waits until the trees before it are complete, within a second or so. Up to 100 wait; further ones are left out. */
+  | 'QUEUE'
+  /** It is left out. */
+  | 'SKIP';
+
+/** Which schedule to pause. */
+export type PauseScheduleInput = {
+  /** The name of the schedule. */
+  name: Scalars['String']['input'];
+};
 
 /** What a worker gives back. */
 export type ReleaseAssignmentsInput = {
@@ -302,10 +334,73 @@ export type ReportStatus =
   /** The assignment was lost, given back or cancelled, or ended otherwise. Nothing changed; drop the work. */
   | 'STALE';
 
+/** Which schedule to resume. */
+export type ResumeScheduleInput = {
+  /** The name of the schedule. */
+  name: Scalars['String']['input'];
+};
+
+/** Which schedule to run. */
+export type RunScheduleInput = {
+  /** The name of the schedule. */
+  name: Scalars['String']['input'];
+};
+
+/** A schedule in full: what is not given is the default, also where the schedule had something else before. Either `cron` or `everyMs` is given. */
+export type ScheduleInput = {
+  /** When it is due: five fields for minute, hour, day of month, month and weekday, or six with seconds first: `30 2 * * *`; also @hourly, @daily, @weekly, @monthly, @yearly. Up to 200 characters. One that never comes is refused. */
+  cron?: InputMaybe<Scalars['String']['input']>;
+  /** The interval between occurrences, in milliseconds: 1,000 to 31,622,400,000 (366 days), counted from `startAt`. */
+  everyMs?: InputMaybe<Scalars['Count']['input']>;
+  /** What becomes of occurrences while no server ran. Default: RUN_ONCE. */
+  missed?: InputMaybe<MissedPolicy>;
+  /** Its name: 1 to 200 characters. */
+  name: Scalars['String']['input'];
+  /** What becomes of an occurrence while a tree before it is not complete. Default: ALLOW. */
+  overlap?: InputMaybe<OverlapPolicy>;
+  /** Whether it is paused. Default: as it is; a new one is not. */
+  paused?: InputMaybe<Scalars['Boolean']['input']>;
+  /** No occurrence is before this; with `everyMs` it is the first one. Default: none, and intervals count from 1970-01-01T00:00:00Z, so that ten minutes are those of the clock. */
+  startAt?: InputMaybe<Scalars['DateTime']['input']>;
+  /** What each occurrence makes: what createJob takes, up to 1 MB of JSON. Seal it, or the trees are never complete. No job of it has a `dedupeKey`, since the second tree would be the first one. What createJob would refuse is refused here. */
+  template: JobInput;
+  /** The time zone of `cron`, as the IANA names it: `Europe/Berlin`. Default: UTC. */
+  timeZone?: InputMaybe<Scalars['String']['input']>;
+};
+
 /** Which job to seal. */
 export type SealJobInput = {
   /** The job. */
   jobId: Scalars['ID']['input'];
+};
+
+/** Which occurrence to leave out. */
+export type SkipOccurrenceInput = {
+  /** The occurrence, as `nextAt` or `queued` has it: so it is safe to ask twice. Default: whichever is next. */
+  at?: InputMaybe<Scalars['DateTime']['input']>;
+  /** The name of the schedule. */
+  name: Scalars['String']['input'];
+};
+
+/** Why an occurrence was left out. */
+export type SkipReason =
+  /** Somebody asked for it: skipOccurrence. */
+  | 'ASKED'
+  /** It was missed, and `missed` does not make up for it; of several, the first. */
+  | 'MISSED'
+  /** A tree before it was not complete, and `overlap` is SKIP. */
+  | 'OVERLAP'
+  /** 100 others were queued already. */
+  | 'QUEUE_FULL';
+
+/** The schedules of an application. */
+export type SyncSchedulesInput = {
+  /** Whether schedules that are not named are deleted. Default: false. */
+  deleteOthers?: InputMaybe<Scalars['Boolean']['input']>;
+  /** With `deleteOthers`, only those whose names begin so are deleted: for applications that share a server. Default: any. */
+  prefix?: InputMaybe<Scalars['String']['input']>;
+  /** The schedules: up to 1,000, no name twice. */
+  schedules: Array<ScheduleInput>;
 };
 
 export type CreateJobMutationVariables = Exact<{
@@ -368,7 +463,7 @@ export type DeleteJobMutation = { deleteJob:
 
 export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null };
 
-export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, root: { id: string }, parent?: { id: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null } };
+export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null } };
 
 export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker: string, at: string }>, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
 
@@ -377,7 +472,7 @@ export type JobQueryVariables = Exact<{
 }>;
 
 
-export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, children: Array<{ id: string }>, deletion?: { requestedAt: string, itemCount: number, deletedItems: number } | null, root: { id: string }, parent?: { id: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null } } | null };
+export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, children: Array<{ id: string }>, deletion?: { requestedAt: string, itemCount: number, deletedItems: number } | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null } } | null };
 
 export type JobsQueryVariables = Exact<{
   filter?: InputMaybe<JobFilter>;
@@ -387,7 +482,7 @@ export type JobsQueryVariables = Exact<{
 }>;
 
 
-export type JobsQuery = { jobs: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, root: { id: string }, parent?: { id: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
+export type JobsQuery = { jobs: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
 
 export type ItemsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -407,6 +502,98 @@ export type ResultsQueryVariables = Exact<{
 
 
 export type ResultsQuery = { job?: { results: { edges: Array<{ node: { id: string, payload?: unknown | null, result?: unknown | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
+
+export type ScheduleFieldsFragment = { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, startAt?: string | null, missed: MissedPolicy, overlap: OverlapPolicy, template?: unknown | null, createdAt: string, changedAt: string, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, queued: Array<string>, lastOccurrenceAt?: string | null, behindMs: number, lastJob?: { id: string, progress: { status: JobStatus } } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null };
+
+export type ScheduleQueryVariables = Exact<{
+  name: Scalars['String']['input'];
+}>;
+
+
+export type ScheduleQuery = { schedule?: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, startAt?: string | null, missed: MissedPolicy, overlap: OverlapPolicy, template?: unknown | null, createdAt: string, changedAt: string, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, queued: Array<string>, lastOccurrenceAt?: string | null, behindMs: number, lastJob?: { id: string, progress: { status: JobStatus } } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null } | null };
+
+export type SchedulesQueryVariables = Exact<{
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type SchedulesQuery = { schedules: { edges: Array<{ node: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, startAt?: string | null, missed: MissedPolicy, overlap: OverlapPolicy, template?: unknown | null, createdAt: string, changedAt: string, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, queued: Array<string>, lastOccurrenceAt?: string | null, behindMs: number, lastJob?: { id: string, progress: { status: JobStatus } } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
+
+export type PutScheduleMutationVariables = Exact<{
+  input: ScheduleInput;
+}>;
+
+
+export type PutScheduleMutation = { putSchedule:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { created: boolean, changed: boolean, schedule: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, startAt?: string | null, missed: MissedPolicy, overlap: OverlapPolicy, template?: unknown | null, createdAt: string, changedAt: string, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, queued: Array<string>, lastOccurrenceAt?: string | null, behindMs: number, lastJob?: { id: string, progress: { status: JobStatus } } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null } }
+   };
+
+export type SyncSchedulesMutationVariables = Exact<{
+  input: SyncSchedulesInput;
+}>;
+
+
+export type SyncSchedulesMutation = { syncSchedules:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { created: Array<string>, changed: Array<string>, deleted: Array<string> }
+   };
+
+export type PauseScheduleMutationVariables = Exact<{
+  input: PauseScheduleInput;
+}>;
+
+
+export type PauseScheduleMutation = { pauseSchedule:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { schedule: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, startAt?: string | null, missed: MissedPolicy, overlap: OverlapPolicy, template?: unknown | null, createdAt: string, changedAt: string, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, queued: Array<string>, lastOccurrenceAt?: string | null, behindMs: number, lastJob?: { id: string, progress: { status: JobStatus } } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null } }
+   };
+
+export type ResumeScheduleMutationVariables = Exact<{
+  input: ResumeScheduleInput;
+}>;
+
+
+export type ResumeScheduleMutation = { resumeSchedule:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { schedule: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, startAt?: string | null, missed: MissedPolicy, overlap: OverlapPolicy, template?: unknown | null, createdAt: string, changedAt: string, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, queued: Array<string>, lastOccurrenceAt?: string | null, behindMs: number, lastJob?: { id: string, progress: { status: JobStatus } } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null } }
+   };
+
+export type RunScheduleMutationVariables = Exact<{
+  input: RunScheduleInput;
+}>;
+
+
+export type RunScheduleMutation = { runSchedule:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { job: { id: string } }
+   };
+
+export type SkipOccurrenceMutationVariables = Exact<{
+  input: SkipOccurrenceInput;
+}>;
+
+
+export type SkipOccurrenceMutation = { skipOccurrence:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { skipped?: string | null, schedule: { name: string, cron?: string | null, timeZone?: string | null, everyMs?: number | null, startAt?: string | null, missed: MissedPolicy, overlap: OverlapPolicy, template?: unknown | null, createdAt: string, changedAt: string, pausedAt?: string | null, nextAt?: string | null, nextOccurrences: Array<string>, queued: Array<string>, lastOccurrenceAt?: string | null, behindMs: number, lastJob?: { id: string, progress: { status: JobStatus } } | null, lastSkip?: { at: string, reason: SkipReason } | null, lastFailure?: { at: string, message: string } | null } }
+   };
+
+export type DeleteScheduleMutationVariables = Exact<{
+  input: DeleteScheduleInput;
+}>;
+
+
+export type DeleteScheduleMutation = { deleteSchedule:
+    | { name: string }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   };
 
 export type ClaimItemMutationVariables = Exact<{
   input: ClaimItemInput;
@@ -542,6 +729,10 @@ export const JobFieldsFragmentDoc = new TypedDocumentString(`
   createdAt
   sealedAt
   cancelledAt
+  occurrence {
+    schedule
+    at
+  }
   progress {
     ...ProgressFields
   }
@@ -591,6 +782,40 @@ export const ItemFieldsFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"ItemFields"}) as unknown as TypedDocumentString<ItemFieldsFragment, unknown>;
+export const ScheduleFieldsFragmentDoc = new TypedDocumentString(`
+    fragment ScheduleFields on Schedule {
+  name
+  cron
+  timeZone
+  everyMs
+  startAt
+  missed
+  overlap
+  template
+  createdAt
+  changedAt
+  pausedAt
+  nextAt
+  nextOccurrences
+  queued
+  lastOccurrenceAt
+  lastJob {
+    id
+    progress {
+      status
+    }
+  }
+  lastSkip {
+    at
+    reason
+  }
+  lastFailure {
+    at
+    message
+  }
+  behindMs
+}
+    `, {"fragmentName":"ScheduleFields"}) as unknown as TypedDocumentString<ScheduleFieldsFragment, unknown>;
 export const CreateJobDocument = new TypedDocumentString(`
     mutation CreateJob($input: JobInput!) {
   createJob(input: $input) {
@@ -745,6 +970,10 @@ fragment JobFields on Job {
   createdAt
   sealedAt
   cancelledAt
+  occurrence {
+    schedule
+    at
+  }
   progress {
     ...ProgressFields
   }
@@ -800,6 +1029,10 @@ fragment JobFields on Job {
   createdAt
   sealedAt
   cancelledAt
+  occurrence {
+    schedule
+    at
+  }
   progress {
     ...ProgressFields
   }
@@ -867,6 +1100,327 @@ export const ResultsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ResultsQuery, ResultsQueryVariables>;
+export const ScheduleDocument = new TypedDocumentString(`
+    query Schedule($name: String!) {
+  schedule(name: $name) {
+    ...ScheduleFields
+  }
+}
+    fragment ScheduleFields on Schedule {
+  name
+  cron
+  timeZone
+  everyMs
+  startAt
+  missed
+  overlap
+  template
+  createdAt
+  changedAt
+  pausedAt
+  nextAt
+  nextOccurrences
+  queued
+  lastOccurrenceAt
+  lastJob {
+    id
+    progress {
+      status
+    }
+  }
+  lastSkip {
+    at
+    reason
+  }
+  lastFailure {
+    at
+    message
+  }
+  behindMs
+}`) as unknown as TypedDocumentString<ScheduleQuery, ScheduleQueryVariables>;
+export const SchedulesDocument = new TypedDocumentString(`
+    query Schedules($first: Int, $after: String) {
+  schedules(first: $first, after: $after) {
+    edges {
+      node {
+        ...ScheduleFields
+      }
+    }
+    pageInfo {
+      endCursor
+      hasNextPage
+    }
+  }
+}
+    fragment ScheduleFields on Schedule {
+  name
+  cron
+  timeZone
+  everyMs
+  startAt
+  missed
+  overlap
+  template
+  createdAt
+  changedAt
+  pausedAt
+  nextAt
+  nextOccurrences
+  queued
+  lastOccurrenceAt
+  lastJob {
+    id
+    progress {
+      status
+    }
+  }
+  lastSkip {
+    at
+    reason
+  }
+  lastFailure {
+    at
+    message
+  }
+  behindMs
+}`) as unknown as TypedDocumentString<SchedulesQuery, SchedulesQueryVariables>;
+export const PutScheduleDocument = new TypedDocumentString(`
+    mutation PutSchedule($input: ScheduleInput!) {
+  putSchedule(input: $input) {
+    ... on PutSchedulePayload {
+      created
+      changed
+      schedule {
+        ...ScheduleFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment ScheduleFields on Schedule {
+  name
+  cron
+  timeZone
+  everyMs
+  startAt
+  missed
+  overlap
+  template
+  createdAt
+  changedAt
+  pausedAt
+  nextAt
+  nextOccurrences
+  queued
+  lastOccurrenceAt
+  lastJob {
+    id
+    progress {
+      status
+    }
+  }
+  lastSkip {
+    at
+    reason
+  }
+  lastFailure {
+    at
+    message
+  }
+  behindMs
+}`) as unknown as TypedDocumentString<PutScheduleMutation, PutScheduleMutationVariables>;
+export const SyncSchedulesDocument = new TypedDocumentString(`
+    mutation SyncSchedules($input: SyncSchedulesInput!) {
+  syncSchedules(input: $input) {
+    ... on SyncSchedulesPayload {
+      created
+      changed
+      deleted
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<SyncSchedulesMutation, SyncSchedulesMutationVariables>;
+export const PauseScheduleDocument = new TypedDocumentString(`
+    mutation PauseSchedule($input: PauseScheduleInput!) {
+  pauseSchedule(input: $input) {
+    ... on PauseSchedulePayload {
+      schedule {
+        ...ScheduleFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment ScheduleFields on Schedule {
+  name
+  cron
+  timeZone
+  everyMs
+  startAt
+  missed
+  overlap
+  template
+  createdAt
+  changedAt
+  pausedAt
+  nextAt
+  nextOccurrences
+  queued
+  lastOccurrenceAt
+  lastJob {
+    id
+    progress {
+      status
+    }
+  }
+  lastSkip {
+    at
+    reason
+  }
+  lastFailure {
+    at
+    message
+  }
+  behindMs
+}`) as unknown as TypedDocumentString<PauseScheduleMutation, PauseScheduleMutationVariables>;
+export const ResumeScheduleDocument = new TypedDocumentString(`
+    mutation ResumeSchedule($input: ResumeScheduleInput!) {
+  resumeSchedule(input: $input) {
+    ... on ResumeSchedulePayload {
+      schedule {
+        ...ScheduleFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment ScheduleFields on Schedule {
+  name
+  cron
+  timeZone
+  everyMs
+  startAt
+  missed
+  overlap
+  template
+  createdAt
+  changedAt
+  pausedAt
+  nextAt
+  nextOccurrences
+  queued
+  lastOccurrenceAt
+  lastJob {
+    id
+    progress {
+      status
+    }
+  }
+  lastSkip {
+    at
+    reason
+  }
+  lastFailure {
+    at
+    message
+  }
+  behindMs
+}`) as unknown as TypedDocumentString<ResumeScheduleMutation, ResumeScheduleMutationVariables>;
+export const RunScheduleDocument = new TypedDocumentString(`
+    mutation RunSchedule($input: RunScheduleInput!) {
+  runSchedule(input: $input) {
+    ... on RunSchedulePayload {
+      job {
+        id
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<RunScheduleMutation, RunScheduleMutationVariables>;
+export const SkipOccurrenceDocument = new TypedDocumentString(`
+    mutation SkipOccurrence($input: SkipOccurrenceInput!) {
+  skipOccurrence(input: $input) {
+    ... on SkipOccurrencePayload {
+      skipped
+      schedule {
+        ...ScheduleFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment ScheduleFields on Schedule {
+  name
+  cron
+  timeZone
+  everyMs
+  startAt
+  missed
+  overlap
+  template
+  createdAt
+  changedAt
+  pausedAt
+  nextAt
+  nextOccurrences
+  queued
+  lastOccurrenceAt
+  lastJob {
+    id
+    progress {
+      status
+    }
+  }
+  lastSkip {
+    at
+    reason
+  }
+  lastFailure {
+    at
+    message
+  }
+  behindMs
+}`) as unknown as TypedDocumentString<SkipOccurrenceMutation, SkipOccurrenceMutationVariables>;
+export const DeleteScheduleDocument = new TypedDocumentString(`
+    mutation DeleteSchedule($input: DeleteScheduleInput!) {
+  deleteSchedule(input: $input) {
+    ... on DeleteSchedulePayload {
+      name
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DeleteScheduleMutation, DeleteScheduleMutationVariables>;
 export const ClaimItemDocument = new TypedDocumentString(`
     mutation ClaimItem($input: ClaimItemInput!) {
   claimItem(input: $input) {

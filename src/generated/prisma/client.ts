@@ -92,3 +92,8 @@ export type TreeDeletion = Prisma.TreeDeletionModel
  * One row: when a server last looked for lost heartbeats, and since when they have been looking without a gap.
  */
 export type Watch = Prisma.WatchModel
+/**
+ * Model Schedule
+ * What makes a tree of jobs time and again, and when it does so next.
+ */
+export type Schedule = Prisma.ScheduleModel

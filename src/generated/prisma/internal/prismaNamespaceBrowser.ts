@@ -60,7 +60,8 @@ export const ModelName = {
   Outcome: 'Outcome',
   Failure: 'Failure',
   TreeDeletion: 'TreeDeletion',
-  Watch: 'Watch'
+  Watch: 'Watch',
+  Schedule: 'Schedule'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -98,7 +99,9 @@ export const JobScalarFieldEnum = {
   createdAt: 'createdAt',
   sealedAt: 'sealedAt',
   cancelledAt: 'cancelledAt',
-  cancelling: 'cancelling'
+  cancelling: 'cancelling',
+  scheduleName: 'scheduleName',
+  occurrenceAt: 'occurrenceAt'
 } as const
 
 export type JobScalarFieldEnum = (typeof JobScalarFieldEnum)[keyof typeof JobScalarFieldEnum]
@@ -230,6 +233,32 @@ export const WatchScalarFieldEnum = {
 } as const
 
 export type WatchScalarFieldEnum = (typeof WatchScalarFieldEnum)[keyof typeof WatchScalarFieldEnum]
+
+
+export const ScheduleScalarFieldEnum = {
+  name: 'name',
+  cron: 'cron',
+  timeZone: 'timeZone',
+  everyMs: 'everyMs',
+  startAt: 'startAt',
+  missed: 'missed',
+  overlap: 'overlap',
+  template: 'template',
+  createdAt: 'createdAt',
+  changedAt: 'changedAt',
+  pausedAt: 'pausedAt',
+  nextAt: 'nextAt',
+  queued: 'queued',
+  openRootIds: 'openRootIds',
+  lastRootId: 'lastRootId',
+  lastOccurrenceAt: 'lastOccurrenceAt',
+  skippedAt: 'skippedAt',
+  skipReason: 'skipReason',
+  failedAt: 'failedAt',
+  error: 'error'
+} as const
+
+export type ScheduleScalarFieldEnum = (typeof ScheduleScalarFieldEnum)[keyof typeof ScheduleScalarFieldEnum]
 
 
 export const SortOrder = {

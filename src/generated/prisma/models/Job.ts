@@ -62,6 +62,8 @@ export type JobMinAggregateOutputType = {
   sealedAt: Date | null
   cancelledAt: Date | null
   cancelling: boolean | null
+  scheduleName: string | null
+  occurrenceAt: Date | null
 }
 
 export type JobMaxAggregateOutputType = {
@@ -82,6 +84,8 @@ export type JobMaxAggregateOutputType = {
   sealedAt: Date | null
   cancelledAt: Date | null
   cancelling: boolean | null
+  scheduleName: string | null
+  occurrenceAt: Date | null
 }
 
 export type JobCountAggregateOutputType = {
@@ -104,6 +108,8 @@ export type JobCountAggregateOutputType = {
   sealedAt: number
   cancelledAt: number
   cancelling: number
+  scheduleName: number
+  occurrenceAt: number
   _all: number
 }
 
@@ -144,6 +150,8 @@ export type JobMinAggregateInputType = {
   sealedAt?: true
   cancelledAt?: true
   cancelling?: true
+  scheduleName?: true
+  occurrenceAt?: true
 }
 
 export type JobMaxAggregateInputType = {
@@ -164,6 +172,8 @@ export type JobMaxAggregateInputType = {
   sealedAt?: true
   cancelledAt?: true
   cancelling?: true
+  scheduleName?: true
+  occurrenceAt?: true
 }
 
 export type JobCountAggregateInputType = {
@@ -186,6 +196,8 @@ export type JobCountAggregateInputType = {
   sealedAt?: true
   cancelledAt?: true
   cancelling?: true
+  scheduleName?: true
+  occurrenceAt?: true
   _all?: true
 }
 
@@ -295,6 +307,8 @@ export type JobGroupByOutputType = {
   sealedAt: Date | null
   cancelledAt: Date | null
   cancelling: boolean
+  scheduleName: string | null
+  occurrenceAt: Date | null
   _count: JobCountAggregateOutputType | null
   _avg: JobAvgAggregateOutputType | null
   _sum: JobSumAggregateOutputType | null
@@ -340,6 +354,8 @@ export type JobWhereInput = {
   sealedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   cancelledAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   cancelling?: Prisma.BoolFilter<"Job"> | boolean
+  scheduleName?: Prisma.StringNullableFilter<"Job"> | string | null
+  occurrenceAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   root?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
   parent?: Prisma.XOR<Prisma.JobNullableScalarRelationFilter, Prisma.JobWhereInput> | null
   tree?: Prisma.JobListRelationFilter
@@ -367,6 +383,8 @@ export type JobOrderByWithRelationInput = {
   sealedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   cancelledAt?: Prisma.SortOrderInput | Prisma.SortOrder
   cancelling?: Prisma.SortOrder
+  scheduleName?: Prisma.SortOrderInput | Prisma.SortOrder
+  occurrenceAt?: Prisma.SortOrderInput | Prisma.SortOrder
   root?: Prisma.JobOrderByWithRelationInput
   parent?: Prisma.JobOrderByWithRelationInput
   tree?: Prisma.JobOrderByRelationAggregateInput
@@ -398,6 +416,8 @@ export type JobWhereUniqueInput = Prisma.AtLeast<{
   sealedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   cancelledAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   cancelling?: Prisma.BoolFilter<"Job"> | boolean
+  scheduleName?: Prisma.StringNullableFilter<"Job"> | string | null
+  occurrenceAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   root?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
   parent?: Prisma.XOR<Prisma.JobNullableScalarRelationFilter, Prisma.JobWhereInput> | null
   tree?: Prisma.JobListRelationFilter
@@ -425,6 +445,8 @@ export type JobOrderByWithAggregationInput = {
   sealedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   cancelledAt?: Prisma.SortOrderInput | Prisma.SortOrder
   cancelling?: Prisma.SortOrder
+  scheduleName?: Prisma.SortOrderInput | Prisma.SortOrder
+  occurrenceAt?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.JobCountOrderByAggregateInput
   _avg?: Prisma.JobAvgOrderByAggregateInput
   _max?: Prisma.JobMaxOrderByAggregateInput
@@ -455,6 +477,8 @@ export type JobScalarWhereWithAggregatesInput = {
   sealedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Job"> | Date | string | null
   cancelledAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Job"> | Date | string | null
   cancelling?: Prisma.BoolWithAggregatesFilter<"Job"> | boolean
+  scheduleName?: Prisma.StringNullableWithAggregatesFilter<"Job"> | string | null
+  occurrenceAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Job"> | Date | string | null
 }
 
 export type JobCreateInput = {
@@ -475,6 +499,8 @@ export type JobCreateInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  scheduleName?: string | null
+  occurrenceAt?: Date | string | null
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
@@ -502,6 +528,8 @@ export type JobUncheckedCreateInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  scheduleName?: string | null
+  occurrenceAt?: Date | string | null
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
@@ -525,6 +553,8 @@ export type JobUpdateInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
@@ -552,6 +582,8 @@ export type JobUncheckedUpdateInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
@@ -577,6 +609,8 @@ export type JobCreateManyInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  scheduleName?: string | null
+  occurrenceAt?: Date | string | null
 }
 
 export type JobUpdateManyMutationInput = {
@@ -597,6 +631,8 @@ export type JobUpdateManyMutationInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type JobUncheckedUpdateManyInput = {
@@ -619,6 +655,8 @@ export type JobUncheckedUpdateManyInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type IntNullableListFilter<$PrismaModel = never> = {
@@ -674,6 +712,8 @@ export type JobCountOrderByAggregateInput = {
   sealedAt?: Prisma.SortOrder
   cancelledAt?: Prisma.SortOrder
   cancelling?: Prisma.SortOrder
+  scheduleName?: Prisma.SortOrder
+  occurrenceAt?: Prisma.SortOrder
 }
 
 export type JobAvgOrderByAggregateInput = {
@@ -703,6 +743,8 @@ export type JobMaxOrderByAggregateInput = {
   sealedAt?: Prisma.SortOrder
   cancelledAt?: Prisma.SortOrder
   cancelling?: Prisma.SortOrder
+  scheduleName?: Prisma.SortOrder
+  occurrenceAt?: Prisma.SortOrder
 }
 
 export type JobMinOrderByAggregateInput = {
@@ -723,6 +765,8 @@ export type JobMinOrderByAggregateInput = {
   sealedAt?: Prisma.SortOrder
   cancelledAt?: Prisma.SortOrder
   cancelling?: Prisma.SortOrder
+  scheduleName?: Prisma.SortOrder
+  occurrenceAt?: Prisma.SortOrder
 }
 
 export type JobSumOrderByAggregateInput = {
@@ -925,6 +969,8 @@ export type JobCreateWithoutTreeInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  scheduleName?: string | null
+  occurrenceAt?: Date | string | null
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
@@ -951,6 +997,8 @@ export type JobUncheckedCreateWithoutTreeInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  scheduleName?: string | null
+  occurrenceAt?: Date | string | null
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
 }
@@ -978,6 +1026,8 @@ export type JobCreateWithoutChildrenInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  scheduleName?: string | null
+  occurrenceAt?: Date | string | null
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
@@ -1004,6 +1054,8 @@ export type JobUncheckedCreateWithoutChildrenInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  scheduleName?: string | null
+  occurrenceAt?: Date | string | null
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
 }
@@ -1031,6 +1083,8 @@ export type JobCreateWithoutRootInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  scheduleName?: string | null
+  occurrenceAt?: Date | string | null
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
@@ -1056,6 +1110,8 @@ export type JobUncheckedCreateWithoutRootInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  scheduleName?: string | null
+  occurrenceAt?: Date | string | null
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
@@ -1089,6 +1145,8 @@ export type JobCreateWithoutParentInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  scheduleName?: string | null
+  occurrenceAt?: Date | string | null
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
@@ -1114,6 +1172,8 @@ export type JobUncheckedCreateWithoutParentInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  scheduleName?: string | null
+  occurrenceAt?: Date | string | null
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
@@ -1158,6 +1218,8 @@ export type JobUpdateWithoutTreeInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
@@ -1184,6 +1246,8 @@ export type JobUncheckedUpdateWithoutTreeInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
 }
@@ -1217,6 +1281,8 @@ export type JobUpdateWithoutChildrenInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
@@ -1243,6 +1309,8 @@ export type JobUncheckedUpdateWithoutChildrenInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
 }
@@ -1286,6 +1354,8 @@ export type JobScalarWhereInput = {
   sealedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   cancelledAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   cancelling?: Prisma.BoolFilter<"Job"> | boolean
+  scheduleName?: Prisma.StringNullableFilter<"Job"> | string | null
+  occurrenceAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
 }
 
 export type JobUpsertWithWhereUniqueWithoutParentInput = {
@@ -1322,6 +1392,8 @@ export type JobCreateWithoutProgressInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  scheduleName?: string | null
+  occurrenceAt?: Date | string | null
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
@@ -1348,6 +1420,8 @@ export type JobUncheckedCreateWithoutProgressInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  scheduleName?: string | null
+  occurrenceAt?: Date | string | null
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
 }
@@ -1386,6 +1460,8 @@ export type JobUpdateWithoutProgressInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
@@ -1412,6 +1488,8 @@ export type JobUncheckedUpdateWithoutProgressInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
 }
@@ -1435,6 +1513,8 @@ export type JobCreateManyRootInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  scheduleName?: string | null
+  occurrenceAt?: Date | string | null
 }
 
 export type JobCreateManyParentInput = {
@@ -1456,6 +1536,8 @@ export type JobCreateManyParentInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  scheduleName?: string | null
+  occurrenceAt?: Date | string | null
 }
 
 export type JobUpdateWithoutRootInput = {
@@ -1476,6 +1558,8 @@ export type JobUpdateWithoutRootInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
@@ -1501,6 +1585,8 @@ export type JobUncheckedUpdateWithoutRootInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
@@ -1525,6 +1611,8 @@ export type JobUncheckedUpdateManyWithoutRootInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type JobUpdateWithoutParentInput = {
@@ -1545,6 +1633,8 @@ export type JobUpdateWithoutParentInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
@@ -1570,6 +1660,8 @@ export type JobUncheckedUpdateWithoutParentInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
@@ -1594,6 +1686,8 @@ export type JobUncheckedUpdateManyWithoutParentInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 
@@ -1665,6 +1759,8 @@ export type JobSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = ru
   sealedAt?: boolean
   cancelledAt?: boolean
   cancelling?: boolean
+  scheduleName?: boolean
+  occurrenceAt?: boolean
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
   tree?: boolean | Prisma.Job$treeArgs<ExtArgs>
@@ -1693,6 +1789,8 @@ export type JobSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extension
   sealedAt?: boolean
   cancelledAt?: boolean
   cancelling?: boolean
+  scheduleName?: boolean
+  occurrenceAt?: boolean
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
 }, ExtArgs["result"]["job"]>
@@ -1717,6 +1815,8 @@ export type JobSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extension
   sealedAt?: boolean
   cancelledAt?: boolean
   cancelling?: boolean
+  scheduleName?: boolean
+  occurrenceAt?: boolean
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
 }, ExtArgs["result"]["job"]>
@@ -1741,9 +1841,11 @@ export type JobSelectScalar = {
   sealedAt?: boolean
   cancelledAt?: boolean
   cancelling?: boolean
+  scheduleName?: boolean
+  occurrenceAt?: boolean
 }
 
-export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "rootId" | "parentId" | "depth" | "type" | "dedupeKey" | "priority" | "runAt" | "maxFailuresPerItem" | "backoffMs" | "backoffJitter" | "heartbeatIntervalMs" | "finalStage" | "feed" | "feedsChildren" | "createdAt" | "sealedAt" | "cancelledAt" | "cancelling", ExtArgs["result"]["job"]>
+export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "rootId" | "parentId" | "depth" | "type" | "dedupeKey" | "priority" | "runAt" | "maxFailuresPerItem" | "backoffMs" | "backoffJitter" | "heartbeatIntervalMs" | "finalStage" | "feed" | "feedsChildren" | "createdAt" | "sealedAt" | "cancelledAt" | "cancelling" | "scheduleName" | "occurrenceAt", ExtArgs["result"]["job"]>
 export type JobInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
@@ -1799,6 +1901,11 @@ export type $JobPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
      * Cancelled, and not known to be complete: the sweep sees to it, should the server die that cancels the items.
      */
     cancelling: boolean
+    /**
+     * Of a root that a schedule made: which one, and for which of its occurrences.
+     */
+    scheduleName: string | null
+    occurrenceAt: Date | null
   }, ExtArgs["result"]["job"]>
   composites: {}
 }
@@ -2246,6 +2353,8 @@ export interface JobFieldRefs {
   readonly sealedAt: Prisma.FieldRef<"Job", 'DateTime'>
   readonly cancelledAt: Prisma.FieldRef<"Job", 'DateTime'>
   readonly cancelling: Prisma.FieldRef<"Job", 'Boolean'>
+  readonly scheduleName: Prisma.FieldRef<"Job", 'String'>
+  readonly occurrenceAt: Prisma.FieldRef<"Job", 'DateTime'>
 }
     
 

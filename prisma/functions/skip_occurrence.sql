@@ -1,0 +1,23 @@
+-- Leaves out an occurrence of a schedule: the next one, or one that is queued. One that is neither any more stays what it is.
+--
+-- p_at       the occurrence
+-- p_next_at  the one after it, which servers work out; it counts if p_at is the next one
+-- returns    whether it was left out
+-- locks      the schedule's row, exclusively
+-- errors     JT001 no such schedule
+create or replace function jobtree.skip_occurrence(p_name text, p_at timestamptz, p_next_at timestamptz)
+returns boolean
+language plpgsql volatile
+as $$
+begin
+  update jobtree.schedule s
+  set next_at = case when s.next_at = p_at then p_next_at else s.next_at end,
+    queued = case when s.next_at = p_at then s.queued else array_remove(s.queued, p_at::timestamptz(3)) end,
+    skipped_at = p_at, skip_reason = 'ASKED'
+  where s.name = p_name and (s.next_at = p_at or p_at = any (s.queued));
+  if not found and not exists (select from jobtree.schedule s where s.name = p_name) then
+    raise exception 'There is no schedule %.', p_name using errcode = 'JT001', column = 'name';
+  end if;
+  return found;
+end
+$$;

@@ -1,0 +1,30 @@
+-- Refuses a template of which create_job would make no tree, or the same one time and again. It makes the tree and takes it back, so whatever
+-- create_job refuses is refused here, too.
+--
+-- p_template what create_job takes
+-- errors     JT002, with the field in the error's column, behind template
+create or replace function jobtree.try_template(p_template json)
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_tree record;
+  v_message text;
+  v_field text;
+begin
+  select * into v_tree from jobtree.create_job(p_template);
+  if not v_tree.created or exists (select from jobtree.job j where j.root_id = v_tree.job_id and j.dedupe_key is not null) then
+    raise exception 'dedupeKey can''t be set: the second tree would be the first one.' using errcode = 'JT002', column = 'dedupeKey';
+  end if;
+  raise exception 'It can be made.' using errcode = 'JT000';
+exception when others then
+  if sqlstate = 'JT000' then
+    return;
+  elsif sqlstate not like 'JT%' then
+    raise;
+  end if;
+  get stacked diagnostics v_message = message_text, v_field = column_name;
+  raise exception 'template: %', v_message using errcode = 'JT002', column = rtrim('template.' || v_field, '.');
+end
+$$;

@@ -1,0 +1,176 @@
+/** The schedules of a service: stated in code, and what people do with them. */
+import type {
+  MissedPolicy,
+  OverlapPolicy,
+  ScheduleFieldsFragment,
+  ScheduleInput,
+  TypedDocumentString,
+} from '../generated/graphql/graphql.ts';
+import { JobtreeError, payloadOf } from './errors.ts';
+import { type JobSpec, toInstant, toJobInput } from './job-spec.ts';
+import * as operations from './operations.ts';
+import type { CallOptions, Page, PageOptions } from './types.ts';
+
+/** A schedule with its state. Times are text in ISO 8601. */
+export type Schedule = ScheduleFieldsFragment;
+
+/** A schedule in full: what is not given is the default, also where the schedule had something else before. */
+export interface ScheduleSpec {
+  /** 1 to 200 characters. */
+  readonly name: string;
+  /**
+   * When it is due: minute, hour, day of month, month and weekday, perhaps with seconds first; also `@daily` and the like. Either this or
+   * `everyMs`.
+   */
+  readonly cron?: string | undefined;
+  /** The time zone of `cron`, as the IANA names it. Default: UTC. */
+  readonly timeZone?: string | undefined;
+  /** The interval between occurrences, in milliseconds: 1,000 to 31,622,400,000. */
+  readonly everyMs?: number | undefined;
+  /** No occurrence is before this, and intervals count from it. Default: none; intervals count from 1970. */
+  readonly startAt?: Date | string | undefined;
+  /** What becomes of occurrences while no server ran. Default: `RUN_ONCE`. */
+  readonly missed?: MissedPolicy | undefined;
+  /** What becomes of an occurrence while a tree before it is not complete. Default: `ALLOW`. */
+  readonly overlap?: OverlapPolicy | undefined;
+  /** Default: as it is; a new one is not paused. */
+  readonly paused?: boolean | undefined;
+  /** What each occurrence makes. Seal it, or the trees are never complete. No job of it has a `dedupeKey`. */
+  readonly template: JobSpec;
+}
+
+type Send = <R, V>(
+  document: TypedDocumentString<R, V>,
+  variables: V,
+  options: CallOptions,
+  repeatable: boolean,
+) => Promise<R>;
+
+/** `client.schedules`. */
+export class Schedules {
+  readonly #send: Send;
+
+  constructor(send: Send) {
+    this.#send = send;
+  }
+
+  /**
+   * Creates a schedule, or changes the one of its name to what is given. To state the same again changes nothing.
+   *
+   * @throws JobtreeError INVALID_INPUT, with the path to what is wrong
+   */
+  async put(
+    schedule: ScheduleSpec,
+    options: CallOptions = {},
+  ): Promise<{ schedule: Schedule; created: boolean; changed: boolean }> {
+    const input = toScheduleInput(schedule, '');
+    return payloadOf((await this.#send(operations.putSchedule, { input }, options, true)).putSchedule);
+  }
+
+  /**
+   * Puts all of these schedules, or none: for a deploy that states its schedules in code. Up to 1,000.
+   *
+   * @param options `deleteOthers`: whether schedules that are not named are deleted; default: false. `prefix`: only those whose
+   *   names begin so, for applications that share a server; default: any.
+   * @returns the names of those that are new, that were different before, and that were deleted
+   * @throws JobtreeError INVALID_INPUT, with the path to what is wrong
+   */
+  async sync(
+    schedules: readonly ScheduleSpec[],
+    options: CallOptions & { readonly deleteOthers?: boolean; readonly prefix?: string } = {},
+  ): Promise<{ created: string[]; changed: string[]; deleted: string[] }> {
+    const { deleteOthers = false, prefix = '' } = options;
+    const inputs = schedules.map((schedule, i) => toScheduleInput(schedule, `schedules[${i}].`));
+    const input = { schedules: inputs, deleteOthers, prefix };
+    return payloadOf((await this.#send(operations.syncSchedules, { input }, options, true)).syncSchedules);
+  }
+
+  /** @throws JobtreeError NOT_FOUND */
+  async get(name: string, options: CallOptions = {}): Promise<Schedule> {
+    const { schedule } = await this.#send(operations.schedule, { name }, options, true);
+    if (schedule == null)
+      throw new JobtreeError('NOT_FOUND', `There is no schedule ${name}.`, { field: 'name' });
+    return schedule;
+  }
+
+  /** Lists schedules by name. */
+  async list(options: PageOptions = {}): Promise<Page<Schedule>> {
+    const { first, after } = options;
+    const { schedules } = await this.#send(operations.schedules, { first, after }, options, true);
+    const { endCursor = null, hasNextPage } = schedules.pageInfo;
+    return { nodes: schedules.edges.map(({ node }) => node), endCursor, hasNextPage };
+  }
+
+  /**
+   * Has a schedule make nothing until it is resumed. Pausing twice changes nothing.
+   *
+   * @throws JobtreeError NOT_FOUND
+   */
+  async pause(name: string, options: CallOptions = {}): Promise<Schedule> {
+    const data = await this.#send(operations.pauseSchedule, { input: { name } }, options, true);
+    return payloadOf(data.pauseSchedule).schedule;
+  }
+
+  /**
+   * Has a paused schedule go on with its next occurrence; what fell into the pause is not made up for.
+   *
+   * @throws JobtreeError NOT_FOUND
+   */
+  async resume(name: string, options: CallOptions = {}): Promise<Schedule> {
+    const data = await this.#send(operations.resumeSchedule, { input: { name } }, options, true);
+    return payloadOf(data.resumeSchedule).schedule;
+  }
+
+  /**
+   * Makes a tree now, whatever else of the schedule runs, is queued or paused.
+   *
+   * @returns the root's id
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT for a template that createJob refuses by now
+   */
+  async run(name: string, options: CallOptions = {}): Promise<{ jobId: string }> {
+    const data = await this.#send(operations.runSchedule, { input: { name } }, options, false);
+    return { jobId: payloadOf(data.runSchedule).job.id };
+  }
+
+  /**
+   * Leaves out the next occurrence.
+   *
+   * @param options `at`: the occurrence, as `nextAt` or `queued` has it, which makes it safe to ask twice. Default: whichever is next.
+   * @returns the one that is left out; null if the one that was named is neither next nor queued (any more)
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT for a schedule that is paused
+   */
+  async skip(
+    name: string,
+    options: CallOptions & { readonly at?: Date | string } = {},
+  ): Promise<{ skipped: string | null; schedule: Schedule }> {
+    const at = toInstant(options.at, 'at');
+    const data = await this.#send(
+      operations.skipOccurrence,
+      { input: { name, at } },
+      options,
+      at !== undefined,
+    );
+    const { skipped = null, schedule } = payloadOf(data.skipOccurrence);
+    return { skipped, schedule };
+  }
+
+  /**
+   * Deletes a schedule; the trees that it made stay.
+   *
+   * @throws JobtreeError NOT_FOUND
+   */
+  async delete(name: string, options: CallOptions = {}): Promise<void> {
+    payloadOf(
+      (await this.#send(operations.deleteSchedule, { input: { name } }, options, false)).deleteSchedule,
+    );
+  }
+}
+
+function toScheduleInput(schedule: ScheduleSpec, path: string): ScheduleInput {
+  const { template, startAt, ...rest } = schedule;
+  return {
+    ...rest,
+    startAt: toInstant(startAt, `${path}startAt`),
+    template: toJobInput(template, `${path}template.`),
+  };
+}

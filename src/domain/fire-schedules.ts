@@ -1,0 +1,104 @@
+/**
+ * Makes the trees of schedules that are due. Any number of servers does this at once: instants are worked out here, and fire_schedule
+ * makes trees only if the schedule's next occurrence is still the one that was read.
+ */
+import type { Engine } from './engine.ts';
+import { dueOccurrences } from './occurrences.ts';
+import { type DueSchedule, readAgenda, readDueSchedules } from './read-schedules.ts';
+
+/** Schedules that are looked at together. */
+const batch = 1_000;
+const atOnce = 4;
+/** Trees that are made in one transaction. */
+const treesAtOnce = 50;
+
+/** What another server is at is done by then. */
+const settleMs = 50;
+
+type Ready = Record<string, number> | null;
+
+/** How long until there may be something to do again, in milliseconds; `failed` says whether some of it has to be tried again. */
+export interface Fired {
+  readonly waitMs: number;
+  readonly failed: boolean;
+}
+
+/** Each schedule fails alone. */
+export async function fireSchedules(engine: Engine, signal: AbortSignal): Promise<Fired> {
+  const { now, nextAt, queued } = await readAgenda(engine.database, batch);
+  let failed = false;
+  const each = async <T extends { readonly name: string }>(
+    schedules: readonly T[],
+    run: (schedule: T) => Promise<void>,
+  ) => {
+    const left = schedules.values();
+    const next = async () => {
+      for (const schedule of left) {
+        if (signal.aborted) return;
+        try {
+          await run(schedule);
+        } catch (error) {
+          failed = true;
+          engine.logger.warn({ err: error, schedule: schedule.name }, 'a schedule failed; it is tried again');
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(atOnce, schedules.length) }, next));
+  };
+
+  await each(
+    queued.map((name) => ({ name })),
+    ({ name }) => startQueued(engine, name),
+  );
+  if (nextAt === null) return { waitMs: Number.POSITIVE_INFINITY, failed };
+  if (nextAt > now) return { waitMs: nextAt.getTime() - now.getTime(), failed };
+  const due = await readDueSchedules(engine.database, batch);
+  await each(due, (schedule) => fire(engine, schedule));
+  return { waitMs: due.length === batch ? 0 : settleMs, failed };
+}
+
+async function fire(engine: Engine, schedule: DueSchedule): Promise<void> {
+  const { name, nextAt, now } = schedule;
+  let due: { make: Date[]; next: Date | null };
+  try {
+    due = dueOccurrences(schedule, schedule.missed, nextAt, now);
+    if (due.next === null) throw new Error('It has no occurrence any more.');
+  } catch (error) {
+    // Times that can't be worked out: a zone that is no more, or what was written past the API. Paused, it is in nobody's way.
+    const why = error instanceof Error ? error.message : String(error);
+    engine.logger.error(
+      { err: error, schedule: name },
+      'the times of a schedule make no sense; it is paused',
+    );
+    await engine.database.call('fire_schedule', name, nextAt, [], null, why);
+    return;
+  }
+  const { make, next } = due;
+  let expected = nextAt;
+  for (let start = 0; ; start += treesAtOnce) {
+    const following = make[start + treesAtOnce];
+    const [row] = await engine.database.call<{ root_ids: string[]; ready: Ready }>(
+      'fire_schedule',
+      name,
+      expected,
+      make.slice(start, start + treesAtOnce),
+      following ?? next,
+    );
+    // Another server was faster, or the schedule is a different one by now.
+    if (row === undefined) return;
+    tellOfTrees(engine, row.root_ids, row.ready);
+    if (following === undefined) return;
+    expected = following;
+  }
+}
+
+async function startQueued(engine: Engine, name: string): Promise<void> {
+  const [row] = await engine.database.call<{ root_id: string; ready: Ready }>('start_queued', name);
+  if (row !== undefined) tellOfTrees(engine, [row.root_id], row.ready);
+}
+
+/** Has new trees folded, and their workers woken. */
+export function tellOfTrees(engine: Engine, rootIds: readonly string[], ready: Ready): void {
+  for (const rootId of rootIds) engine.effects.touched(rootId);
+  if (ready !== null) engine.effects.ready(new Map(Object.entries(ready)));
+}

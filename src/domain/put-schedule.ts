@@ -1,0 +1,72 @@
+/**
+ * Schedules as they are stated: each is created, or the one of its name becomes what is given. Everything is checked before anything is
+ * written, the template as if its tree were made.
+ */
+import { InvalidInputError } from '../errors.ts';
+import { checkText } from './checks.ts';
+import { type NewJob, toTreeText } from './create-job.ts';
+import type { Engine } from './engine.ts';
+import { maxBatch, maxNameLength, maxTemplateBytes } from './limits.ts';
+import { checkTiming, type MissedPolicy, type NewTiming } from './occurrences.ts';
+import { readClock } from './read-schedules.ts';
+
+export type OverlapPolicy = 'ALLOW' | 'SKIP' | 'QUEUE';
+
+export interface NewSchedule extends NewTiming {
+  readonly name: string;
+  readonly missed?: MissedPolicy | null | undefined;
+  readonly overlap?: OverlapPolicy | null | undefined;
+  readonly paused?: boolean | null | undefined;
+  readonly template: NewJob;
+}
+
+export interface SyncedSchedules {
+  readonly created: string[];
+  readonly changed: string[];
+  readonly deleted: string[];
+}
+
+export async function putSchedule(
+  engine: Engine,
+  schedule: NewSchedule,
+): Promise<{ created: boolean; changed: boolean }> {
+  const text = toScheduleText(engine, schedule, '', await readClock(engine.database));
+  const [row] = await engine.database.call<{ created: boolean; changed: boolean }>('put_schedule', text);
+  if (row === undefined) throw new Error('put_schedule returned no row');
+  return row;
+}
+
+/** All of them, or none. `prefix`: deletes those others whose names begin so; null leaves the others. */
+export async function syncSchedules(
+  engine: Engine,
+  schedules: readonly NewSchedule[],
+  prefix: string | null,
+): Promise<SyncedSchedules> {
+  if (schedules.length > maxBatch) {
+    throw new InvalidInputError(
+      `schedules has ${schedules.length} entries; the limit is ${maxBatch}.`,
+      'schedules',
+    );
+  }
+  const now = await readClock(engine.database);
+  const texts = schedules.map((schedule, i) => toScheduleText(engine, schedule, `schedules[${i}].`, now));
+  const [row] = await engine.database.call<SyncedSchedules>('sync_schedules', `[${texts.join(',')}]`, prefix);
+  if (row === undefined) throw new Error('sync_schedules returned no row');
+  return row;
+}
+
+function toScheduleText(engine: Engine, schedule: NewSchedule, path: string, now: Date): string {
+  const { missed, overlap, paused } = schedule;
+  const name = checkText(schedule.name, `${path}name`, maxNameLength);
+  const timing = checkTiming(schedule, path, now);
+  const template = toTreeText(schedule.template, engine.limits, `${path}template.`);
+  const bytes = Buffer.byteLength(template);
+  if (bytes > maxTemplateBytes) {
+    throw new InvalidInputError(
+      `${path}template has ${bytes} bytes of JSON; the limit is ${maxTemplateBytes}.`,
+      `${path}template`,
+    );
+  }
+  const head = JSON.stringify({ name, ...timing, missed, overlap, paused });
+  return `${head.slice(0, -1)},"template":${template}}`;
+}

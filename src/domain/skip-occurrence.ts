@@ -1,0 +1,40 @@
+import { BusyError, InvalidInputError, NotFoundError } from '../errors.ts';
+import { checkInstant, checkText } from './checks.ts';
+import type { Engine } from './engine.ts';
+import { maxNameLength } from './limits.ts';
+import { nextOccurrence } from './occurrences.ts';
+import { readTiming } from './read-schedules.ts';
+
+/** Somebody else may move the schedule on between reading and skipping. */
+const mostTries = 5;
+
+/**
+ * Leaves out the next occurrence of a schedule, or the one that is named, if it is next or queued. Gives which one, or null if
+ * the one that is named was neither.
+ */
+export async function skipOccurrence(engine: Engine, name: string, at: Date | null): Promise<Date | null> {
+  checkText(name, 'name', maxNameLength);
+  if (at !== null) checkInstant(at, 'at');
+  for (let tries = 0; tries < mostTries; tries++) {
+    const timing = await readTiming(engine.database, name);
+    if (timing === undefined) throw new NotFoundError(`There is no schedule ${name}.`, 'name');
+    const skipped = at ?? timing.nextAt;
+    if (skipped === null) throw new InvalidInputError(`The schedule ${name} is paused.`, 'name');
+    const following = nextOccurrence(timing, skipped);
+    if (following === null) {
+      throw new InvalidInputError(
+        `The schedule ${name} has no other occurrence: pause or delete it.`,
+        'name',
+      );
+    }
+    const [row] = await engine.database.call<{ skip_occurrence: boolean }>(
+      'skip_occurrence',
+      name,
+      skipped,
+      following,
+    );
+    if (row?.skip_occurrence) return skipped;
+    if (at !== null) return null;
+  }
+  throw new BusyError(`The schedule ${name} moves on all the time. Nothing has changed: try again.`);
+}

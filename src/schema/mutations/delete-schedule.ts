@@ -1,0 +1,28 @@
+import { deleteSchedule } from '../../domain/delete-schedule.ts';
+import { InvalidInputError, NotFoundError } from '../../errors.ts';
+import { builder } from '../builder.ts';
+import { scheduleInput } from '../schedule-input.ts';
+
+const Payload = builder.objectRef<{ name: string }>('DeleteSchedulePayload').implement({
+  description: 'The schedule is gone.',
+  fields: (t) => ({ name: t.exposeString('name', { description: 'The name that it had.' }) }),
+});
+
+builder.mutationField('deleteSchedule', (t) =>
+  t.field({
+    type: Payload,
+    description: 'Deletes a schedule, with what it has queued. The trees that it made stay, and go on.',
+    args: {
+      input: t.arg({
+        type: scheduleInput('DeleteScheduleInput', 'Which schedule to delete.'),
+        required: true,
+        description: 'Which schedule to delete.',
+      }),
+    },
+    errors: { types: [NotFoundError, InvalidInputError] },
+    resolve: async (_, { input: { name } }, { engine }) => {
+      await deleteSchedule(engine, name);
+      return { name };
+    },
+  }),
+);

@@ -1,0 +1,29 @@
+import { pauseSchedule } from '../../domain/pause-schedule.ts';
+import { InvalidInputError, NotFoundError } from '../../errors.ts';
+import { builder } from '../builder.ts';
+import { scheduleField, scheduleInput } from '../schedule-input.ts';
+
+const Payload = builder.objectRef<{ name: string }>('PauseSchedulePayload').implement({
+  description: 'The schedule is paused.',
+  fields: (t) => ({ schedule: scheduleField(t) }),
+});
+
+builder.mutationField('pauseSchedule', (t) =>
+  t.field({
+    type: Payload,
+    description:
+      'Has a schedule make nothing until it is resumed; it has no next occurrence, and what it has queued stays queued. Pausing a paused one changes nothing.',
+    args: {
+      input: t.arg({
+        type: scheduleInput('PauseScheduleInput', 'Which schedule to pause.'),
+        required: true,
+        description: 'Which schedule to pause.',
+      }),
+    },
+    errors: { types: [NotFoundError, InvalidInputError] },
+    resolve: async (_, { input: { name } }, { engine }) => {
+      await pauseSchedule(engine, name);
+      return { name };
+    },
+  }),
+);

@@ -1,0 +1,27 @@
+import { runSchedule } from '../../domain/run-schedule.ts';
+import { InvalidInputError, NotFoundError } from '../../errors.ts';
+import { builder } from '../builder.ts';
+import { scheduleField, scheduleInput } from '../schedule-input.ts';
+import { jobField } from './payload.ts';
+
+const Payload = builder.objectRef<{ name: string; jobId: string }>('RunSchedulePayload').implement({
+  description: 'A tree was made.',
+  fields: (t) => ({ schedule: scheduleField(t), job: jobField(t) }),
+});
+
+builder.mutationField('runSchedule', (t) =>
+  t.field({
+    type: Payload,
+    description:
+      'Makes a tree of a schedule now, whatever else of it runs, is queued or paused. Its next occurrence stays what it is.',
+    args: {
+      input: t.arg({
+        type: scheduleInput('RunScheduleInput', 'Which schedule to run.'),
+        required: true,
+        description: 'Which schedule to run.',
+      }),
+    },
+    errors: { types: [NotFoundError, InvalidInputError] },
+    resolve: async (_, { input: { name } }, { engine }) => ({ name, jobId: await runSchedule(engine, name) }),
+  }),
+);

@@ -1,0 +1,45 @@
+import { type SyncedSchedules, syncSchedules } from '../../domain/put-schedule.ts';
+import { InvalidInputError } from '../../errors.ts';
+import { builder } from '../builder.ts';
+import { ScheduleInput } from '../schedule-input.ts';
+
+const Payload = builder.objectRef<SyncedSchedules>('SyncSchedulesPayload').implement({
+  description: 'The schedules are as stated.',
+  fields: (t) => ({
+    created: t.exposeStringList('created', { description: 'The names of those that are new.' }),
+    changed: t.exposeStringList('changed', { description: 'The names of those that were different before.' }),
+    deleted: t.exposeStringList('deleted', { description: 'The names of those others that were deleted.' }),
+  }),
+});
+
+const Input = builder.inputType('SyncSchedulesInput', {
+  description: 'The schedules of an application.',
+  fields: (t) => ({
+    schedules: t.field({
+      type: [ScheduleInput],
+      required: true,
+      description: 'The schedules: up to 1,000, no name twice.',
+    }),
+    deleteOthers: t.boolean({
+      defaultValue: false,
+      description: 'Whether schedules that are not named are deleted. Default: false.',
+    }),
+    prefix: t.string({
+      defaultValue: '',
+      description:
+        'With `deleteOthers`, only those whose names begin so are deleted: for applications that share a server. Default: any.',
+    }),
+  }),
+});
+
+builder.mutationField('syncSchedules', (t) =>
+  t.field({
+    type: Payload,
+    description:
+      'Puts all of these schedules as putSchedule does, or none: for a deploy that states its schedules in code.',
+    args: { input: t.arg({ type: Input, required: true, description: 'The schedules.' }) },
+    errors: { types: [InvalidInputError] },
+    resolve: (_, { input }, { engine }) =>
+      syncSchedules(engine, input.schedules, input.deleteOthers ? (input.prefix ?? '') : null),
+  }),
+);

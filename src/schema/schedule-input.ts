@@ -1,0 +1,76 @@
+/** What is said of schedules, and the schedule in the answer. */
+import type { NewSchedule } from '../domain/put-schedule.ts';
+import { NotFoundError } from '../errors.ts';
+import { builder } from './builder.ts';
+import { JobInput } from './inputs.ts';
+import { Schedule } from './schedule.ts';
+import { MissedPolicy, OverlapPolicy } from './schedule-policies.ts';
+
+export const ScheduleInput = builder.inputRef<NewSchedule>('ScheduleInput');
+ScheduleInput.implement({
+  description:
+    'A schedule in full: what is not given is the default, also where the schedule had something else before. Either `cron` or `everyMs` is given.',
+  fields: (t) => ({
+    name: t.string({ required: true, description: 'Its name: 1 to 200 characters.' }),
+    cron: t.string({
+      description:
+        'When it is due: five fields for minute, hour, day of month, month and weekday, or six with seconds first: `30 2 * * *`; also @hourly, @daily, @weekly, @monthly, @yearly. Up to 200 characters. One that never comes is refused.',
+    }),
+    timeZone: t.string({
+      description: 'The time zone of `cron`, as the IANA names it: `Europe/Berlin`. Default: UTC.',
+    }),
+    everyMs: t.field({
+      type: 'Count',
+      description:
+        'The interval between occurrences, in milliseconds: 1,000 to 31,622,400,000 (366 days), counted from `startAt`.',
+    }),
+    startAt: t.field({
+      type: 'DateTime',
+      description:
+        'No occurrence is before this; with `everyMs` it is the first one. Default: none, and intervals count from 1970-01-01T00:00:00Z, so that ten minutes are those of the clock.',
+    }),
+    missed: t.field({
+      type: MissedPolicy,
+      description: 'What becomes of occurrences while no server ran. Default: RUN_ONCE.',
+    }),
+    overlap: t.field({
+      type: OverlapPolicy,
+      description: 'What becomes of an occurrence while a tree before it is not complete. Default: ALLOW.',
+    }),
+    paused: t.boolean({
+      description: 'Whether it is paused. Default: as it is; a new one is not.',
+    }),
+    template: t.field({
+      type: JobInput,
+      required: true,
+      description:
+        'What each occurrence makes: what createJob takes, up to 1 MB of JSON. Seal it, or the trees are never complete. No job of it has a `dedupeKey`, since the second tree would be the first one. What createJob would refuse is refused here.',
+    }),
+  }),
+});
+
+/** The input of a mutation that concerns one schedule. */
+export function scheduleInput(name: string, description: string) {
+  return builder.inputType(name, {
+    description,
+    fields: (t) => ({ name: t.string({ required: true, description: 'The name of the schedule.' }) }),
+  });
+}
+
+type Types = typeof builder.$inferSchemaTypes;
+
+/** The `schedule` field of a payload. */
+export function scheduleField(t: PothosSchemaTypes.ObjectFieldBuilder<Types, { name: string }>) {
+  return t.prismaField({
+    type: Schedule,
+    description: 'The schedule, as the mutation left it.',
+    resolve: async (query, { name }, _, context) => {
+      const schedule = await context.engine.database.prisma.schedule.findUnique({
+        ...query,
+        where: { name },
+      });
+      if (schedule === null) throw new NotFoundError(`There is no schedule ${name}.`);
+      return schedule;
+    },
+  });
+}

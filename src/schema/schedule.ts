@@ -1,0 +1,235 @@
+import { checkText } from '../domain/checks.ts';
+import { maxNameLength } from '../domain/limits.ts';
+import { nextOccurrences, type Timing } from '../domain/occurrences.ts';
+import type { Range } from '../domain/pages.ts';
+import { readClock, readScheduleNames, readTemplates } from '../domain/read-schedules.ts';
+import { InvalidInputError, NotFoundError } from '../errors.ts';
+import { takes } from './answer-size.ts';
+import { builder } from './builder.ts';
+import { Job } from './job.ts';
+import { createLoader } from './loader.ts';
+import { type ListOrder, pageSize, readPage } from './pages.ts';
+import { MissedPolicy, OverlapPolicy } from './schedule-policies.ts';
+
+const SkipReason = builder.enumType('SkipReason', {
+  description: 'Why an occurrence was left out.',
+  values: {
+    MISSED: { description: 'It was missed, and `missed` does not make up for it; of several, the first.' },
+    OVERLAP: { description: 'A tree before it was not complete, and `overlap` is SKIP.' },
+    QUEUE_FULL: { description: '100 others were queued already.' },
+    ASKED: { description: 'Somebody asked for it: skipOccurrence.' },
+  } as const,
+});
+
+const ScheduleSkip = builder
+  .objectRef<{ at: Date; reason: typeof SkipReason.$inferType }>('ScheduleSkip')
+  .implement({
+    description: 'An occurrence that was left out.',
+    fields: (t) => ({
+      at: t.expose('at', { type: 'DateTime', description: 'The occurrence.' }),
+      reason: t.expose('reason', { type: SkipReason, description: 'Why it was left out.' }),
+    }),
+  });
+
+const ScheduleFailure = builder.objectRef<{ at: Date; message: string }>('ScheduleFailure').implement({
+  description: 'An occurrence of which no tree could be made.',
+  fields: (t) => ({
+    at: t.expose('at', { type: 'DateTime', description: 'The occurrence.' }),
+    message: t.exposeString('message', { description: 'Why not, for people.' }),
+  }),
+});
+
+/** Null if it does not fit into the answer any more, which is then refused as a whole. */
+const templates = createLoader(async (names: readonly string[], { engine }) => {
+  const found = await readTemplates(engine.database, names);
+  const byName = new Map(found.map((row) => [row.name, row]));
+  return names.map((name) => byName.get(name) ?? null);
+});
+
+const lastJobs = createLoader(async (ids: readonly string[], { engine }) => {
+  const found = await engine.database.prisma.job.findMany({ where: { id: { in: [...ids] } } });
+  const byId = new Map(found.map((job) => [job.id, job]));
+  return ids.map((id) => byId.get(id) ?? null);
+});
+
+const clock = createLoader(async (keys: readonly 'now'[], { engine }) => {
+  const now = await readClock(engine.database);
+  return keys.map(() => now);
+});
+
+const mostOccurrences = 100;
+
+export const Schedule = builder.prismaNode('Schedule', {
+  id: { field: 'name', description: 'The id of the schedule: `Schedule:` and its name.' },
+  description:
+    'What makes a tree of jobs time and again, from a template. Each occurrence is made once, however many servers run; a server that was away is stood in for by the others.',
+  fields: (t) => ({
+    name: t.exposeString('name', { description: 'Its name, by which it is stated, changed and found.' }),
+    cron: t.exposeString('cron', {
+      nullable: true,
+      description:
+        'When it is due: minute, hour, day, month and weekday, perhaps with seconds first. Null with `everyMs`.',
+    }),
+    timeZone: t.exposeString('timeZone', {
+      nullable: true,
+      description: 'The time zone of `cron`: `Europe/Berlin`. Null with `everyMs`.',
+    }),
+    everyMs: t.field({
+      type: 'Count',
+      nullable: true,
+      description: 'The interval between occurrences, in milliseconds. Null with `cron`.',
+      select: { everyMs: true },
+      resolve: ({ everyMs }) => (everyMs === null ? null : Number(everyMs)),
+    }),
+    startAt: t.expose('startAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'No occurrence is before this, and intervals count from it. Null: from 1970.',
+    }),
+    missed: t.field({
+      type: MissedPolicy,
+      description: 'What becomes of occurrences that were missed.',
+      select: { missed: true },
+      resolve: ({ missed }) => missed as typeof MissedPolicy.$inferType,
+    }),
+    overlap: t.field({
+      type: OverlapPolicy,
+      description: 'What becomes of an occurrence while a tree before it is not complete.',
+      select: { overlap: true },
+      resolve: ({ overlap }) => overlap as typeof OverlapPolicy.$inferType,
+    }),
+    template: t.field({
+      type: 'JSON',
+      nullable: true,
+      description: 'What each occurrence makes: a job with all below it, as JobInput has it.',
+      select: { name: true },
+      resolve: async ({ name }, _, context) => {
+        const row = await templates(context).load(name);
+        return row !== null && takes(row.bytes, context) ? row.template : null;
+      },
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
+    changedAt: t.expose('changedAt', {
+      type: 'DateTime',
+      description: 'When it last became another one; to state the same again changes nothing.',
+    }),
+    pausedAt: t.expose('pausedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'Since when it is paused: by hand, or since its times can not be worked out any more, which `lastFailure` then tells.',
+    }),
+    nextAt: t.expose('nextAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Its next occurrence. Null while it is paused, and only then.',
+    }),
+    nextOccurrences: t.field({
+      type: ['DateTime'],
+      complexity: (args) => ({ multiplier: Math.min(args.first ?? 5, mostOccurrences) }),
+      description: 'Its next occurrences, the very next one first; none while it is paused.',
+      args: {
+        first: t.arg.int({ defaultValue: 5, description: 'How many: 1 to 100. Default: 5.' }),
+      },
+      select: { cron: true, timeZone: true, everyMs: true, startAt: true, nextAt: true },
+      resolve: ({ nextAt, everyMs, ...timing }, { first }) => {
+        const count = first ?? 5;
+        if (count < 1 || count > mostOccurrences) {
+          throw new InvalidInputError(`first is ${count}; it must be from 1 to ${mostOccurrences}.`, 'first');
+        }
+        if (nextAt === null) return [];
+        const exact: Timing = { ...timing, everyMs: everyMs === null ? null : Number(everyMs) };
+        return [nextAt, ...nextOccurrences(exact, nextAt, count - 1)];
+      },
+    }),
+    queued: t.expose('queued', {
+      type: ['DateTime'],
+      description:
+        'Occurrences that wait until the trees before them are complete, with `overlap` QUEUE: up to 100, the first one first.',
+    }),
+    lastOccurrenceAt: t.expose('lastOccurrenceAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'The last occurrence of which a tree was made, or when it was last run by hand.',
+    }),
+    lastJob: t.field({
+      type: Job,
+      nullable: true,
+      description:
+        'The root of the tree that it made last; null if there is none (any more). `jobs` lists all of them.',
+      select: { lastRootId: true },
+      resolve: ({ lastRootId }, _, context) =>
+        lastRootId === null ? null : lastJobs(context).load(lastRootId),
+    }),
+    lastSkip: t.field({
+      type: ScheduleSkip,
+      nullable: true,
+      description: 'The last occurrence that was left out, and why.',
+      select: { skippedAt: true, skipReason: true },
+      resolve: ({ skippedAt, skipReason }) =>
+        skippedAt === null || skipReason === null
+          ? null
+          : { at: skippedAt, reason: skipReason as typeof SkipReason.$inferType },
+    }),
+    lastFailure: t.field({
+      type: ScheduleFailure,
+      nullable: true,
+      description:
+        'Of the last occurrence, why no tree could be made of it; null once a later one was made, or the schedule was changed. It goes on with the next occurrence.',
+      select: { failedAt: true, error: true },
+      resolve: ({ failedAt, error }) =>
+        failedAt === null || error === null ? null : { at: failedAt, message: error },
+    }),
+    behindMs: t.field({
+      type: 'Count',
+      description:
+        'For how long its next occurrence has been due, in milliseconds: 0 normally. More than a second or two says that no server makes it.',
+      select: { nextAt: true },
+      resolve: async ({ nextAt }, _, context) =>
+        nextAt === null ? 0 : Math.max(0, (await clock(context).load('now')).getTime() - nextAt.getTime()),
+    }),
+  }),
+});
+
+const byName: ListOrder<{ name: string }, string> = {
+  name: 'schedules',
+  keyOf: ({ name }) => name,
+  parse: (text) => (text === '' ? undefined : text),
+};
+
+builder.queryFields((t) => ({
+  schedule: t.prismaField({
+    type: Schedule,
+    nullable: true,
+    description: 'One schedule. NOT_FOUND if there is none (any more).',
+    args: { name: t.arg.string({ required: true, description: 'The name of the schedule.' }) },
+    resolve: async (query, _, { name }, { engine }) => {
+      checkText(name, 'name', maxNameLength);
+      const schedule = await engine.database.prisma.schedule.findUnique({ ...query, where: { name } });
+      if (schedule === null) throw new NotFoundError(`There is no schedule ${name}.`, 'name');
+      return schedule;
+    },
+  }),
+  schedules: t.connection(
+    {
+      type: Schedule,
+      complexity: (args) => ({ multiplier: pageSize(args) }),
+      description: 'All schedules by name. `first` and `last`: 50 by default, 1,000 at most.',
+      resolve: (_, args, { engine: { database } }) => {
+        const read = async (range: Range<string>) =>
+          (await readScheduleNames(database, range)).map((name) => ({ name }));
+        return readPage(byName, args, read, async (rows) => {
+          const names = rows.map(({ name }) => name);
+          const schedules = await database.prisma.schedule.findMany({
+            where: { name: { in: names } },
+          });
+          const found = new Map(schedules.map((schedule) => [schedule.name, schedule]));
+          // One that was deleted since is left out.
+          return names.flatMap((name) => found.get(name) ?? []);
+        });
+      },
+    },
+    { name: 'ScheduleConnection', description: 'A page of schedules.' },
+    { name: 'ScheduleEdge', description: 'A schedule in a page.' },
+  ),
+}));

@@ -1,0 +1,177 @@
+/** Schedules through the client, against a server that makes what is due. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Client, createClient, type ScheduleSpec, Worker } from '../../src/client/index.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { data, request } from '../support/api.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { example } from '../support/documentation.ts';
+import { anyRow } from '../support/locks.ts';
+import { startServer } from '../support/server.ts';
+
+let db: TestDatabase;
+let server: App;
+let client: Client;
+beforeAll(async () => {
+  db = await createDatabase();
+  server = await startServer(db.url);
+  client = createClient({ url: server.url });
+});
+afterAll(async () => {
+  await client?.close();
+  await server?.close();
+  await db?.drop();
+});
+
+const refusal = (code: string, field: string) => expect.objectContaining({ code, field });
+const spec = (name: string, more: Partial<ScheduleSpec> = {}): ScheduleSpec => ({
+  name,
+  everyMs: 3_600_000,
+  template: { type: name, sealed: true, items: [{ payload: 1 }] },
+  ...more,
+});
+
+test('the documented deploy states its schedules, and states them again without a change', async () => {
+  const deploy = new Function(
+    'client',
+    `return (async () => { ${example('schedules.md', 'sync').replace('await client', 'return await client')} })()`,
+  );
+  await client.schedules.put(spec('billing/old'));
+  await client.schedules.put(spec('shipping'));
+  expect(await deploy(client)).toEqual({
+    created: ['billing/heartbeat', 'billing/nightly'],
+    changed: [],
+    deleted: ['billing/old'],
+  });
+  expect(await deploy(client)).toEqual({ created: [], changed: [], deleted: [] });
+  const { nodes } = await client.schedules.list();
+  expect(nodes.map(({ name }) => name)).toEqual(['billing/heartbeat', 'billing/nightly', 'shipping']);
+  expect(nodes[1]).toMatchObject({
+    cron: '30 2 * * *',
+    timeZone: 'Europe/Berlin',
+    overlap: 'SKIP',
+    missed: 'RUN_ONCE',
+  });
+});
+
+test('a schedule makes its trees, a worker works on them, and all of it can be seen', async () => {
+  let worked = 0;
+  let done = () => {};
+  const workedTwice = new Promise<void>((resolve) => {
+    done = resolve;
+  });
+  const worker = new Worker({
+    url: server.url,
+    types: {
+      'every second': {
+        concurrency: 1,
+        handler: async () => {
+          if (++worked === 2) done();
+          return null;
+        },
+      },
+    },
+  });
+  await worker.start();
+  await client.schedules.put(spec('every second', { everyMs: undefined, cron: '* * * * * *' }));
+  await workedTwice;
+  await worker.stop();
+  await client.schedules.pause('every second');
+  const { lastJob, lastOccurrenceAt, lastFailure, nextAt, nextOccurrences } =
+    await client.schedules.get('every second');
+  expect({ lastFailure, nextAt, nextOccurrences }).toEqual({
+    lastFailure: null,
+    nextAt: null,
+    nextOccurrences: [],
+  });
+  const { nodes } = await client.jobs({ filter: { schedule: 'every second' } });
+  expect(nodes[0]).toMatchObject({
+    id: lastJob?.id,
+    occurrence: { schedule: 'every second', at: lastOccurrenceAt },
+  });
+  const times = nodes.map(({ occurrence }) => Date.parse(occurrence?.at ?? ''));
+  expect(times).toEqual(times.map((_, i) => (times[0] as number) - i * 1_000));
+});
+
+test('pausing, resuming, running, skipping and deleting', async () => {
+  const { schedules } = client;
+  const { schedule, created, changed } = await schedules.put(spec('hourly'));
+  expect({ created, changed }).toEqual({ created: true, changed: true });
+  const [first, second, third] = schedule.nextOccurrences;
+  expect([first, schedule.behindMs, schedule.queued]).toEqual([schedule.nextAt, 0, []]);
+  expect(await schedules.skip('hourly', { at: first as string })).toMatchObject({
+    skipped: first,
+    schedule: { nextAt: second },
+  });
+  expect(await schedules.skip('hourly', { at: first as string })).toMatchObject({
+    skipped: null,
+    schedule: { nextAt: second },
+  });
+  expect(await schedules.skip('hourly')).toMatchObject({
+    skipped: second,
+    schedule: { nextAt: third, lastSkip: { at: second, reason: 'ASKED' } },
+  });
+  expect((await schedules.pause('hourly')).pausedAt).not.toBeNull();
+  await expect(schedules.skip('hourly')).rejects.toEqual(refusal('INVALID_INPUT', 'name'));
+  const { jobId } = await schedules.run('hourly');
+  expect((await client.job(jobId)).occurrence?.schedule).toBe('hourly');
+  expect(await schedules.resume('hourly')).toMatchObject({
+    pausedAt: null,
+    nextAt: first,
+    lastJob: { id: jobId },
+  });
+  await schedules.delete('hourly');
+  for (const call of ['get', 'pause', 'resume', 'run', 'skip', 'delete'] as const) {
+    await expect(schedules[call]('hourly')).rejects.toEqual(refusal('NOT_FOUND', 'name'));
+  }
+  expect((await client.job(jobId)).id).toBe(jobId);
+});
+
+test('what is wrong is named by its path', async () => {
+  await expect(client.schedules.put(spec('bad', { everyMs: 0 }))).rejects.toEqual(
+    refusal('INVALID_INPUT', 'everyMs'),
+  );
+  await expect(client.schedules.put(spec('bad', { everyMs: undefined, cron: '0 0 30 2 *' }))).rejects.toEqual(
+    refusal('INVALID_INPUT', 'cron'),
+  );
+  const template = { type: 'x', children: [{ type: 'y', items: [{ priority: 99_999 }] }] };
+  await expect(client.schedules.sync([spec('good'), spec('bad', { template })])).rejects.toEqual(
+    refusal('INVALID_INPUT', 'schedules[1].template.children[0].items[0].priority'),
+  );
+  await expect(client.schedules.get('good')).rejects.toEqual(refusal('NOT_FOUND', 'name'));
+});
+
+test('a schedule is a node, pages go by name, and the cost of a page is counted', async () => {
+  for (const name of ['page 1', 'page 2', 'page 3']) await client.schedules.put(spec(name));
+  const { node } = await data(
+    server.url,
+    `{ node(id: "Schedule:page 2") { id ... on Schedule { name template } } }`,
+  );
+  expect(node).toMatchObject({ id: 'Schedule:page 2', name: 'page 2', template: { type: 'page 2' } });
+  const seen: string[] = [];
+  let after: string | undefined;
+  do {
+    const page = await client.schedules.list({ first: 2, after });
+    seen.push(...page.nodes.map(({ name }) => name));
+    after = page.hasNextPage ? (page.endCursor ?? undefined) : undefined;
+  } while (after !== undefined);
+  expect(seen).toEqual([...seen].sort());
+  expect(seen).toEqual(expect.arrayContaining(['page 1', 'page 2', 'page 3']));
+  const last = await data(
+    server.url,
+    `{ schedules(last: 1) { nodes { name } pageInfo { hasPreviousPage } } }`,
+  );
+  expect(last.schedules).toEqual({ nodes: [{ name: seen.at(-1) }], pageInfo: { hasPreviousPage: true } });
+  const refused = await request(server.url, `{ schedule(name: "page 1") { nextOccurrences(first: 101) } }`);
+  expect(refused.errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', field: 'first' });
+});
+
+test('a schedule that falls behind says so', async () => {
+  await client.schedules.put(spec('behind'));
+  const other = await db.connect();
+  await other.query('begin');
+  await other.query(`update jobtree.schedule set next_at = now() where name = 'behind'`);
+  await other.query('commit');
+  await anyRow(db, `select from jobtree.job where schedule_name = 'behind'`, []);
+  await other.end();
+  expect((await client.schedules.get('behind')).behindMs).toBe(0);
+});

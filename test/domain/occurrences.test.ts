@@ -1,0 +1,239 @@
+/** When schedules are due: crons across both changes of daylight saving, intervals, what was missed, and what can't be a time at all. */
+import { describe, expect, it } from 'vitest';
+import {
+  checkTiming,
+  dueOccurrences,
+  maxMissed,
+  type NewTiming,
+  nextOccurrences,
+  type Timing,
+} from '../../src/domain/occurrences.ts';
+
+const at = (text: string) => new Date(text);
+const timing = (input: Partial<Timing>): Timing => ({
+  cron: null,
+  timeZone: input.cron == null ? null : 'UTC',
+  everyMs: null,
+  startAt: null,
+  ...input,
+});
+const iso = (dates: readonly Date[]) => dates.map((date) => date.toISOString());
+
+describe('a cron across a change of daylight saving', () => {
+  it.each<[string, string, string, string, string[]]>([
+    [
+      'a fixed time that does not exist comes right after the gap',
+      '30 2 * * *',
+      'Europe/Berlin',
+      '2026-03-27T12:00:00Z',
+      ['2026-03-28T01:30:00.000Z', '2026-03-29T01:00:00.000Z', '2026-03-30T00:30:00.000Z'],
+    ],
+    [
+      'a fixed time that comes twice counts the first time only',
+      '30 2 * * *',
+      'Europe/Berlin',
+      '2026-10-23T12:00:00Z',
+      ['2026-10-24T00:30:00.000Z', '2026-10-25T00:30:00.000Z', '2026-10-26T01:30:00.000Z'],
+    ],
+    [
+      'every half hour goes on in real time through the gap',
+      '*/30 * * * *',
+      'Europe/Berlin',
+      '2026-03-29T00:00:00Z',
+      ['2026-03-29T00:30:00.000Z', '2026-03-29T01:00:00.000Z', '2026-03-29T01:30:00.000Z'],
+    ],
+    [
+      'every half hour goes on in real time through the repeated hour',
+      '*/30 * * * *',
+      'Europe/Berlin',
+      '2026-10-25T00:00:00Z',
+      ['2026-10-25T00:30:00.000Z', '2026-10-25T01:00:00.000Z', '2026-10-25T01:30:00.000Z'],
+    ],
+    [
+      'a list of times in the gap is left out',
+      '0 2,4 * * *',
+      'Europe/Berlin',
+      '2026-03-29T00:00:00Z',
+      ['2026-03-29T02:00:00.000Z', '2026-03-30T00:00:00.000Z'],
+    ],
+    [
+      'a list of times in the repeated hour comes twice',
+      '0 2,4 * * *',
+      'Europe/Berlin',
+      '2026-10-24T23:30:00Z',
+      ['2026-10-25T00:00:00.000Z', '2026-10-25T01:00:00.000Z', '2026-10-25T03:00:00.000Z'],
+    ],
+    [
+      'a fixed time that does not exist comes right after the gap',
+      '30 2 * * *',
+      'America/New_York',
+      '2026-03-06T12:00:00Z',
+      ['2026-03-07T07:30:00.000Z', '2026-03-08T07:00:00.000Z', '2026-03-09T06:30:00.000Z'],
+    ],
+    [
+      'a fixed time that comes twice counts the first time only',
+      '30 1 * * *',
+      'America/New_York',
+      '2026-10-30T12:00:00Z',
+      ['2026-10-31T05:30:00.000Z', '2026-11-01T05:30:00.000Z', '2026-11-02T06:30:00.000Z'],
+    ],
+    [
+      'every half hour goes on in real time through the repeated hour',
+      '*/30 * * * *',
+      'America/New_York',
+      '2026-11-01T05:00:00Z',
+      ['2026-11-01T05:30:00.000Z', '2026-11-01T06:00:00.000Z', '2026-11-01T06:30:00.000Z'],
+    ],
+    [
+      'every half hour goes on in real time through the gap',
+      '*/30 * * * *',
+      'America/New_York',
+      '2026-03-08T06:00:00Z',
+      ['2026-03-08T06:30:00.000Z', '2026-03-08T07:00:00.000Z', '2026-03-08T07:30:00.000Z'],
+    ],
+  ])('%s: %s in %s', (_, cron, timeZone, after, expected) => {
+    const found = nextOccurrences(timing({ cron, timeZone }), at(after), expected.length);
+    expect(iso(found)).toEqual(expected);
+  });
+
+  it.each([
+    ['Europe/Berlin', '2026-03-28T00:00:00Z'],
+    ['Europe/Berlin', '2026-10-24T00:00:00Z'],
+    ['America/New_York', '2026-03-07T00:00:00Z'],
+    ['America/New_York', '2026-10-31T00:00:00Z'],
+  ])('none is passed over or given twice, forwards or backwards, in %s from %s on', (timeZone, from) => {
+    const start = at(from);
+    const quarters = timing({ cron: '*/15 * * * *', timeZone });
+    const found = nextOccurrences(quarters, start, 2 * 96);
+    expect(found.every((date, i) => date.getTime() === start.getTime() + (i + 1) * 900_000)).toBe(true);
+    // As after an outage.
+    const missed = dueOccurrences(quarters, 'RUN_ALL', found[0] as Date, found.at(-1) as Date);
+    expect(iso(missed.make)).toEqual(iso(found));
+  });
+});
+
+describe('an interval', () => {
+  it('is at its multiples since 1970, whenever it is asked', () => {
+    const everyTen = timing({ everyMs: 600_000 });
+    const expected = ['2026-01-01T00:10:00.000Z', '2026-01-01T00:20:00.000Z'];
+    expect(iso(nextOccurrences(everyTen, at('2026-01-01T00:00:00Z'), 2))).toEqual(expected);
+    expect(iso(nextOccurrences(everyTen, at('2026-01-01T00:09:59.999Z'), 2))).toEqual(expected);
+  });
+
+  it('counts from its start, which is its first occurrence', () => {
+    const timed = timing({ everyMs: 60_000, startAt: at('2026-01-01T00:00:30.500Z') });
+    expect(iso(nextOccurrences(timed, at('2020-01-01T00:00:00Z'), 2))).toEqual([
+      '2026-01-01T00:00:30.500Z',
+      '2026-01-01T00:01:30.500Z',
+    ]);
+    expect(iso(nextOccurrences(timed, at('2026-01-01T00:00:30.500Z'), 1))).toEqual([
+      '2026-01-01T00:01:30.500Z',
+    ]);
+  });
+});
+
+it('a cron that starts later has its first occurrence then, if that is one', () => {
+  const daily = timing({ cron: '0 3 * * *', startAt: at('2026-05-01T03:00:00Z') });
+  expect(iso(nextOccurrences(daily, at('2026-01-01T00:00:00Z'), 2))).toEqual([
+    '2026-05-01T03:00:00.000Z',
+    '2026-05-02T03:00:00.000Z',
+  ]);
+});
+
+describe('what is due', () => {
+  const now = at('2026-01-01T12:00:00Z');
+  const ago = (seconds: number) => new Date(now.getTime() - seconds * 1_000);
+  describe.each<[string, Timing]>([
+    ['by a cron', timing({ cron: '* * * * * *' })],
+    ['by an interval', timing({ everyMs: 1_000 })],
+  ])('%s', (_, everySecond) => {
+    it.each(['SKIP', 'RUN_ONCE', 'RUN_ALL'] as const)(
+      'is all made while it is only a little late, with %s',
+      (missed) => {
+        const { make, next } = dueOccurrences(everySecond, missed, ago(3), now);
+        expect(iso(make)).toEqual(iso([ago(3), ago(2), ago(1), ago(0)]));
+        expect(next).toEqual(ago(-1));
+      },
+    );
+
+    it('was missed after half a minute, and then the policy says what becomes of it', () => {
+      expect(dueOccurrences(everySecond, 'SKIP', ago(31), now)).toEqual({ make: [], next: ago(-1) });
+      expect(dueOccurrences(everySecond, 'RUN_ONCE', ago(31), now)).toEqual({ make: [now], next: ago(-1) });
+      expect(dueOccurrences(everySecond, 'RUN_ALL', ago(31), now).make).toHaveLength(32);
+    });
+
+    it('is bounded after a long outage, to the latest', () => {
+      const { make, next } = dueOccurrences(everySecond, 'RUN_ALL', at('2025-01-01T00:00:00Z'), now);
+      expect([make.length, make[0], make.at(-1), next]).toEqual([
+        maxMissed,
+        ago(maxMissed - 1),
+        now,
+        ago(-1),
+      ]);
+    });
+  });
+
+  it('is what was promised, though the times are read differently by now', () => {
+    const daily = timing({ cron: '0 3 * * *' });
+    expect(dueOccurrences(daily, 'RUN_ONCE', at('2026-01-01T11:00:00Z'), now).make).toEqual([
+      at('2026-01-01T11:00:00Z'),
+    ]);
+  });
+});
+
+describe('refuses', () => {
+  it.each<[string, NewTiming, string, RegExp]>([
+    ['neither cron nor interval', {}, 'cron', /Either cron or everyMs/],
+    ['both', { cron: '* * * * *', everyMs: 1_000 }, 'cron', /Either/],
+    ['an interval of zero', { everyMs: 0 }, 'everyMs', /everyMs is 0/],
+    ['an interval of less than a second', { everyMs: 999 }, 'everyMs', /whole number from 1000/],
+    ['an interval beyond a leap year', { everyMs: 31_622_400_001 }, 'everyMs', /31622400000/],
+    ['a fraction of a millisecond', { everyMs: 1_000.5 }, 'everyMs', /whole number/],
+    ['an interval with a zone', { everyMs: 1_000, timeZone: 'UTC' }, 'timeZone', /no time zone/],
+    ['an empty cron', { cron: '' }, 'cron', /is empty/],
+    ['a cron of four fields', { cron: '* * * *' }, 'cron', /five fields/],
+    ['a cron with years', { cron: '* * * * * * 2030' }, 'cron', /five fields/],
+    ['an instant', { cron: '2030-01-01T00:00:00' }, 'cron', /five fields/],
+    ['a minute of 60', { cron: '60 * * * *' }, 'cron', /Invalid value for minute: 60/],
+    ['a word', { cron: 'every day at 3 am' }, 'cron', /can't be read/],
+    ['an unknown nickname', { cron: '@sometimes' }, 'cron', /can't be read/],
+    ['the start of the computer', { cron: '@reboot' }, 'cron', /can't be read/],
+    ['a step of zero', { cron: '*/0 * * * *' }, 'cron', /can't be read/],
+    ['February 30', { cron: '0 0 30 2 *' }, 'cron', /never comes/],
+    ['April 31', { cron: '0 0 31 4 *' }, 'cron', /never comes/],
+    ['a cron that is too long', { cron: `${'1,'.repeat(100)}1 * * * *` }, 'cron', /the limit is 200/],
+    ['an unknown zone', { cron: '* * * * *', timeZone: 'Europe/Atlantis' }, 'timeZone', /not known/],
+    ['an offset', { cron: '* * * * *', timeZone: '+02:00' }, 'timeZone', /not known/],
+    ['an empty zone', { cron: '* * * * *', timeZone: '' }, 'timeZone', /is empty/],
+    [
+      'a start that is no instant',
+      { everyMs: 1_000, startAt: new Date(Number.NaN) },
+      'startAt',
+      /must be an instant/,
+    ],
+    [
+      'a start with nothing behind it',
+      { cron: '0 0 1 1 *', startAt: at('9999-12-31T00:00:00Z') },
+      'cron',
+      /never comes/,
+    ],
+  ])('%s', (_, input, field, message) => {
+    const check = () => checkTiming(input, '', at('2026-01-01T00:00:00Z'));
+    expect(check).toThrow(message);
+    expect(check).toThrow(expect.objectContaining({ code: 'INVALID_INPUT', field }));
+  });
+
+  it('nothing that croner documents', () => {
+    for (const cron of [
+      '@daily',
+      '0 0 L * *',
+      '0 12 * * FRI#2',
+      '0 0 29 2 *',
+      '0 9 15W * *',
+      '*/5 * * * * *',
+      ' 0  3 * * * ',
+    ]) {
+      expect(() => checkTiming({ cron }, '', at('2026-01-01T00:00:00Z'))).not.toThrow();
+    }
+  });
+});

@@ -1,0 +1,701 @@
+/** Schedules: what each operation does in each state, what servers make of what is due, and the races between them. */
+import type pg from 'pg';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { claimItems } from '../../src/domain/claim-items.ts';
+import { deleteSchedule } from '../../src/domain/delete-schedule.ts';
+import { fireSchedules } from '../../src/domain/fire-schedules.ts';
+import { pauseSchedule } from '../../src/domain/pause-schedule.ts';
+import { type NewSchedule, putSchedule, syncSchedules } from '../../src/domain/put-schedule.ts';
+import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
+import { resumeSchedule } from '../../src/domain/resume-schedule.ts';
+import { runSchedule } from '../../src/domain/run-schedule.ts';
+import { skipOccurrence } from '../../src/domain/skip-occurrence.ts';
+import { newType, useEngine } from '../support/engine.ts';
+import { lockWaiters } from '../support/locks.ts';
+
+const t = useEngine();
+const { signal } = new AbortController();
+const unpaused = { paused_at: null, next_at: expect.any(Date) };
+const paused = { paused_at: expect.any(Date), next_at: null };
+
+/** An hourly schedule of a sealed job with one item, whose type is its name. */
+async function hourly(schedule: Partial<NewSchedule> = {}): Promise<string> {
+  const name = newType('schedule');
+  const template = { type: name, items: [{ payload: 1 }], sealed: true };
+  await putSchedule(t.engine, { name, everyMs: 3_600_000, template, ...schedule });
+  return name;
+}
+
+async function read(name: string): Promise<Record<string, any>> {
+  const [row] = await t.db.query<Record<string, any>>('select * from jobtree.schedule where name = $1', [
+    name,
+  ]);
+  if (row === undefined) throw new Error(`There is no schedule ${name}.`);
+  return row;
+}
+
+/** Has its next occurrence be one that was due so long ago, to the hour plus this. */
+async function due(name: string, ago: string): Promise<Date> {
+  const [row] = await t.db.query<{ next_at: Date }>(
+    `update jobtree.schedule set next_at = clock_timestamp() - $2::interval where name = $1 returning next_at`,
+    [name, ago],
+  );
+  return row?.next_at as Date;
+}
+
+/** The occurrences of which there are trees. */
+async function made(name: string): Promise<Date[]> {
+  const rows = await t.db.query<{ occurrence_at: Date }>(
+    'select occurrence_at from jobtree.job where schedule_name = $1 order by occurrence_at',
+    [name],
+  );
+  return rows.map(({ occurrence_at }) => occurrence_at);
+}
+
+const fire = () => fireSchedules(t.engine, signal);
+
+/** Has all of its trees be complete. */
+async function complete(name: string): Promise<void> {
+  const held = await claimItems(t.engine, 'w', [{ type: name, limit: 1_000 }]);
+  await reportOutcomes(
+    t.engine,
+    held.map(({ id }) => ({ assignmentId: id, result: null })),
+  );
+  for (const { id } of await t.db.query<{ id: string }>(
+    'select id from jobtree.job where schedule_name = $1',
+    [name],
+  ))
+    await t.fold(id);
+}
+
+describe('a schedule that is due', () => {
+  it('makes its tree, which says what made it, and moves on to its next occurrence', async () => {
+    const name = await hourly();
+    const at = await due(name, '5 seconds');
+    t.ready.length = 0;
+    await fire();
+    expect(await made(name)).toEqual([at]);
+    const [root] = await t.db.query<{ id: string }>('select id from jobtree.job where schedule_name = $1', [
+      name,
+    ]);
+    const row = await read(name);
+    expect(row).toMatchObject({
+      last_root_id: root?.id,
+      last_occurrence_at: at,
+      open_root_ids: [root?.id],
+      ...unpaused,
+    });
+    expect(row.next_at.getTime()).toBeGreaterThan(at.getTime());
+    expect(row.next_at.getTime() % 3_600_000).toBe(0);
+    expect(t.ready).toContain(name);
+    await fire();
+    expect(await made(name)).toHaveLength(1);
+  });
+
+  it('is told of in time: how long it is until something is due', async () => {
+    const name = await hourly();
+    await t.db.query(
+      `update jobtree.schedule set next_at = next_at + interval '1 day' where name <> $1 and next_at is not null`,
+      [name],
+    );
+    await t.db.query(
+      `update jobtree.schedule set next_at = clock_timestamp() + interval '1 minute' where name = $1`,
+      [name],
+    );
+    const { waitMs, failed } = await fire();
+    expect(failed).toBe(false);
+    expect(waitMs).toBeGreaterThan(30_000);
+    expect(waitMs).toBeLessThanOrEqual(60_000);
+    await deleteSchedule(t.engine, name);
+  });
+
+  it.each([
+    ['SKIP', 0, 'MISSED'],
+    ['RUN_ONCE', 1, 'MISSED'],
+    ['RUN_ALL', 75, null],
+  ] as const)('after an outage over 75 occurrences %s makes %i', async (missed, count, reason) => {
+    const name = await hourly({ missed });
+    const first = await due(name, '74 hours 1 minute');
+    const at = new Date(Math.ceil(first.getTime() / 3_600_000) * 3_600_000);
+    await t.db.query('update jobtree.schedule set next_at = $2 where name = $1', [name, at]);
+    const [now] = await t.db.query<{ hour: Date }>(`select date_trunc('hour', now()) as hour`);
+    const last = now?.hour as Date;
+    const all: Date[] = [];
+    for (let time = at.getTime(); time <= last.getTime(); time += 3_600_000) all.push(new Date(time));
+    await fire();
+    const row = await read(name);
+    // The hour may have turned meanwhile.
+    expect([74, 75, 76]).toContain(all.length);
+    expect(await made(name)).toEqual(count === 0 ? [] : all.slice(-count));
+    expect(row).toMatchObject({ skip_reason: reason, skipped_at: reason && at, ...unpaused });
+    expect(row.next_at > last).toBe(true);
+  });
+
+  it('overlaps what runs, with ALLOW', async () => {
+    const name = await hourly({ overlap: 'ALLOW' });
+    for (const ago of ['6 s', '5 s', '4 s']) {
+      await due(name, ago);
+      await fire();
+    }
+    expect(await made(name)).toHaveLength(3);
+  });
+
+  it('is left out while a tree before it runs, with SKIP', async () => {
+    const name = await hourly({ overlap: 'SKIP' });
+    const first = await due(name, '6 s');
+    await fire();
+    const second = await due(name, '5 s');
+    await fire();
+    expect(await made(name)).toEqual([first]);
+    expect(await read(name)).toMatchObject({ skipped_at: second, skip_reason: 'OVERLAP', ...unpaused });
+    await complete(name);
+    const third = await due(name, '4 s');
+    await fire();
+    expect(await made(name)).toEqual([first, third]);
+  });
+
+  it('waits in the queue until the trees before it are complete, with QUEUE, one by one', async () => {
+    const name = await hourly({ overlap: 'QUEUE' });
+    const at: Date[] = [];
+    for (const ago of ['6 s', '5 s', '4 s']) {
+      at.push(await due(name, ago));
+      await fire();
+    }
+    expect(await made(name)).toEqual(at.slice(0, 1));
+    expect(await read(name)).toMatchObject({ queued: at.slice(1), skipped_at: null, ...unpaused });
+    await fire();
+    expect(await made(name)).toHaveLength(1);
+    await complete(name);
+    await fire();
+    await fire();
+    expect(await made(name)).toEqual(at.slice(0, 2));
+    expect(await read(name)).toMatchObject({ queued: at.slice(2) });
+    await complete(name);
+    await fire();
+    expect(await made(name)).toEqual(at);
+    expect(await read(name)).toMatchObject({ queued: [], last_occurrence_at: at[2] });
+  });
+
+  it('queues a hundred at most, and leaves out the rest', async () => {
+    const name = await hourly({ overlap: 'QUEUE', missed: 'RUN_ALL', everyMs: 1_000 });
+    await due(name, '200 seconds');
+    await t.db.query(`update jobtree.schedule set next_at = date_trunc('second', next_at) where name = $1`, [
+      name,
+    ]);
+    await fire();
+    const row = await read(name);
+    expect(row.queued).toHaveLength(100);
+    expect(row.skip_reason).toBe('QUEUE_FULL');
+    expect(await made(name)).toHaveLength(1);
+    await deleteSchedule(t.engine, name);
+  });
+
+  it('counts a tree that was run by hand as one before it', async () => {
+    const name = await hourly({ overlap: 'SKIP' });
+    await runSchedule(t.engine, name);
+    await due(name, '5 s');
+    await fire();
+    expect(await made(name)).toHaveLength(1);
+    expect(await read(name)).toMatchObject({ skip_reason: 'OVERLAP' });
+  });
+});
+
+describe('a template that has become invalid', () => {
+  const spoil = (name: string) =>
+    t.db.query(`update jobtree.schedule set template = '{"type": "x", "priority": 99999}' where name = $1`, [
+      name,
+    ]);
+
+  it('is noted, and goes on with the next occurrence, while others are made', async () => {
+    const [bad, good] = [await hourly(), await hourly()];
+    await spoil(bad);
+    const failedAt = await due(bad, '6 s');
+    await due(good, '5 s');
+    expect((await fire()).failed).toBe(false);
+    expect(await made(bad)).toEqual([]);
+    expect(await made(good)).toHaveLength(1);
+    expect(await read(bad)).toMatchObject({
+      failed_at: failedAt,
+      error: 'priority must be a whole number from -32768 to 32767.',
+      ...unpaused,
+    });
+    await putSchedule(t.engine, { name: bad, everyMs: 3_600_000, template: { type: bad } });
+    expect(await read(bad)).toMatchObject({ failed_at: null, error: null });
+    await due(bad, '4 s');
+    await fire();
+    expect(await made(bad)).toHaveLength(1);
+  });
+
+  it('is noted once it comes out of the queue', async () => {
+    const name = await hourly({ overlap: 'QUEUE' });
+    for (const ago of ['6 s', '5 s']) {
+      await due(name, ago);
+      await fire();
+    }
+    const [queued] = (await read(name)).queued;
+    await spoil(name);
+    await complete(name);
+    await fire();
+    expect(await read(name)).toMatchObject({
+      queued: [],
+      failed_at: queued,
+      error: expect.stringMatching(/priority/),
+    });
+  });
+
+  it('is refused when it is run by hand', async () => {
+    const name = await hourly();
+    await spoil(name);
+    await expect(runSchedule(t.engine, name)).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      field: 'priority',
+    });
+  });
+});
+
+it('a schedule whose times can not be worked out is paused, and says why, while others are made', async () => {
+  const [bad, good] = [await hourly(), await hourly()];
+  await t.db.query(
+    `update jobtree.schedule set every_ms = null, cron = '* * * * *', time_zone = 'Europe/Atlantis' where name = $1`,
+    [bad],
+  );
+  const at = await due(bad, '6 s');
+  await due(good, '5 s');
+  await fire();
+  expect(await read(bad)).toMatchObject({
+    failed_at: at,
+    error: expect.stringMatching(/Atlantis/),
+    ...paused,
+  });
+  expect(await made(good)).toHaveLength(1);
+});
+
+describe('to put a schedule', () => {
+  it('again, as it is, changes nothing, not even a next occurrence that is due', async () => {
+    const name = await hourly();
+    const at = await due(name, '5 s');
+    const before = await read(name);
+    const template = { type: name, items: [{ payload: 1 }], sealed: true };
+    expect(await putSchedule(t.engine, { name, everyMs: 3_600_000, template })).toEqual({
+      created: false,
+      changed: false,
+    });
+    expect(await read(name)).toEqual(before);
+    await fire();
+    expect(await made(name)).toEqual([at]);
+  });
+
+  it('with another template keeps its next occurrence, with other times not', async () => {
+    const name = await hourly();
+    await t.db.query(`update jobtree.schedule set next_at = now() + interval '7 hours' where name = $1`, [
+      name,
+    ]);
+    const { next_at: before } = await read(name);
+    const template = { type: 'other' };
+    expect(await putSchedule(t.engine, { name, everyMs: 3_600_000, template })).toEqual({
+      created: false,
+      changed: true,
+    });
+    expect((await read(name)).next_at).toEqual(before);
+    await putSchedule(t.engine, { name, everyMs: 7_200_000, template });
+    expect((await read(name)).next_at < before).toBe(true);
+  });
+
+  it('leaves it paused or not, unless that is said', async () => {
+    const name = newType('schedule');
+    const put = (paused?: boolean) =>
+      putSchedule(t.engine, { name, cron: '0 3 * * *', template: { type: 'x' }, paused });
+    await put(true);
+    expect(await read(name)).toMatchObject(paused);
+    expect(await put()).toEqual({ created: false, changed: false });
+    expect(await read(name)).toMatchObject(paused);
+    expect(await put(false)).toEqual({ created: false, changed: true });
+    expect(await read(name)).toMatchObject(unpaused);
+    await put();
+    expect(await read(name)).toMatchObject(unpaused);
+  });
+
+  const deep = (levels: number): any => ({ type: 'x', children: levels === 0 ? [] : [deep(levels - 1)] });
+  it.each<[string, Partial<NewSchedule>, string]>([
+    ['without a name', { name: '' }, 'name'],
+    ['with a name that is too long', { name: 'x'.repeat(201) }, 'name'],
+    ['with a name that can not be stored', { name: 'a\0' }, 'name'],
+    ['with a bad cron', { everyMs: undefined, cron: '* * *' }, 'cron'],
+    ['on February 30', { everyMs: undefined, cron: '0 0 30 2 *' }, 'cron'],
+    ['in a bad zone', { everyMs: undefined, cron: '0 3 * * *', timeZone: 'Moon' }, 'timeZone'],
+    ['at an interval of zero', { everyMs: 0 }, 'everyMs'],
+    ['without a type', { template: { type: '' } }, 'template.type'],
+    [
+      'with a bad item',
+      { template: { type: 'x', items: [{ priority: 99_999 }] } },
+      'template.items[0].priority',
+    ],
+    ['with a root that is fed', { template: { type: 'x', feed: {} } }, 'template.feed'],
+    ['with a tree that is too deep', { template: deep(33) }, 'template.'],
+    ['with a dedupe key', { template: { type: 'x', dedupeKey: 'k' } }, 'template.dedupeKey'],
+    [
+      'with a dedupe key below',
+      { template: { type: 'x', children: [{ type: 'y', dedupeKey: 'k' }] } },
+      'template.dedupeKey',
+    ],
+    [
+      'with a template of more than 1 MB',
+      { template: { type: 'x', items: [1, 2].map(() => ({ payload: 'x'.repeat(600_000) })) } },
+      'template',
+    ],
+  ])('%s is refused, and nothing is done', async (_, bad, field) => {
+    const name = newType('schedule');
+    const schedule = { name, everyMs: 60_000, template: { type: 'x' }, ...bad };
+    const before = await t.db.query(
+      'select (select count(*) from jobtree.job), (select count(*) from jobtree.schedule)',
+    );
+    await expect(putSchedule(t.engine, schedule)).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      field: expect.stringContaining(field),
+    });
+    await expect(
+      syncSchedules(
+        t.engine,
+        [{ name: `${name}-a`, everyMs: 60_000, template: { type: 'x' } }, schedule],
+        '',
+      ),
+    ).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      field: expect.stringContaining(`schedules[1].${field}`),
+    });
+    expect(
+      await t.db.query('select (select count(*) from jobtree.job), (select count(*) from jobtree.schedule)'),
+    ).toEqual(before);
+  });
+});
+
+describe('to sync schedules', () => {
+  const schedule = (name: string, everyMs = 60_000): NewSchedule => ({
+    name,
+    everyMs,
+    template: { type: 'x' },
+  });
+
+  it('says which are new and which are changed, and leaves the others', async () => {
+    const prefix = newType('app');
+    await putSchedule(t.engine, schedule(`${prefix}/other`));
+    expect(await syncSchedules(t.engine, [schedule(`${prefix}/b`), schedule(`${prefix}/a`)], null)).toEqual({
+      created: [`${prefix}/a`, `${prefix}/b`],
+      changed: [],
+      deleted: [],
+    });
+    expect(
+      await syncSchedules(t.engine, [schedule(`${prefix}/a`), schedule(`${prefix}/b`, 61_000)], null),
+    ).toEqual({
+      created: [],
+      changed: [`${prefix}/b`],
+      deleted: [],
+    });
+    await read(`${prefix}/other`);
+  });
+
+  it('deletes the others on demand, those of other applications not', async () => {
+    const [prefix, foreign] = [newType('app'), newType('foreign')];
+    for (const name of [`${prefix}/a`, `${prefix}/b`, `${prefix}/c`, foreign])
+      await putSchedule(t.engine, schedule(name));
+    expect(await syncSchedules(t.engine, [schedule(`${prefix}/b`)], `${prefix}/`)).toEqual({
+      created: [],
+      changed: [],
+      deleted: [`${prefix}/a`, `${prefix}/c`],
+    });
+    await read(foreign);
+    expect((await syncSchedules(t.engine, [], `${prefix}/`)).deleted).toEqual([`${prefix}/b`]);
+  });
+
+  it('refuses a name that is given twice', async () => {
+    const name = newType('twice');
+    await expect(syncSchedules(t.engine, [schedule(name), schedule(name)], null)).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      field: 'schedules[1].name',
+    });
+  });
+});
+
+describe('each operation, in each state', () => {
+  /** A schedule in the state. */
+  const states = {
+    'waiting for its next occurrence': () => hourly(),
+    paused: async () => {
+      const name = await hourly();
+      await pauseSchedule(t.engine, name);
+      return name;
+    },
+    'with a queue': async () => {
+      const name = await hourly({ overlap: 'QUEUE' });
+      await runSchedule(t.engine, name);
+      await due(name, '5 s');
+      await fire();
+      return name;
+    },
+  };
+  type State = keyof typeof states;
+  const operations: Record<
+    string,
+    { run: (name: string) => Promise<unknown>; after: Record<State, object | string> }
+  > = {
+    pause: {
+      run: (name) => pauseSchedule(t.engine, name),
+      after: {
+        'waiting for its next occurrence': paused,
+        paused,
+        'with a queue': { ...paused, queued: [expect.any(Date)] },
+      },
+    },
+    resume: {
+      run: (name) => resumeSchedule(t.engine, name),
+      after: {
+        'waiting for its next occurrence': unpaused,
+        paused: unpaused,
+        'with a queue': { ...unpaused, queued: [expect.any(Date)] },
+      },
+    },
+    run: {
+      run: (name) => runSchedule(t.engine, name),
+      after: {
+        'waiting for its next occurrence': { ...unpaused, last_root_id: expect.any(String) },
+        paused: { ...paused, last_root_id: expect.any(String) },
+        'with a queue': { ...unpaused, queued: [expect.any(Date)] },
+      },
+    },
+    skip: {
+      run: (name) => skipOccurrence(t.engine, name, null),
+      after: {
+        'waiting for its next occurrence': { ...unpaused, skip_reason: 'ASKED' },
+        paused: 'INVALID_INPUT',
+        'with a queue': { ...unpaused, skip_reason: 'ASKED', queued: [expect.any(Date)] },
+      },
+    },
+  };
+  const cases = Object.keys(operations).flatMap((operation) =>
+    (Object.keys(states) as State[]).map((state) => [operation, state] as const),
+  );
+  it.each(cases)('%s, %s', async (operation, state) => {
+    const name = await states[state]();
+    const before = await read(name);
+    const { run, after } = operations[operation] as (typeof operations)[string];
+    const expected = after[state];
+    if (typeof expected === 'string') {
+      await expect(run(name)).rejects.toMatchObject({ code: expected });
+      expect(await read(name)).toEqual(before);
+    } else {
+      await run(name);
+      expect(await read(name)).toMatchObject(expected);
+    }
+    if (operation === 'pause' || operation === 'resume') {
+      const once = await read(name);
+      await run(name);
+      expect(await read(name)).toEqual(once);
+    }
+    await deleteSchedule(t.engine, name);
+    await expect(run(name)).rejects.toMatchObject({ code: 'NOT_FOUND', field: 'name' });
+    await expect(deleteSchedule(t.engine, name)).rejects.toMatchObject({ code: 'NOT_FOUND', field: 'name' });
+  });
+
+  it('skipping names an occurrence: asked twice it leaves out one', async () => {
+    const name = await hourly();
+    const { next_at: at } = await read(name);
+    expect(await skipOccurrence(t.engine, name, at)).toEqual(at);
+    expect(await skipOccurrence(t.engine, name, at)).toBeNull();
+    expect(await read(name)).toMatchObject({ next_at: new Date(at.getTime() + 3_600_000), skipped_at: at });
+  });
+
+  it('skipping takes an occurrence out of the queue', async () => {
+    const name = await states['with a queue']();
+    const { queued, next_at } = await read(name);
+    expect(await skipOccurrence(t.engine, name, queued[0])).toEqual(queued[0]);
+    expect(await read(name)).toMatchObject({ queued: [], next_at, skip_reason: 'ASKED' });
+  });
+
+  it('while it is paused nothing is made, and resuming makes up for nothing', async () => {
+    const name = await states['with a queue']();
+    await complete(name);
+    await pauseSchedule(t.engine, name);
+    await fire();
+    expect(await made(name)).toHaveLength(1);
+    await resumeSchedule(t.engine, name);
+    await fire();
+    // What was queued before the pause.
+    expect(await made(name)).toHaveLength(2);
+  });
+});
+
+describe('races', () => {
+  async function transaction(): Promise<pg.Client> {
+    const other = await t.db.connect();
+    await other.query('begin');
+    onTestFinished(async () => {
+      await other.query('rollback');
+      await other.end();
+    });
+    return other;
+  }
+  const fireBy = (client: pg.Client, name: string, at: Date, next: Date) =>
+    client.query('select * from jobtree.fire_schedule($1, $2, $3, $4)', [name, at, [at], next]);
+  const next = new Date('2099-01-01T00:00:00Z');
+
+  it('two servers fire one occurrence: the second passes by, and finds nothing once the first has committed', async () => {
+    const name = await hourly();
+    const at = await due(name, '5 s');
+    const first = await transaction();
+    expect((await fireBy(first, name, at, next)).rows).toHaveLength(1);
+    await fire();
+    await first.query('commit');
+    await fire();
+    expect(await made(name)).toEqual([at]);
+    expect(await read(name)).toMatchObject({ next_at: next });
+  });
+
+  it('the first of two servers dies before it has committed: the second makes the occurrence', async () => {
+    const name = await hourly();
+    const at = await due(name, '5 s');
+    const first = await transaction();
+    await fireBy(first, name, at, next);
+    await first.query('rollback');
+    await fire();
+    expect(await made(name)).toEqual([at]);
+  });
+
+  it('ten servers fire at the same time: each occurrence is made once', async () => {
+    const names = await Promise.all(Array.from({ length: 10 }, () => hourly({ everyMs: 1_000 })));
+    for (const name of names) {
+      await t.db.query(
+        `update jobtree.schedule set next_at = date_trunc('second', now()) - interval '20 s' where name = $1`,
+        [name],
+      );
+    }
+    const { next_at: from } = await read(names[0] as string);
+    while ((await Promise.all(Array.from({ length: 10 }, fire))).some(({ failed }) => failed));
+    for (const name of names) {
+      await pauseSchedule(t.engine, name);
+      const all = await made(name);
+      expect(all.length).toBeGreaterThanOrEqual(21);
+      expect(all).toEqual(all.map((_, i) => new Date(from.getTime() + i * 1_000)));
+    }
+  });
+
+  it('a change waits for the server that fires, and counts for the next occurrence', async () => {
+    const name = await hourly();
+    const at = await due(name, '5 s');
+    const firing = await transaction();
+    await fireBy(firing, name, at, next);
+    const put = putSchedule(t.engine, { name, everyMs: 7_200_000, template: { type: 'other' } });
+    await lockWaiters(t.db, 1);
+    await firing.query('commit');
+    await put;
+    expect(await made(name)).toEqual([at]);
+    expect((await read(name)).next_at < next).toBe(true);
+  });
+
+  it('a server that read the schedule before it was skipped makes nothing', async () => {
+    const name = await hourly();
+    const at = await due(name, '5 s');
+    await skipOccurrence(t.engine, name, at);
+    expect(
+      await t.db.query('select * from jobtree.fire_schedule($1, $2, $3, $4)', [name, at, [at], next]),
+    ).toEqual([]);
+    expect(await made(name)).toEqual([]);
+  });
+
+  it('an occurrence is not made before Postgres says that it has come', async () => {
+    const name = await hourly();
+    const { next_at: at } = await read(name);
+    expect(
+      await t.db.query('select * from jobtree.fire_schedule($1, $2, $3, $4)', [name, at, [at], next]),
+    ).toEqual([]);
+  });
+
+  it('a schedule that a stranger has locked keeps no other from its tree', async () => {
+    const [locked, free] = [await hourly(), await hourly()];
+    await due(locked, '6 s');
+    await due(free, '5 s');
+    const stranger = await transaction();
+    await stranger.query('select from jobtree.schedule where name = $1 for update', [locked]);
+    await fire();
+    expect(await made(free)).toHaveLength(1);
+    await stranger.query('rollback');
+    await fire();
+    expect(await made(locked)).toHaveLength(1);
+  });
+
+  it('two puts of a new name: one creates it, the other finds it', async () => {
+    const name = newType('schedule');
+    const first = await transaction();
+    const text = JSON.stringify({ name, everyMs: 60_000, template: { type: 'x' }, nextAt: next });
+    await first.query('select * from jobtree.put_schedule($1)', [text]);
+    const second = putSchedule(t.engine, { name, everyMs: 60_000, template: { type: 'y' } });
+    await lockWaiters(t.db, 1);
+    await first.query('commit');
+    expect(await second).toEqual({ created: false, changed: true });
+    expect((await read(name)).template).toMatchObject({ type: 'y' });
+  });
+});
+
+describe('put_schedule, as SQL callers use it, refuses', () => {
+  const nextAt = '2099-01-01T00:00:00Z';
+  it.each<[string, unknown, string]>([
+    ['what is no object', [1], ''],
+    ['a schedule without a name', { everyMs: 1_000, template: { type: 'x' }, nextAt }, 'name'],
+    ['a name that is no text', { name: 5, everyMs: 1_000, template: { type: 'x' }, nextAt }, 'name'],
+    [
+      'a name that is too long',
+      { name: 'x'.repeat(201), everyMs: 1_000, template: { type: 'x' }, nextAt },
+      'name',
+    ],
+    ['an unknown key', { name: 'x', every: 1_000, everyMs: 1_000, template: { type: 'x' }, nextAt }, 'every'],
+    ['neither cron nor interval', { name: 'x', template: { type: 'x' }, nextAt }, 'cron'],
+    ['both', { name: 'x', cron: '* * * * *', everyMs: 1_000, template: { type: 'x' }, nextAt }, 'cron'],
+    [
+      'an interval with a zone',
+      { name: 'x', everyMs: 1_000, timeZone: 'UTC', template: { type: 'x' }, nextAt },
+      'timeZone',
+    ],
+    ['an interval of zero', { name: 'x', everyMs: 0, template: { type: 'x' }, nextAt }, 'everyMs'],
+    [
+      'an interval that is a text',
+      { name: 'x', everyMs: '1000', template: { type: 'x' }, nextAt },
+      'everyMs',
+    ],
+    [
+      'a start that is no instant',
+      { name: 'x', everyMs: 1_000, startAt: 'soon', template: { type: 'x' }, nextAt },
+      'startAt',
+    ],
+    ['no next occurrence', { name: 'x', everyMs: 1_000, template: { type: 'x' } }, 'nextAt'],
+    [
+      'an unknown policy',
+      { name: 'x', everyMs: 1_000, missed: 'RUN', template: { type: 'x' }, nextAt },
+      'missed',
+    ],
+    [
+      'an unknown overlap',
+      { name: 'x', everyMs: 1_000, overlap: 5, template: { type: 'x' }, nextAt },
+      'overlap',
+    ],
+    [
+      'a flag that is a text',
+      { name: 'x', everyMs: 1_000, paused: 'no', template: { type: 'x' }, nextAt },
+      'paused',
+    ],
+    ['no template', { name: 'x', everyMs: 1_000, nextAt }, 'template'],
+    ['a template without a type', { name: 'x', everyMs: 1_000, template: {}, nextAt }, 'template.type'],
+    [
+      'a bad item far below',
+      {
+        name: 'x',
+        everyMs: 1_000,
+        template: { type: 'x', children: [{ type: 'y', items: [{ id: 1 }] }] },
+        nextAt,
+      },
+      'template.children[0].items[0].id',
+    ],
+  ])('%s, and names the field', async (_, schedule, column) => {
+    await expect(
+      t.db.query('select * from jobtree.put_schedule($1)', [JSON.stringify(schedule)]),
+    ).rejects.toMatchObject({ code: 'JT002', column });
+  });
+});
