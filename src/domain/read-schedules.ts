@@ -1,8 +1,8 @@
-import type { Database } from '../db/database.ts';
+import type { Queries } from '../db/database.ts';
 import type { MissedPolicy, Timing } from './occurrences.ts';
 
 /** The time by which schedules are due. */
-export async function readClock(database: Database): Promise<Date> {
+export async function readClock(database: Queries): Promise<Date> {
   const { rows } = await database.pool.query<{ now: Date }>({ name: 'read_clock', text: 'select now()' });
   return (rows[0] as { now: Date }).now;
 }
@@ -27,7 +27,7 @@ export interface DueSchedule extends Timing {
 const timing = `name, cron, time_zone as "timeZone", every_ms as "everyMs", start_at as "startAt", next_at as "nextAt", now() as now`;
 
 /** When a schedule is due, and what time it is; undefined if there is no such schedule. */
-export async function readTiming(database: Database, name: string): Promise<TimingRow | undefined> {
+export async function readTiming(database: Queries, name: string): Promise<TimingRow | undefined> {
   const { rows } = await database.pool.query<TimingRow>({
     name: 'read_timing',
     text: `select ${timing} from jobtree.schedule where name = $1`,
@@ -37,7 +37,7 @@ export async function readTiming(database: Database, name: string): Promise<Timi
 }
 
 /** Schedules whose next occurrence has come, the longest due first. */
-export async function readDueSchedules(database: Database, limit: number): Promise<DueSchedule[]> {
+export async function readDueSchedules(database: Queries, limit: number): Promise<DueSchedule[]> {
   const { rows } = await database.pool.query<DueSchedule>({
     name: 'read_due_schedules',
     text: `select ${timing}, missed from jobtree.schedule where next_at <= now() order by next_at limit $1`,
@@ -55,7 +55,7 @@ export interface Agenda {
 }
 
 /** What there is to do, and when: as cheap as can be, since every server asks for it all the time. */
-export async function readAgenda(database: Database, limit: number): Promise<Agenda> {
+export async function readAgenda(database: Queries, limit: number): Promise<Agenda> {
   const { rows } = await database.pool.query<Agenda>({
     name: 'read_agenda',
     text: `select now() as now,
@@ -74,7 +74,7 @@ export interface TemplateRow {
 }
 
 /** What these schedules make, in any order. */
-export async function readTemplates(database: Database, names: readonly string[]): Promise<TemplateRow[]> {
+export async function readTemplates(database: Queries, names: readonly string[]): Promise<TemplateRow[]> {
   const { rows } = await database.pool.query<TemplateRow>({
     name: 'read_templates',
     text: `select name, template, octet_length(template::text) as bytes
@@ -86,7 +86,7 @@ export async function readTemplates(database: Database, names: readonly string[]
 
 /** A page of the names of schedules, in their order; from the end if `backwards`. */
 export async function readScheduleNames(
-  database: Database,
+  database: Queries,
   range: {
     readonly after?: string | undefined;
     readonly before?: string | undefined;
