@@ -16,6 +16,7 @@ import { Http } from './http.ts';
 import { type ItemSpec, type JobSpec, toJobInput } from './job-spec.ts';
 import * as operations from './operations.ts';
 import { createPost } from './post.ts';
+import { Queues } from './queues.ts';
 import { Socket } from './socket.ts';
 import type {
   Assignment,
@@ -69,6 +70,8 @@ export interface ClientOptions {
 export class Client {
   /** The WebSocket, for workers. @internal */
   readonly socket: Socket;
+  /** The settings of types: pauses, limits, lifetimes, defaults of new jobs. */
+  readonly queues: Queues;
   readonly #http: Http;
   readonly #closing = new AbortController();
 
@@ -76,6 +79,7 @@ export class Client {
     const url = endpoint(options.url);
     const { headers = {}, retryMs = 5_000, timeoutMs = 60_000, fetch, webSocketImpl, onRetry } = options;
     this.#http = new Http({ url, headers, retryMs, timeoutMs, onRetry, post: createPost(fetch) });
+    this.queues = new Queues(this.#http);
     this.socket = new Socket({ url, headers, webSocketImpl });
   }
 

@@ -24,6 +24,7 @@ export {
   PermanentError,
 } from './errors.ts';
 export type { FeedSpec, ItemSpec, JobPolicies, JobSpec } from './job-spec.ts';
+export type { Queue, QueueSettings, Queues } from './queues.ts';
 export type {
   Assignment,
   CallOptions,

@@ -12,7 +12,7 @@ import './job-item.ts';
 import './job.ts';
 import './inputs.ts';
 import './query.ts';
-import './queue-stats.ts';
+import './queue.ts';
 import './subscription.ts';
 import './mutations/create-job.ts';
 import './mutations/add-items.ts';
@@ -25,6 +25,7 @@ import './mutations/report-outcomes.ts';
 import './mutations/exchange.ts';
 import './mutations/heartbeat.ts';
 import './mutations/release-assignments.ts';
+import './mutations/set-queue.ts';
 
 builder.mutationType({
   description:

@@ -92,3 +92,18 @@ export type TreeDeletion = Prisma.TreeDeletionModel
  * One row: when a server last looked for lost heartbeats, and since when they have been looking without a gap.
  */
 export type Watch = Prisma.WatchModel
+/**
+ * Model Queue
+ * The settings of a type; a type without any has no row. What is null is not set.
+ */
+export type Queue = Prisma.QueueModel
+/**
+ * Model QueueLease
+ * A lease of a type with a limit of concurrency, of which some item may be open.
+ */
+export type QueueLease = Prisma.QueueLeaseModel
+/**
+ * Model RateSlice
+ * How many items of a type with a rate were claimed within a hundredth of its interval.
+ */
+export type RateSlice = Prisma.RateSliceModel

@@ -51,6 +51,7 @@ export class System {
           touched: (rootId) => this.touched.add(rootId),
           ready: () => {},
           claimed: () => {},
+          limited: () => {},
           unfinished: () => {},
         },
         logger: pino({ level: 'silent' }),
