@@ -500,7 +500,7 @@ describe('a lifetime', () => {
   /** What becomes of an item that is older than the lifetime, by what has become of it before. */
   const states: Record<
     string,
-    { prepare?: (type: string, jobId: string) => Promise<unknown>; state: string; more?: object }
+    { prepare?: (type: string, jobId: string) => Promise<unknown>; state: string; more?: Record<string, unknown> }
   > = {
     ready: { state: 'FAILED' },
     'ready, of a paused type': { prepare: (type) => set(type, { paused: true }), state: 'FAILED' },

@@ -204,6 +204,7 @@ create table "jobtree"."queue" (
 );
 -- What a claim looks into for the types that it asks for: mostly nothing.
 create index "queue_limited" on "jobtree"."queue" ("type") where "paused" or "concurrency" is not null or "rate_limit" is not null;
+create index "queue_lifetime" on "jobtree"."queue" ("type") where "lifetime_ms" is not null;
 
 -- The leases of types with a limit of concurrency, of which some item may be open.
 create table "jobtree"."queue_lease" (

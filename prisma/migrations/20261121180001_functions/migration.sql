@@ -1144,10 +1144,10 @@ $$;
 --
 -- Looks at the first p_limit entries of each priority only: what stands first is what has waited for longest.
 --
--- returns    how many items expired, in how many entries; the trees that changed
+-- returns    how many items expired; whether the batch was full; the trees that changed
 -- locks      job rows, shared, so that cancel_job waits, and queue entries; skipping those that somebody else has
 create or replace function jobtree.expire_items(p_limit integer default 100)
-returns table (expired integer, entries integer, root_ids uuid[])
+returns table (expired integer, more boolean, root_ids uuid[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -1159,7 +1159,7 @@ declare
   v_now constant timestamptz(3) := clock_timestamp();
 begin
   if not exists (select from jobtree.queue q where q.lifetime_ms is not null) then
-    return query select 0, 0, null::uuid[];
+    return query select 0, false, null::uuid[];
     return;
   end if;
 
@@ -1226,7 +1226,8 @@ begin
     insert into jobtree.progress_delta (root_id, job_id, failed)
     select e.root_id, e.job_id, sum(e.count) from ended e group by e.root_id, e.job_id
   )
-  select coalesce(sum(e.count), 0)::integer, count(*)::integer, array_agg(distinct e.root_id) from ended e;
+  select coalesce(sum(e.count), 0)::integer, (select count(*) from late) = p_limit and count(*) > 0, array_agg(distinct e.root_id)
+  from ended e;
 end
 $$;
 
