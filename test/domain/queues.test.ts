@@ -233,6 +233,12 @@ describe('races for the room of a type', () => {
     expect(await take(type, 3)).toBe(1);
   });
 
+  it('a claim that could not see what others have committed is refused', async () => {
+    const { type } = await job(10, { concurrency: 5 });
+    await other.query('set transaction isolation level repeatable read');
+    await expect(otherClaims(type, 4)).rejects.toThrow(/READ COMMITTED/);
+  });
+
   it('a change of the settings waits for the claim that is under way', async () => {
     const { type } = await job(10, { concurrency: 5 });
     await otherClaims(type, 4);
@@ -500,7 +506,11 @@ describe('a lifetime', () => {
   /** What becomes of an item that is older than the lifetime, by what has become of it before. */
   const states: Record<
     string,
-    { prepare?: (type: string, jobId: string) => Promise<unknown>; state: string; more?: Record<string, unknown> }
+    {
+      prepare?: (type: string, jobId: string) => Promise<unknown>;
+      state: string;
+      more?: Record<string, unknown>;
+    }
   > = {
     ready: { state: 'FAILED' },
     'ready, of a paused type': { prepare: (type) => set(type, { paused: true }), state: 'FAILED' },
