@@ -48,9 +48,9 @@ export function parseRate(text: string): { limit: number; intervalMs: number } {
   return { limit: Number(limit), intervalMs: parseDuration(interval) };
 }
 
-/** What the other one reads, or `none`. */
-export function orNone<T>(parse: (text: string) => T): (text: string) => T | null {
-  return (text) => (text === 'none' ? null : parse(text));
+/** What the other one reads, or `none`, which stays that: commander takes null for no value. */
+export function orNone<T>(parse: (text: string) => T): (text: string) => T | 'none' {
+  return (text) => (text === 'none' ? 'none' : parse(text));
 }
 
 /** `1s,30s,5m`; nothing at all means no wait. */

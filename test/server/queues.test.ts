@@ -149,7 +149,7 @@ it(`forty workers, killed and paused: never ${concurrency + 1} at once, never ${
     );
   // They were at it, and as many as may be.
   expect([held.most, most]).toEqual([concurrency, rateLimit]);
-});
+}, (seconds + 60) * 1_000);
 
 /** One worker on each server, which hears of work by hints alone; its handlers end when the test says so. */
 async function idleWorkers(type: string) {

@@ -2417,6 +2417,7 @@ $$;
 -- returns    of each how many items may be claimed, and when to look again (queue_rooms). room is null where another claim decides
 --            just now, which is over when that one commits
 -- locks      the rows of queue that are not paused, skipping those that somebody else has
+-- errors     JT002 the transaction would not see what other claims have committed meanwhile
 create or replace function jobtree.lock_queues(p_types text[])
 returns table (type text, room integer, again_in_ms integer)
 language plpgsql volatile
@@ -2434,6 +2435,9 @@ declare
   v_ended bigint;
   v_first bigint;
 begin
+  if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+    raise exception 'Claims of types with limits need the isolation level READ COMMITTED.' using errcode = 'JT002', column = 'types';
+  end if;
   for v_queue in
     select q.type, q.concurrency, q.limited_at, q.first_lease from jobtree.queue q
     where q.type = any (p_types) and not q.paused and (q.concurrency is not null or q.rate_limit is not null)

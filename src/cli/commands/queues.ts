@@ -14,13 +14,13 @@ export async function listQueues(options: ApiOptions): Promise<number> {
 export interface QueueOptions extends ApiOptions {
   readonly pause?: true;
   readonly resume?: true;
-  readonly concurrency?: number | null;
-  readonly rate?: QueueSettings['rate'];
-  readonly lifetime?: number | null;
-  readonly priority?: number | null;
-  readonly maxFailures?: number | null;
-  readonly backoff?: number[] | null;
-  readonly heartbeatInterval?: number | null;
+  readonly concurrency?: number | 'none';
+  readonly rate?: NonNullable<QueueSettings['rate']> | 'none';
+  readonly lifetime?: number | 'none';
+  readonly priority?: number | 'none';
+  readonly maxFailures?: number | 'none';
+  readonly backoff?: number[] | 'none';
+  readonly heartbeatInterval?: number | 'none';
 }
 
 export async function queue(type: string, options: QueueOptions): Promise<number> {
@@ -34,18 +34,19 @@ export async function queue(type: string, options: QueueOptions): Promise<number
 }
 
 function toSettings(options: QueueOptions): QueueSettings {
-  const { pause, resume, concurrency, rate, priority } = options;
   return {
-    paused: pause ?? (resume ? false : undefined),
-    concurrency,
-    rate,
-    lifetimeMs: options.lifetime,
-    priority,
-    maxFailuresPerItem: options.maxFailures,
-    backoffMs: options.backoff,
-    heartbeatIntervalMs: options.heartbeatInterval,
+    paused: options.pause ?? (options.resume ? false : undefined),
+    concurrency: orNull(options.concurrency),
+    rate: orNull(options.rate),
+    lifetimeMs: orNull(options.lifetime),
+    priority: orNull(options.priority),
+    maxFailuresPerItem: orNull(options.maxFailures),
+    backoffMs: orNull(options.backoff),
+    heartbeatIntervalMs: orNull(options.heartbeatInterval),
   };
 }
+
+const orNull = <T>(value: T | 'none' | undefined) => (value === 'none' ? null : value);
 
 const header = ['TYPE', 'READY', 'SCHEDULED', 'RUNNING', 'LIMITS'];
 
