@@ -104,52 +104,56 @@ function mostIn(holds: readonly Hold[], intervalMs: number): number {
   return most;
 }
 
-it(`forty workers, killed and paused: never ${concurrency + 1} at once, never ${rateLimit + 1} in ${intervalMs} ms`, async () => {
-  const types = ['show-concurrency', 'show-rate'] as const;
-  const [limited, rated] = types;
-  const settings = { heartbeatIntervalMs: 1_000, backoffMs: [0], maxFailuresPerItem: 1_000 };
-  await client.queues.set(limited, { ...settings, concurrency });
-  await client.queues.set(rated, { ...settings, rate: { limit: rateLimit, intervalMs } });
-  for (const type of types) {
-    const { id } = await client.createJob({ type });
-    await client.addItems(
-      id,
-      Array.from({ length: 500 * Math.ceil(seconds) }, (_, payload) => ({ payload })),
-    );
-  }
+it(
+  `forty workers, killed and paused: never ${concurrency + 1} at once, never ${rateLimit + 1} in ${intervalMs} ms`,
+  async () => {
+    const types = ['show-concurrency', 'show-rate'] as const;
+    const [limited, rated] = types;
+    const settings = { heartbeatIntervalMs: 1_000, backoffMs: [0], maxFailuresPerItem: 1_000 };
+    await client.queues.set(limited, { ...settings, concurrency });
+    await client.queues.set(rated, { ...settings, rate: { limit: rateLimit, intervalMs } });
+    for (const type of types) {
+      const { id } = await client.createJob({ type });
+      await client.addItems(
+        id,
+        Array.from({ length: 500 * Math.ceil(seconds) }, (_, payload) => ({ payload })),
+      );
+    }
 
-  const count = 10;
-  const crews = apps.flatMap((app) => [startWorkers(app, count, types), startWorkers(app, count, types)]);
-  const until = performance.now() + seconds * 1_000;
-  for (let round = 0; performance.now() < until; round++) {
-    await delay(seconds * 100);
-    const crew = crews.shift() as ChildProcess;
-    await end(crew, 'SIGKILL');
-    crews.push(startWorkers(apps[round % 2], count, types));
-    const type = types[round % 2] as string;
-    await client.queues.pause(type);
-    const [before] = await db.query<{ now: number }>(
-      'select extract(epoch from clock_timestamp())::float8 * 1000 as now',
-    );
-    await delay(100);
-    await client.queues.resume(type);
-    const paused = (await readHolds(type)).filter(
-      ({ from }) => from > (before?.now ?? 0) && from < (before?.now ?? 0) + 100,
-    );
-    expect(paused).toEqual([]);
-  }
-  for (const crew of crews) await end(crew, 'SIGKILL');
+    const count = 10;
+    const crews = apps.flatMap((app) => [startWorkers(app, count, types), startWorkers(app, count, types)]);
+    const until = performance.now() + seconds * 1_000;
+    for (let round = 0; performance.now() < until; round++) {
+      await delay(seconds * 100);
+      const crew = crews.shift() as ChildProcess;
+      await end(crew, 'SIGKILL');
+      crews.push(startWorkers(apps[round % 2], count, types));
+      const type = types[round % 2] as string;
+      await client.queues.pause(type);
+      const [before] = await db.query<{ now: number }>(
+        'select extract(epoch from clock_timestamp())::float8 * 1000 as now',
+      );
+      await delay(100);
+      await client.queues.resume(type);
+      const paused = (await readHolds(type)).filter(
+        ({ from }) => from > (before?.now ?? 0) && from < (before?.now ?? 0) + 100,
+      );
+      expect(paused).toEqual([]);
+    }
+    for (const crew of crews) await end(crew, 'SIGKILL');
 
-  const held = heldAtOnce(await readHolds(limited));
-  const claims = await readHolds(rated);
-  const most = mostIn(claims, intervalMs);
-  if (isLong)
-    console.log(
-      `${seconds} s: at most ${held.most} held at once (mean ${held.mean.toFixed(2)}); ${claims.length} claims, at most ${most} in ${intervalMs} ms`,
-    );
-  // They were at it, and as many as may be.
-  expect([held.most, most]).toEqual([concurrency, rateLimit]);
-}, (seconds + 60) * 1_000);
+    const held = heldAtOnce(await readHolds(limited));
+    const claims = await readHolds(rated);
+    const most = mostIn(claims, intervalMs);
+    if (isLong)
+      console.log(
+        `${seconds} s: at most ${held.most} held at once (mean ${held.mean.toFixed(2)}); ${claims.length} claims, at most ${most} in ${intervalMs} ms`,
+      );
+    // They were at it, and as many as may be.
+    expect([held.most, most]).toEqual([concurrency, rateLimit]);
+  },
+  (seconds + 60) * 1_000,
+);
 
 /** One worker on each server, which hears of work by hints alone; its handlers end when the test says so. */
 async function idleWorkers(type: string) {
