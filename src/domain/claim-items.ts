@@ -1,6 +1,6 @@
 /** Claims items for workers, by type; claims that arrive together go to the database as one. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { InvalidInputError } from '../errors.ts';
+import { BusyError, InvalidInputError, UnavailableError } from '../errors.ts';
 import { type Assignment, type LeaseRow, logClaims, toAssignments } from './assignment.ts';
 import { checkBatch, checkClaimId, checkInteger, checkText } from './checks.ts';
 import type { Engine } from './engine.ts';
@@ -55,7 +55,13 @@ export async function whileTaken(
     const isOver = given.some(({ assignments }) => assignments.length > 0) || !given.some(isTaken);
     if (isOver || engine.isGone?.()) break;
     await delay(turnMs);
-    given = await engine.merged.claims.submit(requests, engine.isGone);
+    try {
+      given = await engine.merged.claims.submit(requests, engine.isGone);
+    } catch (error) {
+      // Nothing was claimed: what came before, such as reports, counts all the same.
+      if (error instanceof UnavailableError || error instanceof BusyError) break;
+      throw error;
+    }
   }
   const taken = new Set(requests.flatMap(({ type }, i) => (isTaken(given[i]) ? type : [])));
   for (const type of taken) engine.effects.limited(type, afterTurnsMs);

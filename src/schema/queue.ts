@@ -87,7 +87,9 @@ builder.queryField('queue', (t) =>
 builder.queryField('queues', (t) =>
   t.field({
     type: [Queue],
-    complexity: ({ first }) => ({ multiplier: first ?? maxBatch }),
+    complexity: ({ first, types }) => ({
+      multiplier: Math.max(0, Math.min(first ?? maxBatch, types?.length ?? maxBatch)),
+    }),
     description:
       'Types by name: those that have settings, or of which anything waits or runs. For more than 1,000 ask again behind the last one.',
     args: {

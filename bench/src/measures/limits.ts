@@ -51,7 +51,7 @@ export async function measureLimits(bench: Bench): Promise<Report> {
     }),
   );
   const plain = await withJobtree(bench, (jobtree) =>
-    alternate(options, itemsFor(options.items, plainBatch), {
+    alternate(options, options.items, {
       before: async (items) => {
         await setOthers(jobtree, false);
         await jobtree.database.pool.query(withoutLook);
@@ -122,6 +122,8 @@ async function setOthers({ database }: Jobtree, limited: boolean): Promise<void>
     JSON.stringify(settings),
     otherTypes,
   ]);
+  // The server has heard of it.
+  await delay(1_000);
 }
 
 /** A job at full speed while two others are worked on slowly; with `used` these are limited, and what they use is noted. */
@@ -159,7 +161,7 @@ async function runBeside(bench: Bench, jobtree: Jobtree, items: number, used?: U
   const to = await now(pool);
   used?.push({
     places: (await heldMs(pool, slow.id, from, to)) / (concurrency * (to - from)),
-    rate: (await claimed(pool, rated.id, from, to)) / ((rate.limit * (to - from)) / rate.intervalMs),
+    rate: await rateUsed(pool, rated.id, to),
   });
   for (const crew of crews) await crew.stop();
   await withClient(server.url, async (client) => {
@@ -194,11 +196,19 @@ async function heldMs(pool: pg.Pool, jobId: string, from: number, to: number): P
   return Number(rows[0].ms);
 }
 
-async function claimed(pool: pg.Pool, jobId: string, from: number, to: number): Promise<number> {
+/**
+ * How fast items of the job were claimed until an instant, against its rate: in how much more than so many intervals as many
+ * items were claimed as may be in these.
+ */
+async function rateUsed(pool: pg.Pool, jobId: string, to: number): Promise<number> {
   const { rows } = await pool.query(
-    `select coalesce(sum(l.count), 0)::int as items from jobtree.lease l
-     where l.job_id = $1 and l.claimed_at between to_timestamp($2::float8 / 1000) and to_timestamp($3::float8 / 1000)`,
-    [keyOf(jobId), from, to],
+    `select extract(epoch from l.claimed_at)::float8 * 1000 as at
+     from jobtree.lease l cross join generate_series(1, l.count)
+     where l.job_id = $1 and l.claimed_at < to_timestamp($2::float8 / 1000)
+     order by 1`,
+    [keyOf(jobId), to],
   );
-  return rows[0].items;
+  const last = rows.length - 1;
+  const intervals = Math.floor(last / rate.limit);
+  return (intervals * rate.intervalMs) / (rows[last].at - rows[last - intervals * rate.limit].at);
 }
