@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { alternate, type Bench, itemsFor, type Jobtree, type Report, withJobtree } from '../bench.ts';
 import { startChild } from '../child.ts';
-import { median, medianRun, type Run, ratio, whole } from '../figures.ts';
+import { cpu, median, medianRun, type Run, ratio, whole } from '../figures.ts';
 import { createJob, fillJob, keyOf, withClient } from '../jobtree.ts';
 import { atLeast } from '../verdicts.ts';
 import { runWork } from '../worked.ts';
@@ -77,12 +77,13 @@ export async function measureLimits(bench: Bench): Promise<Report> {
     name,
     whole(run.perSecond),
     ratio(run.perSecond / to.perSecond),
+    cpu(run),
   ];
   return {
     tables: [
       {
         title: `limits: ${whole(items)} items of a type without (batches of ${batch}), beside a limit of ${concurrency} at once and a rate of ${rate.limit} in ${rate.intervalMs} ms`,
-        columns: ['', 'items per second', 'ratio'],
+        columns: ['', 'items per second', 'ratio', 'CPU'],
         rows: [
           row('beside as much work without limits', free, free),
           row('beside limits', limited, free),
@@ -90,7 +91,7 @@ export async function measureLimits(bench: Bench): Promise<Report> {
           row('no settings anywhere', none, before),
           row(`${whole(otherTypes)} other types paused or limited`, others, before),
         ],
-        note: `Of what the limits allow, ${ratio(places)} of the places were held and ${ratio(claims)} of the rate was claimed.`,
+        note: `Of what the limits allow, ${ratio(places)} of the places were held and ${ratio(claims)} of the rate was claimed. CPU: microseconds per item of worker + server + Postgres.`,
       },
     ],
     verdicts: [
@@ -117,6 +118,8 @@ export async function measureLimits(bench: Bench): Promise<Report> {
 }
 
 async function setOthers({ database }: Jobtree, limited: boolean): Promise<void> {
+  const { rows } = await database.pool.query('select exists (select from jobtree.queue) as limited');
+  if (rows[0].limited === limited) return;
   const settings = limited ? { paused: true, concurrency: 5 } : { paused: false, concurrency: null };
   await database.pool.query("select jobtree.set_queue('other ' || n, $1) from generate_series(1, $2) n", [
     JSON.stringify(settings),
