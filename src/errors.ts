@@ -22,6 +22,8 @@ export const notClaimableReasons = {
   SUCCEEDED: 'It has its result.',
   FAILED: 'It failed for good.',
   CANCELLED: 'It was cancelled.',
+  PAUSED: 'The queue of its type is paused.',
+  LIMITED: 'The queue of its type is at its limit of concurrency or at its rate.',
 } as const;
 export type NotClaimableReason = keyof typeof notClaimableReasons;
 

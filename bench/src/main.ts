@@ -20,6 +20,7 @@ import { measureHistory } from './measures/history.ts';
 import { measureIdle } from './measures/idle.ts';
 import { measureImport } from './measures/import.ts';
 import { measureLatency } from './measures/latency.ts';
+import { measureLimits } from './measures/limits.ts';
 import { measureMemory } from './measures/memory.ts';
 import { measureNotify } from './measures/notify.ts';
 import { measurePriorities } from './measures/priorities.ts';
@@ -43,6 +44,7 @@ const run: Record<Measure, (bench: Bench) => Promise<Report>> = {
   cancel: measureCancel,
   heartbeats: measureHeartbeats,
   priorities: measurePriorities,
+  limits: measureLimits,
   memory: measureMemory,
   import: measureImport,
   latency: measureLatency,

@@ -12,6 +12,7 @@ export const measures = [
   'cancel',
   'heartbeats',
   'priorities',
+  'limits',
   'memory',
   'import',
   'latency',

@@ -1,10 +1,11 @@
--- Gives one named item to a worker, whatever stands before it. One that is due counts as ready, promoted or not.
+-- Gives one named item to a worker, whatever stands before it. One that is due counts as ready, promoted or not. A pause and the
+-- limits of its type hold for it too.
 --
 -- p_durable  as claim_items has it
 -- returns    as lease_entries has it, one row
--- locks      the queue entry that has the item
+-- locks      the row of queue, if its type has a limit; the queue entry that has the item
 -- errors     JT001 no such item; JT005 it can't be claimed, with the reason in the error's detail: HELD, SCHEDULED,
---            SUCCEEDED, FAILED or CANCELLED
+--            SUCCEEDED, FAILED, CANCELLED, PAUSED or LIMITED
 create or replace function jobtree.claim_item(p_job_id uuid, p_position bigint, p_worker text, p_durable boolean default true)
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
@@ -19,24 +20,46 @@ as $$
 declare
   v_entry record;
   v_state text;
+  v_queue jobtree.queue;
+  -- Null for a type without limits.
+  v_room integer;
 begin
-  if not p_durable then
+  select q.* into v_queue from jobtree.queue q
+  where q.type = (select j.type from jobtree.job j where j.id = p_job_id) and (q.paused or q.concurrency is not null or q.rate_limit is not null)
+  for no key update;
+  if found then
+    select l.room into v_room from jobtree.lock_queues(array[v_queue.type]) l;
+  elsif not p_durable then
     perform set_config('synchronous_commit', 'off', true);
   end if;
   loop
     select q.ctid as tid, q.position into v_entry from jobtree.queue_entry q
     where q.job_id = p_job_id and q.position between p_position - 127 and p_position and q.position + q.count > p_position
-      and (q.run_at is null or q.run_at <= clock_timestamp())
+      and (q.run_at is null or q.run_at <= clock_timestamp()) and v_room is distinct from 0
     for update;
-    if found then
+    if found and v_room is null then
       return query
         select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null) l;
+      exit when found;
+    elsif found then
+      return query
+        with given as materialized (
+          select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null) l
+        ), noted as materialized (
+          select jobtree.note_claims(array_agg(g.lease_id), array_agg(g.type)) from given g
+        )
+        select g.* from given g, noted;
       exit when found;
     end if;
 
     select s.state into v_state from jobtree.item_state s where s.job_id = p_job_id and s.position = p_position;
     if v_state is null then
       raise exception 'There is no item % of job %.', p_position, p_job_id using errcode = 'JT001', column = 'itemId';
+    end if;
+    if v_state = 'READY' and v_room = 0 then
+      raise exception 'Item % of job % can''t be claimed: its queue is %.', p_position, p_job_id,
+        case when v_queue.paused then 'paused' else 'at its limit' end
+        using errcode = 'JT005', column = 'itemId', detail = case when v_queue.paused then 'PAUSED' else 'LIMITED' end;
     end if;
     -- Ready: whoever had the entry has split it.
     if v_state <> 'READY' then

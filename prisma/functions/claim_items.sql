@@ -11,11 +11,13 @@
 --            caller that remembers, for each type and priority, before which place it saw nothing claimable, and looks there now
 --            and then for what committed late or came back. Without them each type is read from its start, past every dead row.
 -- p_durable  whether a claim that was answered survives a crash of Postgres. If not, the commit does not wait for the disk:
---            what a crash forgets is ready again, and a report under it is STALE.
+--            what a crash forgets is ready again, and a report under it is STALE. Claims of limited types are durable in any case.
 -- returns    as lease_entries has it. kind is NEW; CUT if there was more that the size forbade, and then other claims may have
 --            passed by it; LOCKED if somebody had locked what was left, for longer than the moment that a claim waits; REPEATED
---            for what a claim got before
--- locks      queue entries, skipping those that another claim has
+--            for what a claim got before. Behind the leases stands a row without one for each type whose queue has no more room
+--            (lock_queues): of kind LIMITED, with now in claimed_at and when to look again in deadline_at, or of kind TAKEN
+--            where another claim decides about the type just now: try again
+-- locks      rows of queue, of limited types alone, and then queue entries; both skipped where another claim has them
 -- errors     JT002 a limit below 1, a claim id out of time, or the repeated claim was another worker's; JT006 it must be
 --            repeated in a call of its own
 create or replace function jobtree.claim_items(
@@ -65,16 +67,29 @@ declare
   v_froms integer[] := '{}';
   v_counts integer[] := '{}';
   v_requests integer[] := '{}';
+  -- Of limited types: how many items may be claimed, null where another claim decides; and when to look again.
+  v_limited text[];
+  v_rooms integer[];
+  v_again integer[];
+  v_room integer;
 begin
   if (1 <= all (p_limits)) is not true then
     raise exception 'limits must be whole numbers from 1 on.' using errcode = 'JT002', column = 'limits';
   end if;
-  if not p_durable then
+  if exists (
+    select from jobtree.queue q where q.type = any (p_types) and (q.paused or q.concurrency is not null or q.rate_limit is not null)
+  ) then
+    v_limited := '{}';
+  elsif not p_durable then
     perform set_config('synchronous_commit', 'off', true);
   end if;
   if cardinality(p_claim_ids) > 0 and jobtree.is_repeated(p_claim_ids) then
     return query select r.*, 'REPEATED' from jobtree.repeat_claim(p_claim_ids[1], p_workers[1]) r;
     return;
+  end if;
+  if v_limited is not null then
+    select array_agg(l.type), array_agg(l.room), array_agg(l.again_in_ms) into v_limited, v_rooms, v_again
+    from jobtree.lock_queues(p_types) l;
   end if;
 
   if cardinality(v_types) = 0 then
@@ -104,7 +119,8 @@ begin
     end loop;
     v_asking := array_positions(p_types, v_type);
     v_turn := 1;
-    v_left := p_limits[v_asking[1]];
+    v_room := case when v_type = any (v_limited) then coalesce(v_rooms[array_position(v_limited, v_type)], 0) end;
+    v_left := case when v_room = 0 then null else p_limits[v_asking[1]] end;
 
     loop
       for v_range in v_first .. v_last loop
@@ -121,7 +137,7 @@ begin
           v_bytes := v_bytes + v_entry.bytes;
           v_from := 0;
           while v_from < v_entry.count and v_left is not null loop
-            v_count := least(v_left, v_entry.count - v_from);
+            v_count := least(v_left, v_entry.count - v_from, v_room);
             v_tids := v_tids || v_entry.tid;
             v_froms := v_froms || v_from;
             v_counts := v_counts || v_count;
@@ -131,6 +147,11 @@ begin
             if v_left = 0 then
               v_turn := v_turn + 1;
               v_left := p_limits[v_asking[v_turn]];
+            end if;
+            v_room := v_room - v_count;
+            if v_room = 0 then
+              v_left := null;
+              v_rooms[array_position(v_limited, v_type)] := 0;
             end if;
           end loop;
         end loop;
@@ -157,7 +178,15 @@ begin
     v_first := v_last + 1;
   end loop;
 
-  if cardinality(v_tids) = 1 then
+  if cardinality(v_tids) > 0 and v_limited is not null then
+    return query
+      with given as materialized (
+        select h.* from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids) h
+      ), noted as materialized (
+        select jobtree.note_claims(array_agg(g.lease_id), array_agg(g.type)) from given g where g.type = any (v_limited)
+      )
+      select g.*, v_kind from given g, noted;
+  elsif cardinality(v_tids) = 1 then
     return query
       select h.*, v_kind
       from jobtree.lease_entry(v_tids[1], 0, v_counts[1], v_requests[1], p_workers[v_requests[1]], p_claim_ids[v_requests[1]]) h;
@@ -168,6 +197,14 @@ begin
   elsif v_kind = 'LOCKED' then
     return query select null::uuid, null::integer, null::uuid, null::uuid, null::text, null::bigint, null::integer, null::text,
       null::integer, null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, v_kind;
+  end if;
+  if v_limited is not null then
+    return query
+      select null::uuid, null::integer, null::uuid, null::uuid, l.type, null::bigint, null::integer, null::text, null::integer,
+        n.now, n.now + l.again_in_ms * interval '1 millisecond', null::smallint, null::bigint, null::boolean, null::integer[], null::text,
+        case when l.room is null then 'TAKEN' else 'LIMITED' end
+      from unnest(v_limited, v_rooms, v_again) l(type, room, again_in_ms), (select clock_timestamp() as now) n
+      where coalesce(l.room, 0) = 0;
   end if;
 end
 $$;

@@ -3,6 +3,7 @@
 -- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
 --            runAt?, finalStage?, dedupeKey?, sealed?, feed?, items?, children?}; children are the same, and any depth
 --            up to 32. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?}: feed_payloads.
+--            What a job does not say of priority, failures, backoff and heartbeats comes from the queue of its type, if that says it.
 --            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs go up in
 --            the order of the document, parents before their children.
 -- returns    the root's id, and whether it is new: with a dedupeKey that a job of the type has, it is that job's id
@@ -61,18 +62,20 @@ begin
     )
     select
       n.id, coalesce(v_root, n.id), v_job.id, cardinality(v_node.path),
-      s.type, s."dedupeKey", coalesce(s.priority, 0), s."runAt", coalesce(s."maxFailuresPerItem", 3),
-      coalesce(s."backoffMs", '{30000,300000,1800000}'), coalesce(s."backoffJitter", 0.1),
-      coalesce(s."heartbeatIntervalMs", 60000), coalesce(s."finalStage", not coalesce(v_spec @? 'strict $.children[0]', false)),
+      s.type, s."dedupeKey", coalesce(s.priority, q.priority, 0), s."runAt",
+      coalesce(s."maxFailuresPerItem", q.max_failures_per_item, 3),
+      coalesce(s."backoffMs", q.backoff_ms, '{30000,300000,1800000}'), coalesce(s."backoffJitter", q.backoff_jitter, 0.1),
+      coalesce(s."heartbeatIntervalMs", q.heartbeat_interval_ms, 60000), coalesce(s."finalStage", not coalesce(v_spec @? 'strict $.children[0]', false)),
       case when v_spec ->> 'feed' is not null then '{"source": "SUCCESSES"}' || jsonb_strip_nulls(s.feed) end,
       coalesce(jsonb_path_exists(v_spec, '$.children[*].feed ? (@ != null)'), false), v_now,
       case when s.sealed then v_now end
-    from (select (v_id || lpad(to_hex(v_node.number), 6, '0'))::uuid as id) n,
-      jsonb_to_record(v_spec) as s(
+    from (select (v_id || lpad(to_hex(v_node.number), 6, '0'))::uuid as id) n
+      cross join jsonb_to_record(v_spec) as s(
         type text, "dedupeKey" text, priority smallint, "runAt" timestamptz, "maxFailuresPerItem" integer,
         "backoffMs" integer[], "backoffJitter" real, "heartbeatIntervalMs" integer, "finalStage" boolean,
         feed jsonb, sealed boolean
       )
+      left join lateral (select q.* from jobtree.queue q where q.type = s.type offset 0) q on true
     on conflict (type, dedupe_key) do nothing
     returning * into v_job;
 

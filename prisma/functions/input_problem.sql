@@ -28,7 +28,7 @@ begin
       when e.key = 'message' and t.length not between 0 and 10000 then 'must be a text of at most 10000 characters'
       when e.key = 'runAt' and (t.length < 0 or not jobtree.is_instant(e.value #>> '{}'))
         then 'must be an instant from 1970 to the end of the year 9999'
-      when e.key in ('sealed', 'finalStage', 'permanent') and jsonb_typeof(e.value) <> 'boolean' then 'must be true or false'
+      when e.key in ('sealed', 'finalStage', 'permanent', 'paused') and jsonb_typeof(e.value) <> 'boolean' then 'must be true or false'
       when e.key in ('items', 'children', 'newItems') and jsonb_typeof(e.value) <> 'array' then 'must be a list'
       when e.key = 'priority'
         and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= -32768 && @ <= 32767)'
@@ -39,6 +39,15 @@ begin
       when e.key = 'heartbeatIntervalMs'
         and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1000 && @ <= 86400000)'
         then 'must be a whole number from 1000 to 86400000'
+      when e.key in ('concurrency', 'limit')
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1 && @ <= 1000000)'
+        then 'must be a whole number from 1 to 1000000'
+      when e.key = 'intervalMs'
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1 && @ <= 86400000)'
+        then 'must be a whole number from 1 to 86400000'
+      when e.key = 'lifetimeMs'
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1 && @ <= 2147483647)'
+        then 'must be a whole number from 1 to 2147483647'
       when e.key = 'backoffJitter' and not e.value @? 'strict $ ? (@.type() == "number" && @ >= 0 && @ <= 1)'
         then 'must be a number from 0 to 1'
       when e.key = 'backoffMs' and (

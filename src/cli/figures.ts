@@ -16,6 +16,15 @@ export function seconds(ms: number): string {
   return `${ms < 10_000 ? (ms / 1_000).toFixed(1) : Math.round(ms / 1_000)} s`;
 }
 
+/** `500ms`, `30s`, `5m`, `2h`, as `parseDuration` reads it. */
+export function duration(ms: number): string {
+  const [unit, size] = Object.entries(units).findLast(([, size]) => ms >= size && ms % size === 0) ?? [
+    'ms',
+    1,
+  ];
+  return `${ms / size}${unit}`;
+}
+
 /** Items a second; undefined where the time is too short to tell. */
 export function rate(items: number, ms: number): number | undefined {
   return ms < 50 ? undefined : Math.round((items * 1_000) / ms);
@@ -29,6 +38,19 @@ export function parseDuration(text: string): number {
   if (number === undefined)
     throw new InvalidArgumentError('Give seconds, or a number with a unit: 500ms, 30s, 5m, 2h.');
   return Math.round(Number(number) * (units[unit ?? 's'] ?? 0));
+}
+
+/** `100/10s`: so many in any interval of so long. */
+export function parseRate(text: string): { limit: number; intervalMs: number } {
+  const [, limit, interval] = /^(\d+)\/(.+)$/.exec(text) ?? [];
+  if (limit === undefined || interval === undefined)
+    throw new InvalidArgumentError('Give so many in so long: 100/10s, 5/1m.');
+  return { limit: Number(limit), intervalMs: parseDuration(interval) };
+}
+
+/** What the other one reads, or `none`, which stays that: commander takes null for no value. */
+export function orNone<T>(parse: (text: string) => T): (text: string) => T | 'none' {
+  return (text) => (text === 'none' ? 'none' : parse(text));
 }
 
 /** `1s,30s,5m`; nothing at all means no wait. */

@@ -7,7 +7,7 @@ import { jsonOption, urlOption } from './api-options.ts';
 import { onBrokenPipe } from './broken-pipe.ts';
 import { reportError } from './command-error.ts';
 import { exitCodes, exitCodesHelp } from './exit-codes.ts';
-import { parseDuration, parseDurations, parseWholeNumber } from './figures.ts';
+import { orNone, parseDuration, parseDurations, parseRate, parseWholeNumber } from './figures.ts';
 import { addScheduleCommands } from './schedule-commands.ts';
 
 // Libraries check more and run slower unless they are told; the commands load them later.
@@ -149,6 +149,41 @@ program
   .addOption(jsonOption('an object a line'))
   .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'unreachable'))
   .action(run('end', async (options) => (await import('./commands/jobs.ts')).listJobs(options)));
+
+program
+  .command('queues')
+  .description('List the types that have settings, or of which anything waits or runs.')
+  .addOption(urlOption())
+  .addOption(jsonOption('an object a line'))
+  .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'unreachable'))
+  .action(run('end', async (options) => (await import('./commands/queues.ts')).listQueues(options)));
+
+program
+  .command('queue')
+  .description('Show a type: how much of it waits and runs, and its settings. With options, first set these.')
+  .argument('<type>', 'the type')
+  .addOption(new Option('--pause', 'give no item to workers').conflicts('resume'))
+  .option('--resume', 'give items to workers again')
+  .option(
+    '--concurrency <n>',
+    'how many items all workers hold at a time',
+    orNone(parseWholeNumber(1, 1_000_000)),
+  )
+  .option('--rate <n/time>', 'how many items are claimed in any interval: 100/10s', orNone(parseRate))
+  .option('--lifetime <time>', 'how long an item may wait for its first worker', orNone(parseDuration))
+  .option('--priority <n>', 'of new jobs that name none', orNone(parseWholeNumber(-32_768, 32_767)))
+  .option('--max-failures <n>', 'of new jobs that name none', orNone(parseWholeNumber(0, 1_000)))
+  .option('--backoff <times>', 'of new jobs that name none: 30s,5m,30m', orNone(parseDurations))
+  .option('--heartbeat-interval <time>', 'of new jobs that name none', orNone(parseDuration))
+  .addOption(urlOption())
+  .addOption(jsonOption('the type as JSON'))
+  .addHelpText(
+    'after',
+    `
+What no option names stays as it is; the value none takes a setting away.
+${exitCodesHelp('success', 'failure', 'usage', 'unreachable')}`,
+  )
+  .action(run('end', async (type, options) => (await import('./commands/queues.ts')).queue(type, options)));
 
 program
   .command('cancel')

@@ -16,6 +16,7 @@ import { Http } from './http.ts';
 import { type ItemSpec, type JobSpec, toJobInput } from './job-spec.ts';
 import * as operations from './operations.ts';
 import { createPost } from './post.ts';
+import { Queues } from './queues.ts';
 import { Schedules } from './schedules.ts';
 import { Socket } from './socket.ts';
 import type {
@@ -72,6 +73,8 @@ export class Client {
   readonly socket: Socket;
   /** What makes trees of jobs time and again. */
   readonly schedules: Schedules;
+  /** The settings of types: pauses, limits, lifetimes, defaults of new jobs. */
+  readonly queues: Queues;
   readonly #http: Http;
   readonly #closing = new AbortController();
 
@@ -79,6 +82,7 @@ export class Client {
     const url = endpoint(options.url);
     const { headers = {}, retryMs = 5_000, timeoutMs = 60_000, fetch, webSocketImpl, onRetry } = options;
     this.#http = new Http({ url, headers, retryMs, timeoutMs, onRetry, post: createPost(fetch) });
+    this.queues = new Queues(this.#http);
     this.socket = new Socket({ url, headers, webSocketImpl });
     this.schedules = new Schedules((...request) => this.#send(...request));
   }

@@ -26,6 +26,7 @@ export {
   PermanentError,
 } from './errors.ts';
 export type { FeedSpec, ItemSpec, JobPolicies, JobSpec } from './job-spec.ts';
+export type { Queue, QueueSettings, Queues } from './queues.ts';
 export type { Schedule, ScheduleSpec, Schedules } from './schedules.ts';
 export type {
   Assignment,

@@ -15,7 +15,7 @@ export interface ItemSpec<Payload = unknown> {
   readonly runAt?: Date | string | undefined;
 }
 
-/** How a job treats its items; what is not given here is the server's default. */
+/** How a job treats its items; what is not given here is what the queue of its type says, or else the server's default. */
 export interface JobPolicies {
   /** An item that fails more often than this has failed for good: 0 to 1,000. Default: 3. */
   readonly maxFailuresPerItem?: number | undefined;

@@ -208,7 +208,7 @@ export const claimItem = graphql(`
  * exchange, so it is short.
  */
 export const exchange = graphql(
-  `mutation Exchange($input: ExchangeInput!) { exchange(input: $input) { ... on ExchangePayload { reported { entries(all: false) { index status retryAt error { message field } } } assignments { id itemId jobId type attempt payload heartbeatIntervalMs } claimError { code message field } } ... on Error { code message field } } }`,
+  `mutation Exchange($input: ExchangeInput!) { exchange(input: $input) { ... on ExchangePayload { reported { entries(all: false) { index status retryAt error { message field } } } assignments { id itemId jobId type attempt payload heartbeatIntervalMs } limitedTypes claimError { code message field } } ... on Error { code message field } } }`,
 );
 
 /** The parts of an exchange where one has nothing to say, and items to give back. */
@@ -227,9 +227,37 @@ export const exchangeParts = graphql(`
       ... on Error { code message field }
     }
     claimItems(input: $claims) @include(if: $withClaims) {
-      ... on ClaimItemsPayload { assignments { id itemId jobId type attempt payload heartbeatIntervalMs } }
+      ... on ClaimItemsPayload { assignments { id itemId jobId type attempt payload heartbeatIntervalMs } limitedTypes }
       ... on Error { code message field }
     }
+  }
+`);
+
+export const queueFields = graphql(`
+  fragment QueueFields on Queue {
+    type ready scheduled running paused concurrency rate { limit intervalMs } lifetimeMs
+    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs
+  }
+`);
+
+export const setQueue = graphql(`
+  mutation SetQueue($input: SetQueueInput!) {
+    setQueue(input: $input) {
+      ... on SetQueuePayload { queue { ...QueueFields } }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const queue = graphql(`
+  query Queue($type: String!) {
+    queue(type: $type) { ...QueueFields }
+  }
+`);
+
+export const queues = graphql(`
+  query Queues($types: [String!], $first: Int, $after: String) {
+    queues(types: $types, first: $first, after: $after) { ...QueueFields }
   }
 `);
 

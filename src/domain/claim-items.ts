@@ -1,13 +1,20 @@
 /** Claims items for workers, by type; claims that arrive together go to the database as one. */
-import { InvalidInputError } from '../errors.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { BusyError, InvalidInputError, UnavailableError } from '../errors.ts';
 import { type Assignment, type LeaseRow, logClaims, toAssignments } from './assignment.ts';
 import { checkBatch, checkClaimId, checkInteger, checkText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { keepReadable } from './keep-readable.ts';
 import { maxBatch, maxNameLength } from './limits.ts';
-import type { ClaimRequest } from './merged.ts';
+import type { ClaimRequest, Given } from './merged.ts';
 
 export type { ClaimRequest };
+
+/** What a worker got, and the types of which there may be more, but their queues are paused or at a limit. */
+export interface Claimed {
+  readonly assignments: readonly Assignment[];
+  readonly limitedTypes: readonly string[];
+}
 
 /** With a `claimId`, a claim that was carried out before gives what it got then, and nothing new. */
 export async function claimItems(
@@ -16,13 +23,64 @@ export async function claimItems(
   requests: readonly { readonly type: string; readonly limit: number }[],
   claimId?: string | null,
 ): Promise<readonly Assignment[]> {
+  return (await claim(engine, worker, requests, claimId)).assignments;
+}
+
+/** The same, with what the limits of types kept back. */
+export async function claim(
+  engine: Engine,
+  worker: string,
+  requests: readonly { readonly type: string; readonly limit: number }[],
+  claimId?: string | null,
+): Promise<Claimed> {
   const entries = checkRequests(worker, requests, claimId);
-  const claimed = await inTurn(engine.claimsUnderWay, entries, () =>
-    engine.merged.claims.submit(entries, engine.isGone),
+  const given = await inTurn(engine.claimsUnderWay, entries, async () =>
+    whileTaken(engine, entries, await engine.merged.claims.submit(entries, engine.isGone)),
   );
-  const assignments = await keepReadable(engine, claimed.flat());
+  return toClaimed(engine, entries, given);
+}
+
+/** Another claim that decides about a type is soon over: so often the same is asked for again, if it got nothing at all. */
+const turns = 20;
+const turnMs = 2;
+const afterTurnsMs = 20;
+
+export async function whileTaken(
+  engine: Engine,
+  requests: ClaimRequest[],
+  first: readonly Given[],
+): Promise<readonly Given[]> {
+  let given = first;
+  for (let turn = 0; turn < turns; turn++) {
+    const isOver = given.some(({ assignments }) => assignments.length > 0) || !given.some(isTaken);
+    if (isOver || engine.isGone?.()) break;
+    await delay(turnMs);
+    try {
+      given = await engine.merged.claims.submit(requests, engine.isGone);
+    } catch (error) {
+      // Nothing was claimed: what came before, such as reports, counts all the same.
+      if (error instanceof UnavailableError || error instanceof BusyError) break;
+      throw error;
+    }
+  }
+  const taken = new Set(requests.flatMap(({ type }, i) => (isTaken(given[i]) ? type : [])));
+  for (const type of taken) engine.effects.limited(type, afterTurnsMs);
+  return given;
+}
+
+const isTaken = (given: Given | undefined) => given?.limit === 'TAKEN';
+
+export async function toClaimed(
+  engine: Engine,
+  requests: readonly ClaimRequest[],
+  given: readonly Given[],
+): Promise<Claimed> {
+  const [first, ...rest] = given;
+  const all = rest.length === 0 ? first?.assignments : given.flatMap(({ assignments }) => assignments);
+  const assignments = await keepReadable(engine, all ?? []);
   logClaims(engine, assignments);
-  return assignments;
+  const limitedTypes = requests.flatMap(({ type }, i) => (given[i]?.limit === undefined ? [] : type));
+  return { assignments, limitedTypes: [...new Set(limitedTypes)] };
 }
 
 export function checkRequests(
@@ -71,16 +129,14 @@ export async function inTurn<T>(
 export interface ClaimedRow extends LeaseRow {
   /**
    * CUT: there was more, which was too much for one answer. LOCKED: somebody has locked what was left, and the row may have no
-   * lease. REPEATED: what the claim got before.
+   * lease. REPEATED: what the claim got before. A row for a type without a lease: LIMITED, its queue has no more room; TAKEN,
+   * another claim decides about it just now.
    */
-  readonly kind: 'NEW' | 'CUT' | 'LOCKED' | 'REPEATED';
+  readonly kind: 'NEW' | 'CUT' | 'LOCKED' | 'REPEATED' | 'LIMITED' | 'TAKEN';
 }
 
 /** The call itself: the requests of one or several workers. */
-export async function claimForRequests(
-  engine: Engine,
-  requests: readonly ClaimRequest[],
-): Promise<Assignment[][]> {
+export async function claimForRequests(engine: Engine, requests: readonly ClaimRequest[]): Promise<Given[]> {
   const claim = beginClaim(engine, requests);
   const rows = await engine.database.call<ClaimedRow>('claim_items', ...claim.values, engine.durableClaims);
   return claim.take(rows);
@@ -103,18 +159,28 @@ export function beginClaim(engine: Engine, requests: readonly ClaimRequest[]) {
     ranges.map((range) => range.place),
   ];
 
-  function take(rows: readonly ClaimedRow[]): Assignment[][] {
-    const kind = rows[0]?.kind;
-    const leases = rows.filter((row) => row.lease_id !== null);
+  function take(rows: readonly ClaimedRow[]): Given[] {
+    const limits = new Map<string, ClaimedRow>();
+    let kind: ClaimedRow['kind'] | undefined;
+    const leases: ClaimedRow[] = [];
+    for (const row of rows) {
+      if (row.lease_id !== null) leases.push(row);
+      if (row.kind === 'LIMITED' || row.kind === 'TAKEN') limits.set(row.type, row);
+      else kind = row.kind;
+    }
     for (const rootId of new Set(leases.map((row) => row.root_id))) engine.effects.touched(rootId);
-    const answers = requests.map((): Assignment[] => []);
+    const answers = types.map((type): Given => {
+      const limit = limits.get(type)?.kind as Given['limit'];
+      return { assignments: [], limit };
+    });
     const given = leases.map((row) => ({ ...row, assignments: toAssignments(row) }));
-    for (const { request, assignments } of given) answers[request - 1]?.push(...assignments);
+    for (const { request, assignments } of given) answers[request - 1]?.assignments.push(...assignments);
     // It went alone, so all of it is for one worker, whatever that wants now.
     if (kind === 'REPEATED') return answers;
 
     learn(engine, given, since);
-    const unmet = tellClaimed(engine, requests, answers, startedAt, kind === 'CUT' || kind === 'LOCKED');
+    const isShort = kind === 'CUT' || kind === 'LOCKED';
+    const unmet = tellClaimed(engine, requests, answers, { startedAt, isShort, limits });
     if (kind === 'CUT') engine.effects.ready(unmet);
     if (kind === 'LOCKED') for (const type of unmet.keys()) engine.lowWater.locked(type);
     return answers;
@@ -141,25 +207,32 @@ function learn(engine: Engine, leases: readonly GivenLease[], since: number): vo
   }
 }
 
-/** Tells, for each type, how much was taken, and whether there was no more; gives how much is missing, by type. */
+/**
+ * Tells, for each type, how much was taken, and whether there was no more; gives how much is missing, by type, where it is not for
+ * want of room in the queue.
+ */
 function tellClaimed(
   engine: Engine,
   requests: readonly ClaimRequest[],
-  answers: readonly (readonly Assignment[])[],
-  startedAt: number,
-  isShort: boolean,
+  answers: readonly Given[],
+  claim: { startedAt: number; isShort: boolean; limits: ReadonlyMap<string, ClaimedRow> },
 ): Map<string, number> {
   const asked = new Map<string, number>();
   const taken = new Map<string, number>();
   const unmet = new Map<string, number>();
   for (const [i, { type, limit }] of requests.entries()) {
     asked.set(type, (asked.get(type) ?? 0) + limit);
-    taken.set(type, (taken.get(type) ?? 0) + (answers[i]?.length ?? 0));
+    taken.set(type, (taken.get(type) ?? 0) + (answers[i]?.assignments.length ?? 0));
   }
   for (const [type, count] of asked) {
     const got = taken.get(type) ?? 0;
-    engine.effects.claimed(type, got, got < count && !isShort, startedAt);
-    if (got < count) unmet.set(type, count - got);
+    const limit = claim.limits.get(type);
+    if (limit === undefined) {
+      engine.effects.claimed(type, got, got < count && !claim.isShort, claim.startedAt);
+      if (got < count) unmet.set(type, count - got);
+    } else if (limit.kind === 'LIMITED') {
+      engine.effects.limited(type, limit.deadline_at.getTime() - limit.claimed_at.getTime());
+    }
   }
   return unmet;
 }

@@ -129,7 +129,7 @@ function given<T, R>(value: T | null | undefined, check: (value: T) => R): R | u
   return value == null ? undefined : check(value);
 }
 
-function checkBackoff(steps: readonly number[], field: string): readonly number[] {
+export function checkBackoff(steps: readonly number[], field: string): readonly number[] {
   if (steps.length > maxBackoffSteps) {
     throw new InvalidInputError(
       `${field} has ${steps.length} steps; the limit is ${maxBackoffSteps}.`,
@@ -139,7 +139,7 @@ function checkBackoff(steps: readonly number[], field: string): readonly number[
   return steps.map((step, i) => checkInteger(step, `${field}[${i}]`, 0, maxBackoffMs));
 }
 
-function checkShare(value: number, field: string): number {
+export function checkShare(value: number, field: string): number {
   if (!(value >= 0 && value <= 1))
     throw new InvalidInputError(`${field} is ${value}; it must be from 0 to 1.`, field);
   // As Postgres keeps it: smaller than it can hold is 0.

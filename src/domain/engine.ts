@@ -16,6 +16,8 @@ export interface Effects {
   ready(counts: ReadonlyMap<string, number>): void;
   /** A claim that began at `startedAt` (monotonic) took so many items of the type, and with `dry` left none behind. */
   claimed(type: string, taken: number, dry: boolean, startedAt: number): void;
+  /** A claim found that the queue of the type has no more room; look again in so many milliseconds. */
+  limited(type: string, againInMs: number): void;
   /** A cancellation or a deletion has more to do than its call did. */
   unfinished(): void;
 }

@@ -3,11 +3,18 @@
  * exchanges that arrive together go to the database as one.
  */
 import { InvalidInputError, JobtreeError } from '../errors.ts';
-import { type Assignment, logClaims } from './assignment.ts';
 import { checkBatch } from './checks.ts';
-import { beginClaim, type ClaimedRow, checkRequests, claimForRequests, inTurn } from './claim-items.ts';
+import {
+  beginClaim,
+  type Claimed,
+  type ClaimedRow,
+  checkRequests,
+  claimForRequests,
+  inTurn,
+  toClaimed,
+  whileTaken,
+} from './claim-items.ts';
 import type { Engine } from './engine.ts';
-import { keepReadable } from './keep-readable.ts';
 import type { ExchangePart, ExchangePartAnswer } from './merged.ts';
 import {
   beginReport,
@@ -23,9 +30,8 @@ export interface Claim {
   readonly claimId?: string | null | undefined;
 }
 
-export interface Exchange {
+export interface Exchange extends Claimed {
   readonly answers: ReportAnswer[];
-  readonly assignments: readonly Assignment[];
   /** Why the claim was refused; the reports count all the same. */
   readonly claimError: InvalidInputError | undefined;
 }
@@ -35,16 +41,18 @@ export async function exchange(engine: Engine, reports: readonly Report[], claim
   const requests = checkRequests(claim.worker, claim.requests, claim.claimId);
   const { prepared, answer } = prepareReports(engine, reports);
   const part = { reports: prepared, requests };
-  const [done] = await inTurn(engine.claimsUnderWay, requests, () => engine.merged.exchanges.submit([part]));
-  if (done === undefined) throw new Error('an exchange without an answer');
+  const done = await inTurn(engine.claimsUnderWay, requests, async () => {
+    const [first] = await engine.merged.exchanges.submit([part]);
+    if (first === undefined) throw new Error('an exchange without an answer');
+    if (first.claimed instanceof JobtreeError) return { reports: first.reports, claimed: first.claimed };
+    return { reports: first.reports, claimed: await whileTaken(engine, requests, first.claimed) };
+  });
   const answers = await answer(done.reports);
   if (done.claimed instanceof JobtreeError) {
     if (!(done.claimed instanceof InvalidInputError)) throw done.claimed;
-    return { answers, assignments: [], claimError: done.claimed };
+    return { answers, assignments: [], limitedTypes: [], claimError: done.claimed };
   }
-  const assignments = await keepReadable(engine, done.claimed);
-  logClaims(engine, assignments);
-  return { answers, assignments, claimError: undefined };
+  return { answers, ...(await toClaimed(engine, requests, done.claimed)), claimError: undefined };
 }
 
 /** The call itself, for the parts of one or several workers. */
@@ -69,10 +77,10 @@ export async function exchangeParts(
   const [reported, ...claimed] = rows;
   if (reported === undefined) throw new Error('exchange returned no row');
   const answers = report.take(reported);
-  const assignments = claim.take(claimed);
+  const given = claim.take(claimed);
   return parts.map((part) => ({
     reports: answers.splice(0, part.reports.length),
-    claimed: assignments.splice(0, part.requests.length).flat(),
+    claimed: given.splice(0, part.requests.length),
   }));
 }
 
@@ -80,7 +88,7 @@ export async function exchangeParts(
 async function apart(engine: Engine, { reports, requests }: ExchangePart): Promise<ExchangePartAnswer> {
   const answers = reports.length === 0 ? [] : await engine.merged.reports.submit([...reports]);
   try {
-    return { reports: answers, claimed: (await claimForRequests(engine, requests)).flat() };
+    return { reports: answers, claimed: await claimForRequests(engine, requests) };
   } catch (error) {
     if (error instanceof JobtreeError) return { reports: answers, claimed: error };
     throw error;

@@ -223,7 +223,8 @@ export interface ItemFailure {
   readonly attempt: number;
   readonly code: string;
   readonly message: string;
-  readonly worker: string;
+  /** Null if no worker had it. */
+  readonly worker: string | null;
   readonly at: Date;
 }
 

@@ -25,6 +25,10 @@ export const maxBackoffSteps = 100;
 export const maxBackoffMs = 2_147_483_647;
 export const heartbeatIntervalMsRange = [1_000, 86_400_000] as const;
 export const priorityRange = [-32_768, 32_767] as const;
+/** Of the concurrency and the rate of a queue. */
+export const queueLimitRange = [1, 1_000_000] as const;
+export const rateIntervalMsRange = [1, 86_400_000] as const;
+export const lifetimeMsRange = [1, 2_147_483_647] as const;
 /** Exclusive: the first instant of the year 10000. */
 export const runAtEnd = Date.UTC(10_000, 0, 1);
 export const maxCronLength = 200;

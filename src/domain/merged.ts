@@ -12,6 +12,13 @@ export interface ClaimRequest {
   readonly claimId: string | undefined;
 }
 
+/** What a claim request got. */
+export interface Given {
+  readonly assignments: Assignment[];
+  /** Why it may have got less than there is: no room in the queue of the type, or another claim decides about that just now. */
+  readonly limit: 'LIMITED' | 'TAKEN' | undefined;
+}
+
 export type ReportStatus = 'ACCEPTED' | 'DUPLICATE' | 'STALE' | 'INVALID';
 
 export interface ReportAnswer {
@@ -45,7 +52,7 @@ export interface ExchangePart {
 export interface ExchangePartAnswer {
   readonly reports: MergedAnswer[];
   /** Or why the claim was refused. */
-  readonly claimed: Assignment[] | JobtreeError;
+  readonly claimed: Given[] | JobtreeError;
 }
 
 export type HeartbeatStatus = 'HELD' | 'FINISHED' | 'LOST' | 'CANCELLED';
@@ -56,7 +63,7 @@ export type AddEntry =
 
 /** Calls of one kind that arrive while others are under way go to the database together. */
 export interface Merged {
-  readonly claims: Batcher<ClaimRequest, Assignment[]>;
+  readonly claims: Batcher<ClaimRequest, Given>;
   readonly exchanges: Batcher<ExchangePart, ExchangePartAnswer>;
   readonly reports: Batcher<PreparedReport, MergedAnswer>;
   /** Reports that met a lock: each call alone, and it waits. */

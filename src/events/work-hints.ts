@@ -93,6 +93,22 @@ export class WorkHints {
     }
   }
 
+  /** There may be more of the type, but its queue has no room. */
+  limited(type: string): void {
+    // Waking others would be for nothing until it has.
+    this.#unmet.delete(type);
+  }
+
+  /** Its queue has room for so many items again, which the other servers see for themselves. */
+  roomAgain(type: string, items: number): void {
+    this.#announce(type, items);
+  }
+
+  /** Whether anybody waits for hints of the type. */
+  isWanted(type: string): boolean {
+    return this.#byType.has(type);
+  }
+
   /** A message of any server, or of anybody else. */
   receive(payload: string): void {
     let value: unknown;

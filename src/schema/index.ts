@@ -13,7 +13,7 @@ import './job.ts';
 import './schedule.ts';
 import './inputs.ts';
 import './query.ts';
-import './queue-stats.ts';
+import './queue.ts';
 import './subscription.ts';
 import './mutations/create-job.ts';
 import './mutations/add-items.ts';
@@ -33,6 +33,7 @@ import './mutations/resume-schedule.ts';
 import './mutations/run-schedule.ts';
 import './mutations/skip-occurrence.ts';
 import './mutations/delete-schedule.ts';
+import './mutations/set-queue.ts';
 
 builder.mutationType({
   description:

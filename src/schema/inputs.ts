@@ -65,24 +65,29 @@ JobInput.implement({
       description:
         'Unique among the jobs of its type, 1 to 500 characters. At the root, a key that is taken gives the existing tree and creates nothing; below the root it is refused.',
     }),
-    priority: t.int({ description: 'The priority of items that name none: -32,768 to 32,767. Default: 0.' }),
+    priority: t.int({
+      description:
+        'The priority of items that name none: -32,768 to 32,767. Default: that of the queue of its type, else 0.',
+    }),
     runAt: t.field({
       type: 'DateTime',
       description: 'The `runAt` of items that name none. Default: at once.',
     }),
     maxFailuresPerItem: t.int({
-      description: 'An item that fails more often than this has failed for good: 0 to 1,000. Default: 3.',
+      description:
+        'An item that fails more often than this has failed for good: 0 to 1,000. Default: that of the queue of its type, else 3.',
     }),
     backoffMs: t.intList({
       description:
-        'How long an item waits after its first, second … failure, in milliseconds; the last one repeats, and an empty list means not at all. Up to 100 steps. Default: 30 s, 5 min, 30 min.',
+        'How long an item waits after its first, second … failure, in milliseconds; the last one repeats, and an empty list means not at all. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min.',
     }),
     backoffJitter: t.float({
-      description: 'Up to this share is added to each backoff, at random: 0 to 1. Default: 0.1.',
+      description:
+        'Up to this share is added to each backoff, at random: 0 to 1. Default: that of the queue of its type, else 0.1.',
     }),
     heartbeatIntervalMs: t.int({
       description:
-        'How often a worker is to heartbeat, in milliseconds: 1,000 to 86,400,000; silence for three intervals is a failure. Default: 60,000.',
+        'How often a worker is to heartbeat, in milliseconds: 1,000 to 86,400,000; silence for three intervals is a failure. Default: that of the queue of its type, else 60,000.',
     }),
     finalStage: t.boolean({
       description:

@@ -36,10 +36,13 @@ const ItemFailure = builder.objectRef<ItemFailureRow>('ItemFailure').implement({
     attempt: t.exposeInt('attempt', { description: 'Which attempt failed, from 1.' }),
     code: t.exposeString('code', {
       description:
-        'What kind of failure, as the worker named it; `HEARTBEAT_LOST` when the worker fell silent.',
+        'What kind of failure, as the worker named it; `HEARTBEAT_LOST` when the worker fell silent, `EXPIRED` when no worker started it within the lifetime of its type.',
     }),
     message: t.exposeString('message', { description: 'What went wrong, in words.' }),
-    worker: t.exposeString('worker', { description: 'The worker that held the item.' }),
+    worker: t.exposeString('worker', {
+      nullable: true,
+      description: 'The worker that held the item; null if none did.',
+    }),
     at: t.expose('at', { type: 'DateTime', description: 'When it was reported.' }),
   }),
 });

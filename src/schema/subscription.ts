@@ -1,12 +1,7 @@
 import { checkInteger, checkRevision } from '../domain/checks.ts';
 import { parseItemId } from '../domain/item-state.ts';
-import {
-  type MarkedRow,
-  type QueueStats as QueueStatsRow,
-  readItemPage,
-  readJobPage,
-  readQueueStats,
-} from '../domain/pages.ts';
+import { type MarkedRow, readItemPage, readJobPage } from '../domain/pages.ts';
+import { type Queue as QueueState, readQueues } from '../domain/queues.ts';
 import { InvalidInputError, NotFoundError } from '../errors.ts';
 import type { PageChange } from '../events/live-page.ts';
 import { builder } from './builder.ts';
@@ -14,7 +9,7 @@ import { encodeGlobalId, keyOf } from './global-id.ts';
 import { Job, JobFilter, toConditions } from './job.ts';
 import { JobItem, loadItems } from './job-item.ts';
 import { JobProgress, JobTreeProgress } from './progress.ts';
-import { checkTypes, QueueStats, typesDescription } from './queue-stats.ts';
+import { checkTypes, Queue, typesDescription } from './queue.ts';
 import type { Services } from './services.ts';
 
 const WorkAvailable = builder.objectRef<{ types: string[] }>('WorkAvailable').implement({
@@ -191,11 +186,11 @@ builder.subscriptionType({
       },
       resolve: (change) => change,
     }),
-    queueStats: t.field({
+    queues: t.field({
       ...shared,
-      type: [QueueStats],
+      type: [Queue],
       description:
-        'How much of each type waits and runs, by name: now, and whenever it has changed. It does not end.',
+        'Types by name, those that have settings or of which anything waits or runs: now, and whenever anything of them has changed. It does not end.',
       args: {
         types: t.arg.stringList({ description: typesDescription }),
         intervalMs: t.arg.int({ defaultValue: 500, description: intervalDescription(pageIntervalMs) }),
@@ -203,7 +198,7 @@ builder.subscriptionType({
       subscribe: (_, args, { hub, engine }) => {
         const types = checkTypes(args.types);
         const read = async () => ({
-          rows: (await readQueueStats(engine.database, types)).map(marked),
+          rows: (await readQueues(engine.database, types)).map(marked),
           final: false,
         });
         return hub.watchPage(read, checkInterval(args.intervalMs, pageIntervalMs));
@@ -240,6 +235,6 @@ function found<T>(value: T | undefined, jobId: string, field: string): T {
   return value;
 }
 
-function marked(stats: QueueStatsRow): QueueStatsRow & MarkedRow {
-  return { ...stats, id: stats.type, mark: `${stats.ready}/${stats.scheduled}/${stats.running}` };
+function marked(queue: QueueState): QueueState & MarkedRow {
+  return { ...queue, id: queue.type, mark: JSON.stringify(queue) };
 }

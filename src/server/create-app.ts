@@ -14,6 +14,7 @@ import { Probe } from '../db/probe.ts';
 import { createEngine } from '../domain/create-engine.ts';
 import { FoldScheduler } from '../events/fold-scheduler.ts';
 import { Hub } from '../events/hub.ts';
+import { RoomWatch } from '../events/room-watch.ts';
 import { LiveTransport } from '../events/transport.ts';
 import { WorkHints } from '../events/work-hints.ts';
 import { createAddressOf } from './addresses.ts';
@@ -113,6 +114,12 @@ function wire({ config, databaseUrl, logger, times }: AppOptions) {
   });
   const hub = new Hub({ database, transport, logger });
   const hints = new WorkHints({ database, logger });
+  const rooms = new RoomWatch({
+    database,
+    logger,
+    isWanted: (type) => hints.isWanted(type),
+    onRoom: (type, items) => hints.roomAgain(type, items),
+  });
   const engine = createEngine({
     database,
     limits: { maxJsonBytes: config.maxJsonBytes },
@@ -120,6 +127,10 @@ function wire({ config, databaseUrl, logger, times }: AppOptions) {
       touched: (rootId, fromStart) => folds.touch(rootId, fromStart),
       ready: (counts) => hints.ready(counts),
       claimed: (type, taken, dry, startedAt) => hints.claimed(type, taken, dry, startedAt),
+      limited: (type, againInMs) => {
+        hints.limited(type);
+        rooms.lookIn(type, againInMs);
+      },
       unfinished: () => sweeper.poke(),
     },
     durableClaims: config.durableClaims,
@@ -229,6 +240,7 @@ function wire({ config, databaseUrl, logger, times }: AppOptions) {
       { name: 'folds', stop: () => folds.close() },
       { name: 'hub', stop: () => hub.close() },
       { name: 'work hints', stop: () => hints.close() },
+      { name: 'room watch', stop: () => rooms.close() },
       { name: 'HTTP connections', stop: () => http.end() },
       { name: 'stalls', stop: () => stalls.close() },
       { name: 'exchanges', stop: () => exchanges.close() },

@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import type { Engine } from '../domain/engine.ts';
 import { finishSome } from '../domain/finish.ts';
 import { findMissedEntries } from '../domain/missed-entries.ts';
+import { tendQueues } from '../domain/queues.ts';
 import { type DeltaMarks, findUnfolded, noteSweep, promoteDue, sweepLeases } from '../domain/sweep.ts';
 
 /** Nobody looked for lost heartbeats: a gap is longer than this, and than three intervals. */
@@ -17,9 +18,9 @@ const everythingEveryMs = 60_000;
 const within = 'PT2M';
 /** What commits later than this after it was numbered is found when everything is looked at. */
 const lateCommitMs = 10_000;
-/** A look for missed entries takes a twentieth of the time at most. */
-const missedEntriesEveryMs = 1_000;
-const missedEntriesShare = 1 / 20;
+/** What reads the queue from its start, past dead rows, takes a twentieth of the time at most. */
+const besideEveryMs = 1_000;
+const besideShare = 1 / 20;
 
 export class Sweeper {
   readonly #engine: Engine;
@@ -40,7 +41,14 @@ export class Sweeper {
   }
 
   start(): void {
-    this.#loops.push(this.#sweep(), this.#lookForMissedEntries(), this.#finish());
+    this.#loops.push(this.#sweep(), this.#finish());
+    this.#loops.push(
+      this.#beside('missed entries', async () => {
+        await findMissedEntries(this.#engine);
+        return false;
+      }),
+      this.#beside('queues', () => tendQueues(this.#engine)),
+    );
   }
 
   /** There is something to finish. */
@@ -104,16 +112,14 @@ export class Sweeper {
     return more;
   }
 
-  async #lookForMissedEntries(): Promise<void> {
+  /** At an interval, or longer if it takes long; half of the time while there is more to do. */
+  async #beside(part: string, run: () => Promise<boolean>): Promise<void> {
     const { signal } = this.#stopped;
     while (!signal.aborted) {
       const startedAt = performance.now();
-      await this.#try('missed entries', async () => {
-        await findMissedEntries(this.#engine);
-        return false;
-      });
+      const more = await this.#try(part, run);
       const tookMs = performance.now() - startedAt;
-      await this.#pause(Math.max(missedEntriesEveryMs, tookMs / missedEntriesShare));
+      await this.#pause(more ? tookMs : Math.max(besideEveryMs, tookMs / besideShare));
     }
   }
 

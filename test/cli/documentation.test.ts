@@ -23,6 +23,8 @@ test('every command and every option is documented, and has help', async () => {
       'watch',
       'work',
       'jobs',
+      'queues',
+      'queue',
       'cancel',
       'delete',
     ]),

@@ -7,6 +7,7 @@ import { startServer } from '../support/server.ts';
 
 export interface TestServer {
   readonly client: Client;
+  readonly db: TestDatabase;
   readonly url: string;
   /** For the program. */
   readonly env: { readonly JOBTREE_URL: string };
@@ -19,6 +20,7 @@ export function useServer(): TestServer {
   let server: App | undefined;
   beforeAll(async () => {
     database = await createDatabase();
+    test.db = database;
     server = await startServer(database.url);
     test.url = server.url;
     test.client = createClient({ url: server.url });

@@ -14,6 +14,7 @@ const slots = (type: string, concurrency: number, state: Partial<Slots> = {}): S
   asked: 0,
   hints: 0,
   dry: false,
+  limited: false,
   ...state,
 });
 const limits = (all: Slots[], most: number, turn = 0) =>

@@ -56,12 +56,12 @@ describe('the size of a claim', () => {
       (type, i): ClaimRequest => ({ worker: `w${i}`, type, limit: 2, claimId: undefined }),
     );
     const answers = await claimForRequests(t.engine, requests);
-    expect(answers.map((held) => numbers(held))).toEqual([[1, 2], [], []]);
-    expect(answers[0]?.[0]?.worker).toBe('w0');
+    expect(answers.map(({ assignments }) => numbers(assignments))).toEqual([[1, 2], [], []]);
+    expect(answers[0]?.assignments[0]?.worker).toBe('w0');
     expect(t.ready).toEqual(types.slice(1));
     // A second look: behind what was taken, from the start for the others.
     const rest = await claimForRequests(t.engine, requests);
-    expect(rest.map((held) => numbers(held))).toEqual([[], [1], [1]]);
+    expect(rest.map(({ assignments }) => numbers(assignments))).toEqual([[], [1], [1]]);
   });
 
   it('is one item, however large', async () => {

@@ -438,11 +438,11 @@ describe('order of claims', () => {
       { worker: 'a', type, limit: 2, claimId: undefined },
       { worker: 'b', type, limit: 9, claimId: undefined },
     ]);
-    expect(a?.map(({ worker, payload }) => [worker, payload.value])).toEqual([
+    expect(a?.assignments.map(({ worker, payload }) => [worker, payload.value])).toEqual([
       ['a', 0],
       ['a', 1],
     ]);
-    expect(b?.map(({ worker, payload }) => [worker, payload.value])).toEqual([
+    expect(b?.assignments.map(({ worker, payload }) => [worker, payload.value])).toEqual([
       ['b', 2],
       ['b', 3],
       ['b', 4],

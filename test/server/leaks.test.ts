@@ -88,7 +88,7 @@ it(`${cycles} clients that came and went leave nothing behind`, async () => {
     `subscription { jobTreeProgress(rootId: "${id}") { revision } }`,
     `subscription { jobItems(jobId: "${id}") { goneIds } }`,
     'subscription { jobs { goneIds } }',
-    'subscription { queueStats { ready } }',
+    'subscription { queues { ready } }',
     'subscription { workAvailable(types: ["leaks"]) { types } }',
   ];
   const run = async (count: number) => {

@@ -213,7 +213,7 @@ it('an invalid sinceRevision is refused, whoever watches already', async () => {
 });
 
 it.each([
-  'subscription ($id: ID!) { jobProgress(jobId: $id) @skip(if: true) { revision } queueStats(types: ["none"]) { ready } }',
+  'subscription ($id: ID!) { jobProgress(jobId: $id) @skip(if: true) { revision } queues(types: ["none"]) { ready } }',
   'subscription ($id: ID!) { jobProgress(jobId: $id) @skip(if: true) { revision } workAvailable(types: ["none"]) { types } }',
   'subscription ($id: ID!) { ...F } fragment F on Subscription { jobProgress(jobId: $id) { revision } }',
   'subscription ($id: ID!) { jobProgress(jobId: $id) { revision } jobProgress(jobId: $id) { status } }',

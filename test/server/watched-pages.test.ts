@@ -78,21 +78,21 @@ it('jobs: the list, then what appears, changes and leaves', async () => {
   await watch.close();
 });
 
-it('queueStats: what waits, is scheduled and runs, by query and as it changes', async () => {
+it('queues: what waits, is scheduled and runs, by query and as it changes', async () => {
   const id = await createJob(app.url, {
     type: 'counted',
     items: [{}, {}, { runAt: '2200-01-01T00:00:00Z' }],
   });
   const stats = '(types: ["counted", "nothing"]) { type ready scheduled running }';
-  expect((await data(app.url, `{ queueStats${stats} }`)).queueStats).toEqual([
+  expect((await data(app.url, `{ queues${stats} }`)).queues).toEqual([
     { type: 'counted', ready: 2, scheduled: 1, running: 0 },
   ]);
   const watch = subscribe(
     app.url,
-    'subscription { queueStats(types: ["counted"], intervalMs: 100) { ready running } }',
+    'subscription { queues(types: ["counted"], intervalMs: 100) { ready running } }',
   );
   const events = watch[Symbol.asyncIterator]();
-  const next = async () => (await events.next()).value.data.queueStats;
+  const next = async () => (await events.next()).value.data.queues;
   expect(await next()).toEqual([{ ready: 2, running: 0 }]);
   await data(
     app.url,
@@ -114,7 +114,7 @@ it.each([
   ['jobs(first: 1001) { goneIds }', 'INVALID_INPUT', 'first'],
   ['jobs(filter: { type: "" }) { goneIds }', 'INVALID_INPUT', 'filter.type'],
   ['jobs(intervalMs: 99) { goneIds }', 'INVALID_INPUT', 'intervalMs'],
-  ['queueStats(types: []) { ready }', 'INVALID_INPUT', 'types'],
+  ['queues(types: []) { ready }', 'INVALID_INPUT', 'types'],
 ])('%s is refused', async (field, code, named) => {
   const watch = subscribe(app.url, `subscription { ${field} }`);
   const [refused] = await Promise.all([watch[Symbol.asyncIterator]().next()]);

@@ -23,6 +23,8 @@ export interface TestEngine {
   readonly ready: string[];
   /** Types of which claims found all that there was, in order. */
   readonly dry: string[];
+  /** Types whose queue had no more room for a claim, and when to look again, in order. */
+  readonly limited: { readonly type: string; readonly againInMs: number }[];
   /** How many operations said that they left something to finish. */
   readonly unfinished: number;
   /** Creates a tree and gives the ids of its jobs by type. */
@@ -43,7 +45,12 @@ export interface TestEngine {
 
 /** To be called at the top of a test file. */
 export function useEngine(): TestEngine {
-  const test = { ready: [] as string[], dry: [] as string[], unfinished: 0 } as {
+  const test = {
+    ready: [] as string[],
+    dry: [] as string[],
+    limited: [] as TestEngine['limited'],
+    unfinished: 0,
+  } as {
     -readonly [key in keyof TestEngine]: TestEngine[key];
   };
   beforeAll(async () => {
@@ -57,6 +64,7 @@ export function useEngine(): TestEngine {
         claimed: (type: string, _taken: number, dry: boolean) => {
           if (dry) test.dry.push(type);
         },
+        limited: (type: string, againInMs: number) => test.limited.push({ type, againInMs }),
         unfinished: () => test.unfinished++,
       },
       logger: pino({ level: 'silent' }),

@@ -69,7 +69,16 @@ const leasing = [
   'job_progress by job_progress_pkey',
   'queue_entry by Tid Scan',
 ];
-const claiming = [...leasing, 'queue_entry by queue_entry_ready'];
+/** Where no type is limited, its index is empty. */
+const claiming = [...leasing, 'queue_entry by queue_entry_ready', 'queue by queue_limited'];
+const limiting = [
+  ...claiming,
+  'lease by lease_pkey',
+  'queue by queue_pkey',
+  'queue_lease by Tid Scan',
+  'queue_lease by queue_lease_pkey',
+  'rate_slice by rate_slice_pkey',
+];
 const requeuing = ['job by job_pkey', 'job_item by job_item_pkey', 'lease by lease_pkey'];
 const feeding = ['job by job_parent_id_idx', 'job_item by job_item_pkey', 'outcome by outcome_pkey'];
 const judging = ['failure by failure_pkey', 'lease by lease_pkey', 'outcome by outcome_pkey'];
@@ -112,15 +121,49 @@ export const calls: Readonly<Record<string, Call>> = {
     ],
     reads: claiming,
   },
+  'a claim of limited types': {
+    text: [
+      `insert into jobtree.queue (type, concurrency, rate_limit, rate_interval_ms) values ('subject', 9000, 9000, 9000), ('nothing', 1, 1, 1)`,
+      `select * from jobtree.claim_items('{w}', '{subject}', '{20}')`,
+      `select * from jobtree.claim_items('{w,w}', '{subject,nothing}', '{200,5}')`,
+    ],
+    values: () => [],
+    reads: limiting,
+  },
+  'a look for room': {
+    text: [
+      `insert into jobtree.queue (type, concurrency, rate_limit, rate_interval_ms) values ('subject', 9000, 9000, 9000)`,
+      `select * from jobtree.claim_items('{w}', '{subject}', '{20}')`,
+      `select * from jobtree.queue_rooms('{subject,nothing}')`,
+    ],
+    values: () => [],
+    reads: limiting,
+  },
+  'failing what outlived the lifetime of its type': {
+    text: [
+      `insert into jobtree.queue (type, lifetime_ms) values ('subject', 1)`,
+      `select pg_sleep(0.002)`,
+      `select * from jobtree.expire_items()`,
+    ],
+    values: () => [],
+    reads: [
+      'job by job_pkey',
+      'job_item by job_item_pkey',
+      'queue by queue_lifetime (all)',
+      'queue by queue_pkey',
+      'queue_entry by Tid Scan',
+      'queue_entry by queue_entry_ready',
+    ],
+  },
   'a repeated claim': {
     text: 'select * from jobtree.claim_items($1, $2, $3, $4)',
     values: ({ claimId }) => [['w'], ['subject'], [20], [claimId]],
-    reads: ['job by job_pkey', 'job_item by job_item_pkey', 'lease by lease_pkey'],
+    reads: ['queue by queue_limited', 'job by job_pkey', 'job_item by job_item_pkey', 'lease by lease_pkey'],
   },
   'a claim by name': {
     text: 'select * from jobtree.claim_item($1, $2, $3)',
     values: ({ root, position }) => [root, position - 5, 'w'],
-    reads: [...leasing, 'queue_entry by queue_entry_pkey'],
+    reads: [...leasing, 'queue by queue_limited', 'queue_entry by queue_entry_pkey'],
   },
   'a claim by name that is refused': {
     text: 'select * from jobtree.claim_item($1, $2, $3)',
@@ -131,6 +174,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'job_item by job_item_pkey',
       'lease by lease_job_id_position_idx',
       'outcome by outcome_pkey',
+      'queue by queue_limited',
       'queue_entry by queue_entry_pkey',
     ],
   },
@@ -256,7 +300,7 @@ export const calls: Readonly<Record<string, Call>> = {
   'creating a tree': {
     text: 'select * from jobtree.create_job($1)',
     values: () => [JSON.stringify(tree('another', 300))],
-    reads: ['job by job_pkey'],
+    reads: ['job by job_pkey', 'queue by queue_pkey'],
   },
   cancelling: {
     text: 'select * from jobtree.cancel_job($1)',

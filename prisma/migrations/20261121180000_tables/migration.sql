@@ -134,7 +134,7 @@ create index "lease_live" on "jobtree"."lease" ("deadline_at") where "deadline_a
 create table "jobtree"."outcome" (
   "job_id" uuid not null,
   "position" bigint not null,
-  "lease_id" uuid not null,
+  "lease_id" uuid,
   "finished_at" timestamptz(3) not null,
   "failed" boolean not null default false,
   "result" json,
@@ -147,13 +147,13 @@ create table "jobtree"."failure" (
   "job_id" uuid not null,
   "position" bigint not null,
   "attempt" integer not null,
-  "lease_id" uuid not null,
+  "lease_id" uuid,
   "at" timestamptz(3) not null,
   "retry_at" timestamptz(3),
   "lost" boolean not null,
   "code" text not null,
   "message" text not null,
-  "worker" text not null,
+  "worker" text,
   constraint "failure_pkey" primary key ("job_id", "position", "attempt")
 );
 
@@ -212,6 +212,53 @@ create table "jobtree"."schedule" (
 ) with (autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_threshold = 500);
 create index "schedule_due" on "jobtree"."schedule" ("next_at") where "next_at" is not null;
 create index "schedule_queued" on "jobtree"."schedule" ("name") where "queued" <> '{}';
+
+-- Settings of types, a row for each type that has any. What is null is not set.
+create table "jobtree"."queue" (
+  "type" text not null,
+  "paused" boolean not null default false,
+  "concurrency" integer,
+  "rate_limit" integer,
+  "rate_interval_ms" integer,
+  "lifetime_ms" integer,
+  "priority" smallint,
+  "max_failures_per_item" integer,
+  "backoff_ms" integer[],
+  "backoff_jitter" real,
+  "heartbeat_interval_ms" integer,
+  "limited_at" timestamptz(3),
+  "first_lease" bigint not null default 0,
+  constraint "queue_pkey" primary key ("type"),
+  constraint "queue_type_check" check (length("type") between 1 and 200),
+  constraint "queue_concurrency_check" check ("concurrency" between 1 and 1000000),
+  constraint "queue_rate_limit_check" check ("rate_limit" between 1 and 1000000),
+  constraint "queue_rate_interval_ms_check" check ("rate_interval_ms" between 1 and 86400000),
+  constraint "queue_rate_check" check (("rate_limit" is null) = ("rate_interval_ms" is null)),
+  constraint "queue_lifetime_ms_check" check ("lifetime_ms" >= 1),
+  constraint "queue_max_failures_per_item_check" check ("max_failures_per_item" between 0 and 1000),
+  constraint "queue_backoff_ms_check" check (0 <= all ("backoff_ms") and array_position("backoff_ms", null) is null and cardinality("backoff_ms") <= 100 and array_ndims("backoff_ms") = 1),
+  constraint "queue_backoff_jitter_check" check ("backoff_jitter" between 0 and 1),
+  constraint "queue_heartbeat_interval_ms_check" check ("heartbeat_interval_ms" between 1000 and 86400000)
+);
+-- What a claim looks into for the types that it asks for: mostly nothing.
+create index "queue_limited" on "jobtree"."queue" ("type") where "paused" or "concurrency" is not null or "rate_limit" is not null;
+create index "queue_lifetime" on "jobtree"."queue" ("type") where "lifetime_ms" is not null;
+
+-- The leases of types with a limit of concurrency, of which some item may be open.
+create table "jobtree"."queue_lease" (
+  "type" text not null,
+  "id" bigserial not null,
+  "lease_id" uuid not null,
+  constraint "queue_lease_pkey" primary key ("type", "id")
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+
+-- How many items of types with a rate were claimed lately, by hundredths of the interval.
+create table "jobtree"."rate_slice" (
+  "type" text not null,
+  "ends_at" timestamptz not null,
+  "claims" integer not null,
+  constraint "rate_slice_pkey" primary key ("type", "ends_at")
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
 -- Where each item stands: the one place in SQL that decides it.
 create view "jobtree"."item_state" as

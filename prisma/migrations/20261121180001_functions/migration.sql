@@ -230,6 +230,24 @@ as $$
   end
 $$;
 
+-- Takes note of the leases of a type that were given before its concurrency was limited, so that they count.
+--
+-- locks      none; the caller has the type's row of queue
+create or replace function jobtree.adopt_leases(p_type text)
+returns void
+language sql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+  insert into jobtree.queue_lease (type, lease_id)
+  select p_type, l.id from jobtree.lease l
+  cross join lateral (select j.type from jobtree.job j where j.id = l.job_id offset 0) j
+  where l.deadline_at is not null and j.type = p_type
+    and l.id not in (select k.lease_id from jobtree.queue_lease k where k.type = p_type)
+$$;
+
 -- The id of the n-th assignment of a lease: the lease's id, with n as its last byte. Plain SQL, so that the planner inlines it.
 create or replace function jobtree.assignment_id(p_lease_id uuid, p_number integer) returns uuid
 language sql immutable parallel safe
@@ -514,6 +532,43 @@ begin
 end
 $$;
 
+-- Refuses settings of a type that set_queue does not take.
+--
+-- returns    the settings
+-- errors     JT002, with the field in the error's column
+create or replace function jobtree.check_queue(p_type text, p_settings json)
+returns jsonb
+language plpgsql immutable
+as $$
+declare
+  v_settings constant jsonb := p_settings::jsonb;
+  v_rate constant jsonb := case jsonb_typeof(v_settings) when 'object' then nullif(v_settings -> 'rate', 'null') end;
+  v_field text;
+  v_message text;
+begin
+  if length(p_type) between 1 and 200 is not true then
+    raise exception 'type must be a text of 1 to 200 characters.' using errcode = 'JT002', column = 'type';
+  end if;
+  select p.field, p.message into v_field, v_message
+  from jobtree.input_problem(v_settings, array[
+    'paused', 'concurrency', 'rate', 'lifetimeMs', 'priority', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs'
+  ]) p;
+  if v_field is null and v_rate is not null then
+    select concat_ws('.', 'rate', nullif(p.field, '')), p.message into v_field, v_message
+    from (
+      select p.field, p.message from jobtree.input_problem(v_rate, array['limit', 'intervalMs']) p
+      union all
+      select k, 'is missing' from unnest(array['limit', 'intervalMs']) k where v_rate ->> k is null
+      limit 1
+    ) p;
+  end if;
+  if v_field is not null then
+    raise exception '% %.', coalesce(nullif(v_field, ''), 'The settings'), v_message using errcode = 'JT002', column = v_field;
+  end if;
+  return v_settings;
+end
+$$;
+
 -- Refuses JSON with a character that Postgres can't hold: \u0000, or half a surrogate pair. The type json takes them, and only
 -- who looks into the value later would fail; the type jsonb refuses them, as this does.
 --
@@ -529,13 +584,14 @@ begin
 end
 $$;
 
--- Gives one named item to a worker, whatever stands before it. One that is due counts as ready, promoted or not.
+-- Gives one named item to a worker, whatever stands before it. One that is due counts as ready, promoted or not. A pause and the
+-- limits of its type hold for it too.
 --
 -- p_durable  as claim_items has it
 -- returns    as lease_entries has it, one row
--- locks      the queue entry that has the item
+-- locks      the row of queue, if its type has a limit; the queue entry that has the item
 -- errors     JT001 no such item; JT005 it can't be claimed, with the reason in the error's detail: HELD, SCHEDULED,
---            SUCCEEDED, FAILED or CANCELLED
+--            SUCCEEDED, FAILED, CANCELLED, PAUSED or LIMITED
 create or replace function jobtree.claim_item(p_job_id uuid, p_position bigint, p_worker text, p_durable boolean default true)
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
@@ -550,24 +606,46 @@ as $$
 declare
   v_entry record;
   v_state text;
+  v_queue jobtree.queue;
+  -- Null for a type without limits.
+  v_room integer;
 begin
-  if not p_durable then
+  select q.* into v_queue from jobtree.queue q
+  where q.type = (select j.type from jobtree.job j where j.id = p_job_id) and (q.paused or q.concurrency is not null or q.rate_limit is not null)
+  for no key update;
+  if found then
+    select l.room into v_room from jobtree.lock_queues(array[v_queue.type]) l;
+  elsif not p_durable then
     perform set_config('synchronous_commit', 'off', true);
   end if;
   loop
     select q.ctid as tid, q.position into v_entry from jobtree.queue_entry q
     where q.job_id = p_job_id and q.position between p_position - 127 and p_position and q.position + q.count > p_position
-      and (q.run_at is null or q.run_at <= clock_timestamp())
+      and (q.run_at is null or q.run_at <= clock_timestamp()) and v_room is distinct from 0
     for update;
-    if found then
+    if found and v_room is null then
       return query
         select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null) l;
+      exit when found;
+    elsif found then
+      return query
+        with given as materialized (
+          select l.* from jobtree.lease_entry(v_entry.tid, (p_position - v_entry.position)::integer, 1, 1, p_worker, null) l
+        ), noted as materialized (
+          select jobtree.note_claims(array_agg(g.lease_id), array_agg(g.type)) from given g
+        )
+        select g.* from given g, noted;
       exit when found;
     end if;
 
     select s.state into v_state from jobtree.item_state s where s.job_id = p_job_id and s.position = p_position;
     if v_state is null then
       raise exception 'There is no item % of job %.', p_position, p_job_id using errcode = 'JT001', column = 'itemId';
+    end if;
+    if v_state = 'READY' and v_room = 0 then
+      raise exception 'Item % of job % can''t be claimed: its queue is %.', p_position, p_job_id,
+        case when v_queue.paused then 'paused' else 'at its limit' end
+        using errcode = 'JT005', column = 'itemId', detail = case when v_queue.paused then 'PAUSED' else 'LIMITED' end;
     end if;
     -- Ready: whoever had the entry has split it.
     if v_state <> 'READY' then
@@ -591,11 +669,13 @@ $$;
 --            caller that remembers, for each type and priority, before which place it saw nothing claimable, and looks there now
 --            and then for what committed late or came back. Without them each type is read from its start, past every dead row.
 -- p_durable  whether a claim that was answered survives a crash of Postgres. If not, the commit does not wait for the disk:
---            what a crash forgets is ready again, and a report under it is STALE.
+--            what a crash forgets is ready again, and a report under it is STALE. Claims of limited types are durable in any case.
 -- returns    as lease_entries has it. kind is NEW; CUT if there was more that the size forbade, and then other claims may have
 --            passed by it; LOCKED if somebody had locked what was left, for longer than the moment that a claim waits; REPEATED
---            for what a claim got before
--- locks      queue entries, skipping those that another claim has
+--            for what a claim got before. Behind the leases stands a row without one for each type whose queue has no more room
+--            (lock_queues): of kind LIMITED, with now in claimed_at and when to look again in deadline_at, or of kind TAKEN
+--            where another claim decides about the type just now: try again
+-- locks      rows of queue, of limited types alone, and then queue entries; both skipped where another claim has them
 -- errors     JT002 a limit below 1, a claim id out of time, or the repeated claim was another worker's; JT006 it must be
 --            repeated in a call of its own
 create or replace function jobtree.claim_items(
@@ -645,16 +725,29 @@ declare
   v_froms integer[] := '{}';
   v_counts integer[] := '{}';
   v_requests integer[] := '{}';
+  -- Of limited types: how many items may be claimed, null where another claim decides; and when to look again.
+  v_limited text[];
+  v_rooms integer[];
+  v_again integer[];
+  v_room integer;
 begin
   if (1 <= all (p_limits)) is not true then
     raise exception 'limits must be whole numbers from 1 on.' using errcode = 'JT002', column = 'limits';
   end if;
-  if not p_durable then
+  if exists (
+    select from jobtree.queue q where q.type = any (p_types) and (q.paused or q.concurrency is not null or q.rate_limit is not null)
+  ) then
+    v_limited := '{}';
+  elsif not p_durable then
     perform set_config('synchronous_commit', 'off', true);
   end if;
   if cardinality(p_claim_ids) > 0 and jobtree.is_repeated(p_claim_ids) then
     return query select r.*, 'REPEATED' from jobtree.repeat_claim(p_claim_ids[1], p_workers[1]) r;
     return;
+  end if;
+  if v_limited is not null then
+    select array_agg(l.type), array_agg(l.room), array_agg(l.again_in_ms) into v_limited, v_rooms, v_again
+    from jobtree.lock_queues(p_types) l;
   end if;
 
   if cardinality(v_types) = 0 then
@@ -684,7 +777,8 @@ begin
     end loop;
     v_asking := array_positions(p_types, v_type);
     v_turn := 1;
-    v_left := p_limits[v_asking[1]];
+    v_room := case when v_type = any (v_limited) then coalesce(v_rooms[array_position(v_limited, v_type)], 0) end;
+    v_left := case when v_room = 0 then null else p_limits[v_asking[1]] end;
 
     loop
       for v_range in v_first .. v_last loop
@@ -701,7 +795,7 @@ begin
           v_bytes := v_bytes + v_entry.bytes;
           v_from := 0;
           while v_from < v_entry.count and v_left is not null loop
-            v_count := least(v_left, v_entry.count - v_from);
+            v_count := least(v_left, v_entry.count - v_from, v_room);
             v_tids := v_tids || v_entry.tid;
             v_froms := v_froms || v_from;
             v_counts := v_counts || v_count;
@@ -711,6 +805,11 @@ begin
             if v_left = 0 then
               v_turn := v_turn + 1;
               v_left := p_limits[v_asking[v_turn]];
+            end if;
+            v_room := v_room - v_count;
+            if v_room = 0 then
+              v_left := null;
+              v_rooms[array_position(v_limited, v_type)] := 0;
             end if;
           end loop;
         end loop;
@@ -737,7 +836,15 @@ begin
     v_first := v_last + 1;
   end loop;
 
-  if cardinality(v_tids) = 1 then
+  if cardinality(v_tids) > 0 and v_limited is not null then
+    return query
+      with given as materialized (
+        select h.* from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids) h
+      ), noted as materialized (
+        select jobtree.note_claims(array_agg(g.lease_id), array_agg(g.type)) from given g where g.type = any (v_limited)
+      )
+      select g.*, v_kind from given g, noted;
+  elsif cardinality(v_tids) = 1 then
     return query
       select h.*, v_kind
       from jobtree.lease_entry(v_tids[1], 0, v_counts[1], v_requests[1], p_workers[v_requests[1]], p_claim_ids[v_requests[1]]) h;
@@ -748,6 +855,14 @@ begin
   elsif v_kind = 'LOCKED' then
     return query select null::uuid, null::integer, null::uuid, null::uuid, null::text, null::bigint, null::integer, null::text,
       null::integer, null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, v_kind;
+  end if;
+  if v_limited is not null then
+    return query
+      select null::uuid, null::integer, null::uuid, null::uuid, l.type, null::bigint, null::integer, null::text, null::integer,
+        n.now, n.now + l.again_in_ms * interval '1 millisecond', null::smallint, null::bigint, null::boolean, null::integer[], null::text,
+        case when l.room is null then 'TAKEN' else 'LIMITED' end
+      from unnest(v_limited, v_rooms, v_again) l(type, room, again_in_ms), (select clock_timestamp() as now) n
+      where coalesce(l.room, 0) = 0;
   end if;
 end
 $$;
@@ -764,6 +879,7 @@ $$;
 -- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
 --            runAt?, finalStage?, dedupeKey?, sealed?, feed?, items?, children?}; children are the same, and any depth
 --            up to 32. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?}: feed_payloads.
+--            What a job does not say of priority, failures, backoff and heartbeats comes from the queue of its type, if that says it.
 --            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs go up in
 --            the order of the document, parents before their children.
 -- returns    the root's id, and whether it is new: with a dedupeKey that a job of the type has, it is that job's id
@@ -822,18 +938,20 @@ begin
     )
     select
       n.id, coalesce(v_root, n.id), v_job.id, cardinality(v_node.path),
-      s.type, s."dedupeKey", coalesce(s.priority, 0), s."runAt", coalesce(s."maxFailuresPerItem", 3),
-      coalesce(s."backoffMs", '{30000,300000,1800000}'), coalesce(s."backoffJitter", 0.1),
-      coalesce(s."heartbeatIntervalMs", 60000), coalesce(s."finalStage", not coalesce(v_spec @? 'strict $.children[0]', false)),
+      s.type, s."dedupeKey", coalesce(s.priority, q.priority, 0), s."runAt",
+      coalesce(s."maxFailuresPerItem", q.max_failures_per_item, 3),
+      coalesce(s."backoffMs", q.backoff_ms, '{30000,300000,1800000}'), coalesce(s."backoffJitter", q.backoff_jitter, 0.1),
+      coalesce(s."heartbeatIntervalMs", q.heartbeat_interval_ms, 60000), coalesce(s."finalStage", not coalesce(v_spec @? 'strict $.children[0]', false)),
       case when v_spec ->> 'feed' is not null then '{"source": "SUCCESSES"}' || jsonb_strip_nulls(s.feed) end,
       coalesce(jsonb_path_exists(v_spec, '$.children[*].feed ? (@ != null)'), false), v_now,
       case when s.sealed then v_now end
-    from (select (v_id || lpad(to_hex(v_node.number), 6, '0'))::uuid as id) n,
-      jsonb_to_record(v_spec) as s(
+    from (select (v_id || lpad(to_hex(v_node.number), 6, '0'))::uuid as id) n
+      cross join jsonb_to_record(v_spec) as s(
         type text, "dedupeKey" text, priority smallint, "runAt" timestamptz, "maxFailuresPerItem" integer,
         "backoffMs" integer[], "backoffJitter" real, "heartbeatIntervalMs" integer, "finalStage" boolean,
         feed jsonb, sealed boolean
       )
+      left join lateral (select q.* from jobtree.queue q where q.type = s.type offset 0) q on true
     on conflict (type, dedupe_key) do nothing
     returning * into v_job;
 
@@ -1033,6 +1151,99 @@ begin
     from jobtree.claim_items(
       p_workers, p_types, p_limits, p_claim_ids, p_range_types, p_range_highs, p_range_lows, p_range_places, true
     ) c;
+end
+$$;
+
+-- Fails for good what no worker has started within the lifetime of its type, with the code EXPIRED. The time counts from when an
+-- item was added, or from its runAt if that is later. An item that was released has not been started; one that has failed has. Call
+-- it again at once while a batch was full.
+--
+-- Looks at the first p_limit entries of each priority only: what stands first is what has waited for longest.
+--
+-- returns    how many items expired; whether the batch was full; the trees that changed
+-- locks      job rows, shared, so that cancel_job waits, and queue entries; skipping those that somebody else has
+create or replace function jobtree.expire_items(p_limit integer default 100)
+returns table (expired integer, more boolean, root_ids uuid[])
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+begin
+  if not exists (select from jobtree.queue q where q.lifetime_ms is not null) then
+    return query select 0, false, null::uuid[];
+    return;
+  end if;
+
+  return query
+  with recursive place as (
+    -- The priorities that there are, one probe each.
+    select q.type, q.lifetime_ms * interval '1 millisecond' as lifetime, e.priority
+    from jobtree.queue q
+    cross join lateral (
+      select e.priority from jobtree.queue_entry e where e.type = q.type and e.run_at is null order by -e.priority::integer limit 1
+    ) e
+    where q.lifetime_ms is not null
+    union all
+    select p.type, p.lifetime, e.priority
+    from place p
+    cross join lateral (
+      select e.priority from jobtree.queue_entry e
+      where e.type = p.type and e.run_at is null and -e.priority::integer > -p.priority::integer
+      order by -e.priority::integer
+      limit 1
+    ) e
+  ), oldest as materialized (
+    select e.*, p.lifetime
+    from place p
+    cross join lateral (
+      select e.ctid as tid, e.job_id, e.position, e.count from jobtree.queue_entry e
+      where e.type = p.type and e.run_at is null and -e.priority::integer = -p.priority::integer and e.attempt = 1
+      order by -e.priority::integer, e.place
+      limit p_limit
+    ) e
+  ), late as materialized (
+    select o.tid, o.job_id
+    from oldest o
+    cross join lateral (
+      select max(greatest(i.created_at, i.run_at)) as since from jobtree.job_item i
+      where i.job_id = o.job_id and i.position >= o.position and i.position < o.position + o.count
+    ) i
+    where i.since + o.lifetime <= v_now
+    limit p_limit
+  ), job as materialized (
+    select j.id, j.root_id from jobtree.job j
+    where j.id = any (array(select l.job_id from late l)) and j.cancelled_at is null
+    order by j.id
+    for share skip locked
+  ), locked as materialized (
+    select e.ctid as tid from jobtree.queue_entry e
+    where e.ctid = any (array(select l.tid from late l where l.job_id in (select j.id from job j)))
+    for update skip locked
+  ), gone as (
+    delete from jobtree.queue_entry e where e.ctid = any (array(select l.tid from locked l)) returning e.*
+  ), ended as materialized (
+    select g.*, j.root_id, q.lifetime_ms
+    from gone g
+    join job j on j.id = g.job_id
+    cross join lateral (select q.lifetime_ms from jobtree.queue q where q.type = g.type offset 0) q
+  ), failed as (
+    insert into jobtree.outcome (job_id, position, finished_at, failed)
+    select e.job_id, e.position + n, v_now, true from ended e cross join lateral generate_series(0, e.count - 1) n
+  ), kept as (
+    insert into jobtree.failure (job_id, position, attempt, at, lost, code, message)
+    select e.job_id, e.position + n, e.attempt, v_now, false, 'EXPIRED', format('No worker started it within %s ms.', e.lifetime_ms)
+    from ended e cross join lateral generate_series(0, e.count - 1) n
+  ), counted as (
+    insert into jobtree.progress_delta (root_id, job_id, failed)
+    select e.root_id, e.job_id, sum(e.count) from ended e group by e.root_id, e.job_id
+  )
+  select coalesce(sum(e.count), 0)::integer, (select count(*) from late) = p_limit and count(*) > 0, array_agg(distinct e.root_id)
+  from ended e;
 end
 $$;
 
@@ -1670,7 +1881,7 @@ begin
       when e.key = 'message' and t.length not between 0 and 10000 then 'must be a text of at most 10000 characters'
       when e.key = 'runAt' and (t.length < 0 or not jobtree.is_instant(e.value #>> '{}'))
         then 'must be an instant from 1970 to the end of the year 9999'
-      when e.key in ('sealed', 'finalStage', 'permanent') and jsonb_typeof(e.value) <> 'boolean' then 'must be true or false'
+      when e.key in ('sealed', 'finalStage', 'permanent', 'paused') and jsonb_typeof(e.value) <> 'boolean' then 'must be true or false'
       when e.key in ('items', 'children', 'newItems') and jsonb_typeof(e.value) <> 'array' then 'must be a list'
       when e.key = 'priority'
         and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= -32768 && @ <= 32767)'
@@ -1681,6 +1892,15 @@ begin
       when e.key = 'heartbeatIntervalMs'
         and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1000 && @ <= 86400000)'
         then 'must be a whole number from 1000 to 86400000'
+      when e.key in ('concurrency', 'limit')
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1 && @ <= 1000000)'
+        then 'must be a whole number from 1 to 1000000'
+      when e.key = 'intervalMs'
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1 && @ <= 86400000)'
+        then 'must be a whole number from 1 to 86400000'
+      when e.key = 'lifetimeMs'
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1 && @ <= 2147483647)'
+        then 'must be a whole number from 1 to 2147483647'
       when e.key = 'backoffJitter' and not e.value @? 'strict $ ? (@.type() == "number" && @ >= 0 && @ <= 1)'
         then 'must be a number from 0 to 1'
       when e.key = 'backoffMs' and (
@@ -2267,6 +2487,72 @@ begin
 end
 $$;
 
+-- Gives a claim the right to decide about limited types: until its transaction ends no other claim gives items of them. So no two
+-- claims take the same room, and there is no counter that could go wrong: what runs is what the leases say.
+--
+-- p_types    the types; those that are neither paused nor limited are not in the answer
+-- returns    of each how many items may be claimed, and when to look again (queue_rooms). room is null where another claim decides
+--            just now, which is over when that one commits
+-- locks      the rows of queue that are not paused, skipping those that somebody else has
+-- errors     JT002 the transaction would not see what other claims have committed meanwhile
+create or replace function jobtree.lock_queues(p_types text[])
+returns table (type text, room integer, again_in_ms integer)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz := clock_timestamp();
+  v_queue record;
+  v_locked text[] := '{}';
+  v_ended bigint;
+  v_first bigint;
+begin
+  if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+    raise exception 'Claims of types with limits need the isolation level READ COMMITTED.' using errcode = 'JT002', column = 'types';
+  end if;
+  for v_queue in
+    select q.type, q.concurrency, q.limited_at, q.first_lease from jobtree.queue q
+    where q.type = any (p_types) and not q.paused and (q.concurrency is not null or q.rate_limit is not null)
+    order by q.type
+    for no key update skip locked
+  loop
+    v_locked := v_locked || v_queue.type;
+    continue when v_queue.concurrency is null;
+    if v_queue.limited_at is not null then
+      -- Claims that were under way when the limit was set took no note of their leases; in a minute they are over.
+      perform jobtree.adopt_leases(v_queue.type);
+      update jobtree.queue q set limited_at = null where q.type = v_queue.type and q.limited_at < v_now - interval '1 minute';
+    end if;
+    with ended as materialized (
+      select k.ctid as tid from jobtree.queue_lease k
+      left join lateral (select l.open from jobtree.lease l where l.id = k.lease_id offset 0) l on true
+      where k.type = v_queue.type and k.id >= v_queue.first_lease and coalesce(l.open, B'0'::bit(128)) = B'0'::bit(128)
+    ), gone as (
+      delete from jobtree.queue_lease k where k.ctid = any (array(select e.tid from ended e)) returning k.id
+    )
+    select max(g.id) into v_ended from gone g;
+    -- What stands before the first one is dead rows, which stay while anybody holds an old snapshot.
+    select min(k.id) into v_first from jobtree.queue_lease k where k.type = v_queue.type and k.id >= v_queue.first_lease;
+    update jobtree.queue q set first_lease = coalesce(v_first, v_ended)
+    where q.type = v_queue.type and q.first_lease < coalesce(v_first, v_ended) - 1000;
+  end loop;
+
+  -- New statements, which see what the claims before have committed.
+  return query
+    select r.* from jobtree.queue_rooms(array(
+      select q.type from jobtree.queue q where q.type = any (p_types) and (q.paused or q.type = any (v_locked))
+    )) r;
+  return query
+    select q.type, null::integer, 0 from jobtree.queue q
+    where q.type = any (p_types) and q.type <> all (v_locked) and not q.paused and (q.concurrency is not null or q.rate_limit is not null);
+end
+$$;
+
 -- Makes the tree of an occurrence, and notes it in the schedule that is given. A template that create_job refuses any more makes none: that
 -- is noted instead, and keeps no other occurrence or schedule from its tree.
 --
@@ -2366,6 +2652,45 @@ as $$
     from generate_series(0, (p_count - 1) / 1024) g
   ) b
   cross join lateral generate_series(0, b.size - 1) n
+$$;
+
+-- Takes note of what was claimed of limited types, so that the next claim counts it.
+--
+-- p_lease_ids, p_types   new leases of this transaction, and their types: of each the row of queue is locked by it
+-- returns    how many leases these were
+create or replace function jobtree.note_claims(p_lease_ids uuid[], p_types text[])
+returns integer
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  insert into jobtree.queue_lease (type, lease_id)
+  select u.type, u.lease_id from unnest(p_types, p_lease_ids) u(type, lease_id)
+  cross join lateral (select q.concurrency from jobtree.queue q where q.type = u.type offset 0) q
+  where q.concurrency is not null;
+
+  -- A slice counts until an interval after its end, so a claim counts for as long as it must, and a hundredth longer at most. The
+  -- leases are older than this statement, but their times are rounded.
+  insert into jobtree.rate_slice (type, ends_at, claims)
+  select s.type, s.ends_at, s.claims
+  from (
+    select u.type, date_bin(q.width, clock_timestamp() + interval '1 millisecond', 'epoch') + q.width as ends_at, sum(l.count) as claims
+    from unnest(p_types, p_lease_ids) u(type, lease_id)
+    cross join lateral (
+      select q.rate_interval_ms * interval '10 microseconds' as width from jobtree.queue q
+      where q.type = u.type and q.rate_limit is not null
+      offset 0
+    ) q
+    cross join lateral (select l.count from jobtree.lease l where l.id = u.lease_id offset 0) l
+    group by 1, 2
+  ) s
+  on conflict (type, ends_at) do update set claims = rate_slice.claims + excluded.claims;
+  return cardinality(p_lease_ids);
+end
 $$;
 
 -- Notes that a server looks for lost heartbeats. After a gap in which none did (all were down, or Postgres was away) no heartbeat can
@@ -2507,6 +2832,21 @@ begin
 end
 $$;
 
+-- Removes what rates no longer count.
+--
+-- locks      none that a claim waits for
+create or replace function jobtree.prune_rates()
+returns void
+language sql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+  delete from jobtree.rate_slice s
+  using jobtree.queue q
+  where q.rate_limit is not null and s.type = q.type and s.ends_at < now() - q.rate_interval_ms * interval '1 millisecond' - interval '1 second'
+$$;
+
 -- Puts back into the queue what is left of an entry when a part of it is leased: what stands before the part, and behind it, each
 -- in its place. How large the payloads of a small entry's rest are does not matter: it gets the size of the whole.
 --
@@ -2618,6 +2958,51 @@ begin
     failed_at = null, error = null
   where s.name = v_new.name;
   return query select false, true;
+end
+$$;
+
+-- How many more items of limited types may be claimed now. Never fewer than there are by the rules; a claim that must not exceed
+-- them has locked the rows (lock_queues).
+--
+-- p_types    the types; those that are neither paused nor limited are not in the answer
+-- returns    the room of each, 0 if it is paused or at a limit; and in how many milliseconds to look again once the room is used up: for
+--            a rate when the oldest claims no longer count, otherwise soon, since nobody can foresee when an item ends
+-- locks      none
+create or replace function jobtree.queue_rooms(p_types text[])
+returns table (type text, room integer, again_in_ms integer)
+language plpgsql stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz := clock_timestamp();
+begin
+  return query
+    select q.type, case when q.paused then 0 else greatest(0, least(h.places, r.claims, 1000000))::integer end,
+      case
+        when q.paused then 1000
+        when r.claims <= coalesce(h.places, r.claims)
+          then ceil(extract(epoch from coalesce(r.oldest, v_now) + r.interval - v_now) * 1000)::integer
+        else 100
+      end
+    from jobtree.queue q
+    cross join lateral (
+      select q.concurrency - coalesce(sum(bit_count(l.open)), 0) as places
+      from jobtree.queue_lease k
+      cross join lateral (select l.open from jobtree.lease l where l.id = k.lease_id offset 0) l
+      where q.concurrency is not null and k.type = q.type and k.id >= q.first_lease
+    ) h
+    cross join lateral (
+      select q.rate_limit - coalesce(sum(s.claims), 0) as claims, min(s.ends_at) as oldest, i.interval
+      from (select q.rate_interval_ms * interval '1 millisecond' as interval) i
+      left join jobtree.rate_slice s on s.type = q.type and s.ends_at > v_now - i.interval
+      group by i.interval
+    ) r
+    where q.type = any (p_types) and (q.paused or q.concurrency is not null or q.rate_limit is not null);
 end
 $$;
 
@@ -3220,6 +3605,71 @@ begin
     insert into jobtree.progress_delta (root_id, job_id) values (v_job.root_id, v_job.id);
   end if;
   return v_job.root_id;
+end
+$$;
+
+-- Changes the settings of a type, for all servers at once: claims that begin after the commit go by them. A type without settings
+-- has no row, and its claims pay nothing.
+--
+-- p_settings JSON {paused?, concurrency?, rate?: {limit, intervalMs}, lifetimeMs?, priority?, maxFailuresPerItem?, backoffMs?,
+--            backoffJitter?, heartbeatIntervalMs?}: what is missing stays as it is, and null takes a setting away. The last five
+--            are for new jobs that do not say it themselves
+-- locks      the type's row of queue: waits for the claim of the type that is under way
+-- notifies   channel jobtree_work: there may be work of the type again
+-- errors     JT002, with the field in the error's column
+create or replace function jobtree.set_queue(p_type text, p_settings json)
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_settings jsonb;
+  v_old jobtree.queue;
+  v_new jobtree.queue;
+begin
+  v_settings := jobtree.check_queue(p_type, p_settings);
+  loop
+    insert into jobtree.queue (type) values (p_type) on conflict (type) do nothing;
+    select * into v_old from jobtree.queue q where q.type = p_type for update;
+    -- Unless somebody has just taken the last setting away.
+    exit when found;
+  end loop;
+
+  update jobtree.queue q
+  set paused = case when v_settings ? 'paused' then coalesce(s.paused, false) else q.paused end,
+    concurrency = case when v_settings ? 'concurrency' then s.concurrency else q.concurrency end,
+    rate_limit = case when v_settings ? 'rate' then (s.rate ->> 'limit')::integer else q.rate_limit end,
+    rate_interval_ms = case when v_settings ? 'rate' then (s.rate ->> 'intervalMs')::integer else q.rate_interval_ms end,
+    lifetime_ms = case when v_settings ? 'lifetimeMs' then s."lifetimeMs" else q.lifetime_ms end,
+    priority = case when v_settings ? 'priority' then s.priority else q.priority end,
+    max_failures_per_item = case when v_settings ? 'maxFailuresPerItem' then s."maxFailuresPerItem" else q.max_failures_per_item end,
+    backoff_ms = case when v_settings ? 'backoffMs' then s."backoffMs" else q.backoff_ms end,
+    backoff_jitter = case when v_settings ? 'backoffJitter' then s."backoffJitter" else q.backoff_jitter end,
+    heartbeat_interval_ms = case when v_settings ? 'heartbeatIntervalMs' then s."heartbeatIntervalMs" else q.heartbeat_interval_ms end
+  from jsonb_to_record(v_settings) s(
+    paused boolean, concurrency integer, rate jsonb, "lifetimeMs" integer, priority smallint, "maxFailuresPerItem" integer,
+    "backoffMs" integer[], "backoffJitter" real, "heartbeatIntervalMs" integer
+  )
+  where q.type = p_type
+  returning q.* into v_new;
+
+  if v_new.concurrency is null then
+    delete from jobtree.queue_lease k where k.type = p_type;
+    update jobtree.queue q set limited_at = null, first_lease = 0 where q.type = p_type and v_old.concurrency is not null;
+  elsif v_old.concurrency is null then
+    perform jobtree.adopt_leases(p_type);
+    update jobtree.queue q set limited_at = clock_timestamp() where q.type = p_type;
+  end if;
+  if v_new.rate_limit is null then
+    delete from jobtree.rate_slice s where s.type = p_type;
+  end if;
+  delete from jobtree.queue q
+  where q.type = p_type and not q.paused and num_nonnulls(
+    q.concurrency, q.rate_limit, q.lifetime_ms, q.priority, q.max_failures_per_item, q.backoff_ms, q.backoff_jitter, q.heartbeat_interval_ms
+  ) = 0;
+  perform jobtree.wake_workers(p_type, 100);
 end
 $$;
 

@@ -21,8 +21,8 @@ export function roomOf(slots: Slots): number {
  * How many items may wait for a handler, so that none idles while the server is asked for more, and short work travels in
  * large batches: as many as the handlers begin in a moment. None if an item would wait here that another worker could begin.
  */
-export function aheadOf({ claimsAhead, concurrency, meanMs }: Slots): number {
-  if (!claimsAhead) return 0;
+export function aheadOf({ claimsAhead, limited, concurrency, meanMs }: Slots): number {
+  if (!claimsAhead || limited) return 0;
   const mostInTime = Math.floor((concurrency * beginWithinMs) / meanMs);
   return Math.min(mostInTime, Math.max(concurrency, mostAhead));
 }

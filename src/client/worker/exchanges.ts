@@ -85,11 +85,13 @@ export class Exchanges {
   }
 
   report(held: HeldAssignment): void {
+    if (held.slots.limited) held.slots.dry = false;
     this.#reports.push(held);
     this.wake();
   }
 
   release(held: HeldAssignment): void {
+    if (held.slots.limited) held.slots.dry = false;
     this.#releases.push(held);
     this.wake();
   }
@@ -277,11 +279,12 @@ export class Exchanges {
     const claimed = payloadOf(answer);
     if ('claimError' in claimed && claimed.claimError != null)
       throw refusal(claimed.claimError.code, claimed.claimError.message, { field: claimed.claimError.field });
-    const { assignments } = claimed;
+    const { assignments, limitedTypes } = claimed;
     const got = new Map<string, number>();
     for (const { type } of assignments) got.set(type, (got.get(type) ?? 0) + 1);
     for (const [i, { slots, limit }] of claim.requests.entries()) {
       if ((got.get(slots.type) ?? 0) < limit && slots.hints === hints[i]) slots.dry = true;
+      slots.limited = limitedTypes.includes(slots.type);
     }
     for (const assignment of assignments) this.#parts.onClaimed(assignment as Assignment, sentAt);
   }

@@ -195,9 +195,9 @@ export type JobFilter = {
 
 /** A new job, with all jobs below it. A tree has up to 1,000 jobs, and up to 32 levels below its root. */
 export type JobInput = {
-  /** Up to this share is added to each backoff, at random: 0 to 1. Default: 0.1. */
+  /** Up to this share is added to each backoff, at random: 0 to 1. Default: that of the queue of its type, else 0.1. */
   backoffJitter?: InputMaybe<Scalars['Float']['input']>;
-  /** How long an item waits after its first, second … failure, in milliseconds; the last one repeats, and an empty list means not at all. Up to 100 steps. Default: 30 s, 5 min, 30 min. */
+  /** How long an item waits after its first, second … failure, in milliseconds; the last one repeats, and an empty list means not at all. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min. */
   backoffMs?: InputMaybe<Array<Scalars['Int']['input']>>;
   /** The jobs right below it. Default: none. */
   children?: InputMaybe<Array<JobInput>>;
@@ -207,13 +207,13 @@ export type JobInput = {
   feed?: InputMaybe<FeedInput>;
   /** Whether its results are among the results of the tree. Default: true for a job without children. */
   finalStage?: InputMaybe<Scalars['Boolean']['input']>;
-  /** How often a worker is to heartbeat, in milliseconds: 1,000 to 86,400,000; silence for three intervals is a failure. Default: 60,000. */
+  /** How often a worker is to heartbeat, in milliseconds: 1,000 to 86,400,000; silence for three intervals is a failure. Default: that of the queue of its type, else 60,000. */
   heartbeatIntervalMs?: InputMaybe<Scalars['Int']['input']>;
   /** The items it starts with: up to 1,000. Default: none. */
   items?: InputMaybe<Array<ItemInput>>;
-  /** An item that fails more often than this has failed for good: 0 to 1,000. Default: 3. */
+  /** An item that fails more often than this has failed for good: 0 to 1,000. Default: that of the queue of its type, else 3. */
   maxFailuresPerItem?: InputMaybe<Scalars['Int']['input']>;
-  /** The priority of items that name none: -32,768 to 32,767. Default: 0. */
+  /** The priority of items that name none: -32,768 to 32,767. Default: that of the queue of its type, else 0. */
   priority?: InputMaybe<Scalars['Int']['input']>;
   /** The `runAt` of items that name none. Default: at once. */
   runAt?: InputMaybe<Scalars['DateTime']['input']>;
@@ -270,6 +270,10 @@ export type NotClaimableReason =
   | 'FAILED'
   /** A worker holds it. */
   | 'HELD'
+  /** The queue of its type is at its limit of concurrency or at its rate. */
+  | 'LIMITED'
+  /** The queue of its type is paused. */
+  | 'PAUSED'
   /** It is due later: its `runAt`, or the backoff after a failure, lies ahead. */
   | 'SCHEDULED'
   /** It has its result. */
@@ -288,6 +292,14 @@ export type OverlapPolicy =
 export type PauseScheduleInput = {
   /** The name of the schedule. */
   name: Scalars['String']['input'];
+};
+
+/** How many items may be claimed in any interval of time. */
+export type QueueRateInput = {
+  /** The interval, in milliseconds: 1 to 86,400,000, which is a day. */
+  intervalMs: Scalars['Int']['input'];
+  /** At most so many items: 1 to 1,000,000. */
+  limit: Scalars['Int']['input'];
 };
 
 /** What a worker gives back. */
@@ -372,6 +384,30 @@ export type ScheduleInput = {
 export type SealJobInput = {
   /** The job. */
   jobId: Scalars['ID']['input'];
+};
+
+/** What to change: a setting that is left out stays as it is, and null takes it away. */
+export type SetQueueInput = {
+  /** The `backoffJitter` of new jobs that name none: 0 to 1. Default: 0.1. */
+  backoffJitter?: InputMaybe<Scalars['Float']['input']>;
+  /** The `backoffMs` of new jobs that name none, up to 100 steps. Default: 30 s, 5 min, 30 min. */
+  backoffMs?: InputMaybe<Array<Scalars['Int']['input']>>;
+  /** How many items all workers together may hold at a time: 1 to 1,000,000. What they hold when it is lowered goes on. Default: no limit. */
+  concurrency?: InputMaybe<Scalars['Int']['input']>;
+  /** The `heartbeatIntervalMs` of new jobs that name none, in milliseconds: 1,000 to 86,400,000. Default: 60,000. */
+  heartbeatIntervalMs?: InputMaybe<Scalars['Int']['input']>;
+  /** How long an item may wait for its first worker, in milliseconds, 1 to 2,147,483,647: from when it was added, or from its `runAt` if that is later. Then it fails for good with the code `EXPIRED`. It holds for items that wait already. Default: for ever. */
+  lifetimeMs?: InputMaybe<Scalars['Int']['input']>;
+  /** The `maxFailuresPerItem` of new jobs that name none: 0 to 1,000. Default: 3. */
+  maxFailuresPerItem?: InputMaybe<Scalars['Int']['input']>;
+  /** Whether no item is given to a worker. What workers hold goes on. Default: false. */
+  paused?: InputMaybe<Scalars['Boolean']['input']>;
+  /** The priority of new jobs that name none: -32,768 to 32,767. Default: 0. */
+  priority?: InputMaybe<Scalars['Int']['input']>;
+  /** How many items may be claimed in any interval of time; tries after a failure, a release or a lost heartbeat count like first ones. Default: no limit. */
+  rate?: InputMaybe<QueueRateInput>;
+  /** The type: 1 to 200 characters. There need not be any of it. */
+  type: Scalars['String']['input'];
 };
 
 /** Which occurrence to leave out. */
@@ -465,7 +501,7 @@ export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message
 
 export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null } };
 
-export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker: string, at: string }>, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
+export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
 
 export type JobQueryVariables = Exact<{
   id: Scalars['ID']['input'];
@@ -492,7 +528,7 @@ export type ItemsQueryVariables = Exact<{
 }>;
 
 
-export type ItemsQuery = { job?: { items: { edges: Array<{ node: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker: string, at: string }>, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
+export type ItemsQuery = { job?: { items: { edges: Array<{ node: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
 
 export type ResultsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -613,7 +649,7 @@ export type ExchangeMutationVariables = Exact<{
 
 
 export type ExchangeMutation = { exchange:
-    | { reported: { entries: Array<{ index: number, status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, payload?: unknown | null, heartbeatIntervalMs: number }>, claimError?: { code: ErrorCode, message: string, field?: string | null } | null }
+    | { limitedTypes: Array<string>, reported: { entries: Array<{ index: number, status: ReportStatus, retryAt?: string | null, error?: { message: string, field?: string | null } | null }> }, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, payload?: unknown | null, heartbeatIntervalMs: number }>, claimError?: { code: ErrorCode, message: string, field?: string | null } | null }
     | { code: ErrorCode, message: string, field?: string | null }
    };
 
@@ -634,9 +670,37 @@ export type ExchangePartsMutation = { reportOutcomes?:
     | { code: ErrorCode, message: string, field?: string | null }
     | { entries: Array<{ status: ReleaseStatus, error?: { message: string } | null }> }
   , claimItems?:
-    | { assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, payload?: unknown | null, heartbeatIntervalMs: number }> }
+    | { limitedTypes: Array<string>, assignments: Array<{ id: string, itemId: string, jobId: string, type: string, attempt: number, payload?: unknown | null, heartbeatIntervalMs: number }> }
     | { code: ErrorCode, message: string, field?: string | null }
    };
+
+export type QueueFieldsFragment = { type: string, ready: number, scheduled: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null };
+
+export type SetQueueMutationVariables = Exact<{
+  input: SetQueueInput;
+}>;
+
+
+export type SetQueueMutation = { setQueue:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { queue: { type: string, ready: number, scheduled: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null } }
+   };
+
+export type QueueQueryVariables = Exact<{
+  type: Scalars['String']['input'];
+}>;
+
+
+export type QueueQuery = { queue: { type: string, ready: number, scheduled: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null } };
+
+export type QueuesQueryVariables = Exact<{
+  types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type QueuesQuery = { queues: Array<{ type: string, ready: number, scheduled: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null }> };
 
 export type HeartbeatMutationVariables = Exact<{
   input: HeartbeatInput;
@@ -816,6 +880,26 @@ export const ScheduleFieldsFragmentDoc = new TypedDocumentString(`
   behindMs
 }
     `, {"fragmentName":"ScheduleFields"}) as unknown as TypedDocumentString<ScheduleFieldsFragment, unknown>;
+export const QueueFieldsFragmentDoc = new TypedDocumentString(`
+    fragment QueueFields on Queue {
+  type
+  ready
+  scheduled
+  running
+  paused
+  concurrency
+  rate {
+    limit
+    intervalMs
+  }
+  lifetimeMs
+  priority
+  maxFailuresPerItem
+  backoffMs
+  backoffJitter
+  heartbeatIntervalMs
+}
+    `, {"fragmentName":"QueueFields"}) as unknown as TypedDocumentString<QueueFieldsFragment, unknown>;
 export const CreateJobDocument = new TypedDocumentString(`
     mutation CreateJob($input: JobInput!) {
   createJob(input: $input) {
@@ -1470,6 +1554,7 @@ export const ExchangeDocument = new TypedDocumentString(`
         payload
         heartbeatIntervalMs
       }
+      limitedTypes
       claimError {
         code
         message
@@ -1530,6 +1615,7 @@ export const ExchangePartsDocument = new TypedDocumentString(`
         payload
         heartbeatIntervalMs
       }
+      limitedTypes
     }
     ... on Error {
       code
@@ -1539,6 +1625,87 @@ export const ExchangePartsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ExchangePartsMutation, ExchangePartsMutationVariables>;
+export const SetQueueDocument = new TypedDocumentString(`
+    mutation SetQueue($input: SetQueueInput!) {
+  setQueue(input: $input) {
+    ... on SetQueuePayload {
+      queue {
+        ...QueueFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment QueueFields on Queue {
+  type
+  ready
+  scheduled
+  running
+  paused
+  concurrency
+  rate {
+    limit
+    intervalMs
+  }
+  lifetimeMs
+  priority
+  maxFailuresPerItem
+  backoffMs
+  backoffJitter
+  heartbeatIntervalMs
+}`) as unknown as TypedDocumentString<SetQueueMutation, SetQueueMutationVariables>;
+export const QueueDocument = new TypedDocumentString(`
+    query Queue($type: String!) {
+  queue(type: $type) {
+    ...QueueFields
+  }
+}
+    fragment QueueFields on Queue {
+  type
+  ready
+  scheduled
+  running
+  paused
+  concurrency
+  rate {
+    limit
+    intervalMs
+  }
+  lifetimeMs
+  priority
+  maxFailuresPerItem
+  backoffMs
+  backoffJitter
+  heartbeatIntervalMs
+}`) as unknown as TypedDocumentString<QueueQuery, QueueQueryVariables>;
+export const QueuesDocument = new TypedDocumentString(`
+    query Queues($types: [String!], $first: Int, $after: String) {
+  queues(types: $types, first: $first, after: $after) {
+    ...QueueFields
+  }
+}
+    fragment QueueFields on Queue {
+  type
+  ready
+  scheduled
+  running
+  paused
+  concurrency
+  rate {
+    limit
+    intervalMs
+  }
+  lifetimeMs
+  priority
+  maxFailuresPerItem
+  backoffMs
+  backoffJitter
+  heartbeatIntervalMs
+}`) as unknown as TypedDocumentString<QueuesQuery, QueuesQueryVariables>;
 export const HeartbeatDocument = new TypedDocumentString(`
     mutation Heartbeat($input: HeartbeatInput!) {
   heartbeat(input: $input) {

@@ -73,3 +73,18 @@ export type Watch = Prisma.WatchModel
  * What makes a tree of jobs time and again, and when it does so next.
  */
 export type Schedule = Prisma.ScheduleModel
+/**
+ * Model Queue
+ * The settings of a type; a type without any has no row. What is null is not set.
+ */
+export type Queue = Prisma.QueueModel
+/**
+ * Model QueueLease
+ * A lease of a type with a limit of concurrency, of which some item may be open.
+ */
+export type QueueLease = Prisma.QueueLeaseModel
+/**
+ * Model RateSlice
+ * How many items of a type with a rate were claimed within a hundredth of its interval.
+ */
+export type RateSlice = Prisma.RateSliceModel

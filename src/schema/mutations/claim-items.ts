@@ -1,24 +1,25 @@
-import type { Assignment as AssignmentState } from '../../domain/assignment.ts';
-import { claimItems } from '../../domain/claim-items.ts';
+import { type Claimed, claim } from '../../domain/claim-items.ts';
 import { maxBatch } from '../../domain/limits.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { checkClaim, countClaimed } from '../answer-size.ts';
 import { Assignment } from '../assignment.ts';
 import { builder } from '../builder.ts';
 
-const Payload = builder
-  .objectRef<{ assignments: readonly AssignmentState[] }>('ClaimItemsPayload')
-  .implement({
-    description: 'What the worker got.',
-    fields: (t) => ({
-      assignments: t.field({
-        type: [Assignment],
-        description:
-          'The assignments, none if there is no work. Of each type those of the highest priority first.',
-        resolve: ({ assignments }) => assignments,
-      }),
+const Payload = builder.objectRef<Claimed>('ClaimItemsPayload').implement({
+  description: 'What the worker got.',
+  fields: (t) => ({
+    assignments: t.field({
+      type: [Assignment],
+      description:
+        'The assignments, none if there is no work. Of each type those of the highest priority first.',
+      resolve: ({ assignments }) => assignments,
     }),
-  });
+    limitedTypes: t.exposeStringList('limitedTypes', {
+      description:
+        'Types of which there may be more, but their queue is paused, at its limit of concurrency or at its rate. An end of an item makes room: ask again with the report, and at hints.',
+    }),
+  }),
+});
 
 const ClaimRequest = builder.inputType('ClaimRequestInput', {
   description: 'How many items of a type a worker has room for.',
@@ -65,9 +66,9 @@ builder.mutationField('claimItems', (t) =>
     resolve: async (_, { input }, context, info) => {
       checkClaim(mostAssignments(input), context, info);
       const { worker, requests, claimId } = input;
-      const assignments = await claimItems(context.engine, worker, requests, claimId);
-      countClaimed(assignments, context, info);
-      return { assignments };
+      const claimed = await claim(context.engine, worker, requests, claimId);
+      countClaimed(claimed.assignments, context, info);
+      return claimed;
     },
   }),
 );

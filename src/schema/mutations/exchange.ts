@@ -11,6 +11,7 @@ import { type Entry, Report, ReportOutcomesPayload, toEntries, toReport } from '
 interface State {
   readonly entries: Entry[];
   readonly assignments: readonly AssignmentState[];
+  readonly limitedTypes: readonly string[];
   readonly claimError: InvalidInputError | undefined;
 }
 
@@ -27,6 +28,7 @@ const Payload = builder.objectRef<State>('ExchangePayload').implement({
       description: 'As `claimItems` gives them; none if the claim was refused.',
       resolve: ({ assignments }) => assignments,
     }),
+    limitedTypes: t.exposeStringList('limitedTypes', { description: 'As `claimItems` gives them.' }),
     claimError: t.field({
       type: EntryError,
       nullable: true,

@@ -90,7 +90,7 @@ const refusedOperations: [title: string, make: () => Operation, expected?: RegEx
   ],
   [
     'a hundred statistics of all types',
-    () => ({ query: `{ ${aliases(101, (i) => `a${i}: queueStats { type }`)} }` }),
+    () => ({ query: `{ ${aliases(101, (i) => `a${i}: queues { type }`)} }` }),
   ],
   [
     'text that Postgres can not store',
@@ -138,7 +138,7 @@ const refusedOperations: [title: string, make: () => Operation, expected?: RegEx
   [
     'a thousand types of 200 characters, a hundred times',
     () => ({
-      query: `query ($types: [String!]!) { ${aliases(101, (i) => `a${i}: queueStats(types: $types) { type }`)} }`,
+      query: `query ($types: [String!]!) { ${aliases(101, (i) => `a${i}: queues(types: $types) { type }`)} }`,
       variables: `{"types":${JSON.stringify(times(1_000, (i) => `${i}${'t'.repeat(190)}`))}}`,
     }),
   ],

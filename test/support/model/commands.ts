@@ -5,6 +5,7 @@ import { newClaimId } from '../../../src/client/claim-id.ts';
 import { createJob } from '../../../src/domain/create-job.ts';
 import { exchange } from '../../../src/domain/exchange.ts';
 import { heartbeat } from '../../../src/domain/heartbeat.ts';
+import { setQueue } from '../../../src/domain/queues.ts';
 import { releaseAssignments } from '../../../src/domain/release-assignments.ts';
 import type { Report } from '../../../src/domain/report-outcomes.ts';
 import { sealJob } from '../../../src/domain/seal-job.ts';
@@ -14,6 +15,7 @@ import { beside, type CutKind, cutKind, toStatement } from './cut.ts';
 import {
   batch,
   failure,
+  hour,
   jobOf,
   limit,
   n,
@@ -191,8 +193,9 @@ export function commandsOf(counter: Counter): fc.Arbitrary<fc.AsyncCommand<Model
       });
       // The claim sees what the reports made.
       await system.learnReported(model, reports, answers);
+      const room = model.room(requests[0]?.type ?? '');
       const held = assignments.map((assignment) => system.hold(model, assignment, 'x'));
-      expect(held.length).toBeLessThanOrEqual(limit);
+      expect(held.length).toBeLessThanOrEqual(Math.min(limit, room));
       if (id !== undefined) model.claims.push({ id, worker: 'x', requests, assignments: held });
     },
   );
@@ -240,6 +243,23 @@ export function commandsOf(counter: Counter): fc.Arbitrary<fc.AsyncCommand<Model
   const removeStep = step('delete', { server, n }, (model, system, { server, n }) =>
     remove(model, system, server, n),
   );
+  const queueStep = step(
+    'setQueue',
+    {
+      server,
+      type,
+      paused: fc.nat(5),
+      concurrency: fc.option(fc.integer({ min: 1, max: 60 }), { freq: 1 }),
+      rate: fc.option(fc.integer({ min: 20, max: 300 }), { freq: 1 }),
+    },
+    async (model, system, { server, type: at, paused, concurrency, rate }) => {
+      const type = types[at] as string;
+      const settings = { paused: paused === 0, concurrency };
+      const limit = rate === null ? null : { limit: rate, intervalMs: 24 * hour };
+      await setQueue(engineOf(system, server), type, { ...settings, rate: limit });
+      model.setQueue(type, { ...settings, rate });
+    },
+  );
   const cut = step(
     'cut',
     {
@@ -279,6 +299,7 @@ export function commandsOf(counter: Counter): fc.Arbitrary<fc.AsyncCommand<Model
     ...often(3, fold),
     cancelStep,
     removeStep,
+    queueStep,
     ...often(5, cut),
   ];
 }

@@ -73,7 +73,18 @@ export interface ModelClaim {
   readonly assignments: ModelAssignment[];
 }
 
+/** The settings of a type. */
+export interface ModelQueue {
+  readonly paused: boolean;
+  readonly concurrency: number | null;
+  /** In an interval that does not end. */
+  readonly rate: number | null;
+  /** Since it has a rate. */
+  claimed: number;
+}
+
 export class Model {
+  readonly queues = new Map<string, ModelQueue>();
   readonly trees = new Map<string, ModelTree>();
   readonly jobs = new Map<string, ModelJob>();
   readonly assignments = new Map<string, ModelAssignment>();
@@ -90,6 +101,23 @@ export class Model {
   ready(type: string): ModelItem[] {
     const jobs = [...this.jobs.values()].filter((job) => job.type === type && !job.cancelled);
     return jobs.flatMap((job) => [...job.items.values()].filter(({ state }) => state === 'READY'));
+  }
+
+  /** How many more items of the type may be claimed. */
+  room(type: string): number {
+    const queue = this.queues.get(type);
+    if (queue === undefined) return Number.POSITIVE_INFINITY;
+    if (queue.paused) return 0;
+    const isHeld = ({ item, end }: ModelAssignment) =>
+      end === undefined && item.job.type === type && !item.job.cancelled;
+    const held = [...this.assignments.values()].filter(isHeld).length;
+    const places = (queue.concurrency ?? Number.POSITIVE_INFINITY) - held;
+    return Math.max(0, Math.min(places, (queue.rate ?? Number.POSITIVE_INFINITY) - queue.claimed));
+  }
+
+  setQueue(type: string, settings: Omit<ModelQueue, 'claimed'>): void {
+    const old = this.queues.get(type);
+    this.queues.set(type, { ...settings, claimed: old?.rate == null ? 0 : old.claimed });
   }
 
   /** Assignments that hold their item, by lease. */
@@ -154,6 +182,8 @@ export class Model {
     const held = { ...assignment, item, overdue: false, report: undefined, end: undefined };
     item.state = 'HELD';
     item.assignment = held;
+    const queue = this.queues.get(item.job.type);
+    if (queue?.rate != null) queue.claimed++;
     this.assignments.set(held.id, held);
     return held;
   }

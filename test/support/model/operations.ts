@@ -56,6 +56,13 @@ export async function claimByName(
     expect((error as ItemNotClaimableError).reason).toBe(state);
     return;
   }
+  if (model.room(item.job.type) === 0) {
+    const error = await claimItem(engine, key, 'named').catch((caught: unknown) => caught);
+    expect((error as ItemNotClaimableError).reason).toBe(
+      model.queues.get(item.job.type)?.paused ? 'PAUSED' : 'LIMITED',
+    );
+    return;
+  }
   const assignment = await claimItem(engine, key, 'named');
   expect(assignment.itemId).toBe(itemIdOf(key));
   const wasDue = item.state === 'DUE';
@@ -97,7 +104,7 @@ export async function repeat(model: Model, system: System, at: number, from: num
 
 /** A claim by plain SQL, which remembers nothing: it gets exactly what there is, the highest priority first. */
 export async function claimBySql(model: Model, system: System, type: string, count: number): Promise<void> {
-  const ready = model.ready(type);
+  const most = Math.min(count, model.ready(type).length, model.room(type));
   const rows = await system.db.query<{
     lease_id: string;
     job_id: string;
@@ -105,7 +112,8 @@ export async function claimBySql(model: Model, system: System, type: string, cou
     payloads: string;
     priority: number;
   }>('select * from jobtree.claim_items($1, $2, $3)', [['sql'], [type], [count]]);
-  const held = rows.flatMap((row) =>
+  const leases = rows.filter(({ lease_id }) => lease_id !== null);
+  const held = leases.flatMap((row) =>
     splitTexts(row.payloads).map((text, i) => {
       const item = model.jobs.get(row.job_id)?.items.get(Number(row.first_position) + i) as ModelItem;
       expect([item.state, item.job.cancelled, item.priority]).toEqual(['READY', false, row.priority]);
@@ -114,7 +122,7 @@ export async function claimBySql(model: Model, system: System, type: string, cou
       return model.hold(item, { id, leaseId: row.lease_id, worker: 'sql' });
     }),
   );
-  expect(held.length).toBe(Math.min(count, ready.length));
+  expect(held.length).toBe(most);
   const priorities = held.map(({ item }) => item.priority);
   expect(priorities).toEqual([...priorities].sort((x, y) => y - x));
   for (const { priority } of model.ready(type))

@@ -51,6 +51,7 @@ export class System {
           touched: (rootId) => this.touched.add(rootId),
           ready: () => {},
           claimed: () => {},
+          limited: () => {},
           unfinished: () => {},
         },
         logger: pino({ level: 'silent' }),
@@ -71,7 +72,10 @@ export class System {
     let left = requests;
     for (let round = 1; left.length > 0; round++) {
       expect(round, 'a claim found nothing twice').toBeLessThanOrEqual(2);
+      const rooms = new Map(left.map(({ type }) => [type, model.room(type)]));
       const assignments = await claimItems(engine, worker, left, round === 1 ? claimId : undefined);
+      for (const [type, room] of rooms)
+        expect(assignments.filter((one) => one.type === type).length).toBeLessThanOrEqual(room);
       const held = assignments.map((assignment) => this.hold(model, assignment, worker));
       if (round === 1 && claimId !== undefined)
         model.claims.push({ id: claimId, worker, requests, assignments: held });
@@ -80,7 +84,7 @@ export class System {
       for (const [type, limit] of asked)
         expect(limit, `more ${type} than asked for`).toBeGreaterThanOrEqual(0);
       left = [...asked]
-        .filter(([type, limit]) => limit > 0 && model.ready(type).length > 0)
+        .filter(([type, limit]) => limit > 0 && model.ready(type).length > 0 && model.room(type) > 0)
         .map(([type, limit]) => ({ type, limit }));
       if (left.length > 0) await findMissedEntries(engine);
     }

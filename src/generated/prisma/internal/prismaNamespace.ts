@@ -407,7 +407,10 @@ export const ModelName = {
   Failure: 'Failure',
   TreeDeletion: 'TreeDeletion',
   Watch: 'Watch',
-  Schedule: 'Schedule'
+  Schedule: 'Schedule',
+  Queue: 'Queue',
+  QueueLease: 'QueueLease',
+  RateSlice: 'RateSlice'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -423,7 +426,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "queueEntry" | "lease" | "outcome" | "failure" | "treeDeletion" | "watch" | "schedule"
+    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "queueEntry" | "lease" | "outcome" | "failure" | "treeDeletion" | "watch" | "schedule" | "queue" | "queueLease" | "rateSlice"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1241,6 +1244,228 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    Queue: {
+      payload: Prisma.$QueuePayload<ExtArgs>
+      fields: Prisma.QueueFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.QueueFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueuePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.QueueFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueuePayload>
+        }
+        findFirst: {
+          args: Prisma.QueueFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueuePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.QueueFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueuePayload>
+        }
+        findMany: {
+          args: Prisma.QueueFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueuePayload>[]
+        }
+        create: {
+          args: Prisma.QueueCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueuePayload>
+        }
+        createMany: {
+          args: Prisma.QueueCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.QueueCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueuePayload>[]
+        }
+        delete: {
+          args: Prisma.QueueDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueuePayload>
+        }
+        update: {
+          args: Prisma.QueueUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueuePayload>
+        }
+        deleteMany: {
+          args: Prisma.QueueDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.QueueUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.QueueUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueuePayload>[]
+        }
+        upsert: {
+          args: Prisma.QueueUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueuePayload>
+        }
+        aggregate: {
+          args: Prisma.QueueAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateQueue>
+        }
+        groupBy: {
+          args: Prisma.QueueGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.QueueGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.QueueCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.QueueCountAggregateOutputType> | number
+        }
+      }
+    }
+    QueueLease: {
+      payload: Prisma.$QueueLeasePayload<ExtArgs>
+      fields: Prisma.QueueLeaseFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.QueueLeaseFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueLeasePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.QueueLeaseFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueLeasePayload>
+        }
+        findFirst: {
+          args: Prisma.QueueLeaseFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueLeasePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.QueueLeaseFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueLeasePayload>
+        }
+        findMany: {
+          args: Prisma.QueueLeaseFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueLeasePayload>[]
+        }
+        create: {
+          args: Prisma.QueueLeaseCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueLeasePayload>
+        }
+        createMany: {
+          args: Prisma.QueueLeaseCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.QueueLeaseCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueLeasePayload>[]
+        }
+        delete: {
+          args: Prisma.QueueLeaseDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueLeasePayload>
+        }
+        update: {
+          args: Prisma.QueueLeaseUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueLeasePayload>
+        }
+        deleteMany: {
+          args: Prisma.QueueLeaseDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.QueueLeaseUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.QueueLeaseUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueLeasePayload>[]
+        }
+        upsert: {
+          args: Prisma.QueueLeaseUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueLeasePayload>
+        }
+        aggregate: {
+          args: Prisma.QueueLeaseAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateQueueLease>
+        }
+        groupBy: {
+          args: Prisma.QueueLeaseGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.QueueLeaseGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.QueueLeaseCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.QueueLeaseCountAggregateOutputType> | number
+        }
+      }
+    }
+    RateSlice: {
+      payload: Prisma.$RateSlicePayload<ExtArgs>
+      fields: Prisma.RateSliceFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.RateSliceFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RateSlicePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.RateSliceFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RateSlicePayload>
+        }
+        findFirst: {
+          args: Prisma.RateSliceFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RateSlicePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.RateSliceFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RateSlicePayload>
+        }
+        findMany: {
+          args: Prisma.RateSliceFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RateSlicePayload>[]
+        }
+        create: {
+          args: Prisma.RateSliceCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RateSlicePayload>
+        }
+        createMany: {
+          args: Prisma.RateSliceCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.RateSliceCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RateSlicePayload>[]
+        }
+        delete: {
+          args: Prisma.RateSliceDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RateSlicePayload>
+        }
+        update: {
+          args: Prisma.RateSliceUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RateSlicePayload>
+        }
+        deleteMany: {
+          args: Prisma.RateSliceDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.RateSliceUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.RateSliceUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RateSlicePayload>[]
+        }
+        upsert: {
+          args: Prisma.RateSliceUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RateSlicePayload>
+        }
+        aggregate: {
+          args: Prisma.RateSliceAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateRateSlice>
+        }
+        groupBy: {
+          args: Prisma.RateSliceGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.RateSliceGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.RateSliceCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.RateSliceCountAggregateOutputType> | number
+        }
+      }
+    }
   }
 } & {
   other: {
@@ -1459,6 +1684,43 @@ export const ScheduleScalarFieldEnum = {
 } as const
 
 export type ScheduleScalarFieldEnum = (typeof ScheduleScalarFieldEnum)[keyof typeof ScheduleScalarFieldEnum]
+
+
+export const QueueScalarFieldEnum = {
+  type: 'type',
+  paused: 'paused',
+  concurrency: 'concurrency',
+  rateLimit: 'rateLimit',
+  rateIntervalMs: 'rateIntervalMs',
+  lifetimeMs: 'lifetimeMs',
+  priority: 'priority',
+  maxFailuresPerItem: 'maxFailuresPerItem',
+  backoffMs: 'backoffMs',
+  backoffJitter: 'backoffJitter',
+  heartbeatIntervalMs: 'heartbeatIntervalMs',
+  limitedAt: 'limitedAt',
+  firstLease: 'firstLease'
+} as const
+
+export type QueueScalarFieldEnum = (typeof QueueScalarFieldEnum)[keyof typeof QueueScalarFieldEnum]
+
+
+export const QueueLeaseScalarFieldEnum = {
+  type: 'type',
+  id: 'id',
+  leaseId: 'leaseId'
+} as const
+
+export type QueueLeaseScalarFieldEnum = (typeof QueueLeaseScalarFieldEnum)[keyof typeof QueueLeaseScalarFieldEnum]
+
+
+export const RateSliceScalarFieldEnum = {
+  type: 'type',
+  endsAt: 'endsAt',
+  claims: 'claims'
+} as const
+
+export type RateSliceScalarFieldEnum = (typeof RateSliceScalarFieldEnum)[keyof typeof RateSliceScalarFieldEnum]
 
 
 export const SortOrder = {
@@ -1767,6 +2029,9 @@ export type GlobalOmitConfig = {
   treeDeletion?: Prisma.TreeDeletionOmit
   watch?: Prisma.WatchOmit
   schedule?: Prisma.ScheduleOmit
+  queue?: Prisma.QueueOmit
+  queueLease?: Prisma.QueueLeaseOmit
+  rateSlice?: Prisma.RateSliceOmit
 }
 
 /* Types for Logging */

@@ -61,7 +61,10 @@ export const ModelName = {
   Failure: 'Failure',
   TreeDeletion: 'TreeDeletion',
   Watch: 'Watch',
-  Schedule: 'Schedule'
+  Schedule: 'Schedule',
+  Queue: 'Queue',
+  QueueLease: 'QueueLease',
+  RateSlice: 'RateSlice'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -259,6 +262,43 @@ export const ScheduleScalarFieldEnum = {
 } as const
 
 export type ScheduleScalarFieldEnum = (typeof ScheduleScalarFieldEnum)[keyof typeof ScheduleScalarFieldEnum]
+
+
+export const QueueScalarFieldEnum = {
+  type: 'type',
+  paused: 'paused',
+  concurrency: 'concurrency',
+  rateLimit: 'rateLimit',
+  rateIntervalMs: 'rateIntervalMs',
+  lifetimeMs: 'lifetimeMs',
+  priority: 'priority',
+  maxFailuresPerItem: 'maxFailuresPerItem',
+  backoffMs: 'backoffMs',
+  backoffJitter: 'backoffJitter',
+  heartbeatIntervalMs: 'heartbeatIntervalMs',
+  limitedAt: 'limitedAt',
+  firstLease: 'firstLease'
+} as const
+
+export type QueueScalarFieldEnum = (typeof QueueScalarFieldEnum)[keyof typeof QueueScalarFieldEnum]
+
+
+export const QueueLeaseScalarFieldEnum = {
+  type: 'type',
+  id: 'id',
+  leaseId: 'leaseId'
+} as const
+
+export type QueueLeaseScalarFieldEnum = (typeof QueueLeaseScalarFieldEnum)[keyof typeof QueueLeaseScalarFieldEnum]
+
+
+export const RateSliceScalarFieldEnum = {
+  type: 'type',
+  endsAt: 'endsAt',
+  claims: 'claims'
+} as const
+
+export type RateSliceScalarFieldEnum = (typeof RateSliceScalarFieldEnum)[keyof typeof RateSliceScalarFieldEnum]
 
 
 export const SortOrder = {

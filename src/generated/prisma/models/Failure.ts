@@ -217,13 +217,13 @@ export type FailureGroupByOutputType = {
   jobId: string
   position: bigint
   attempt: number
-  leaseId: string
+  leaseId: string | null
   at: Date
   retryAt: Date | null
   lost: boolean
   code: string
   message: string
-  worker: string
+  worker: string | null
   _count: FailureCountAggregateOutputType | null
   _avg: FailureAvgAggregateOutputType | null
   _sum: FailureSumAggregateOutputType | null
@@ -253,26 +253,26 @@ export type FailureWhereInput = {
   jobId?: Prisma.UuidFilter<"Failure"> | string
   position?: Prisma.BigIntFilter<"Failure"> | bigint | number
   attempt?: Prisma.IntFilter<"Failure"> | number
-  leaseId?: Prisma.UuidFilter<"Failure"> | string
+  leaseId?: Prisma.UuidNullableFilter<"Failure"> | string | null
   at?: Prisma.DateTimeFilter<"Failure"> | Date | string
   retryAt?: Prisma.DateTimeNullableFilter<"Failure"> | Date | string | null
   lost?: Prisma.BoolFilter<"Failure"> | boolean
   code?: Prisma.StringFilter<"Failure"> | string
   message?: Prisma.StringFilter<"Failure"> | string
-  worker?: Prisma.StringFilter<"Failure"> | string
+  worker?: Prisma.StringNullableFilter<"Failure"> | string | null
 }
 
 export type FailureOrderByWithRelationInput = {
   jobId?: Prisma.SortOrder
   position?: Prisma.SortOrder
   attempt?: Prisma.SortOrder
-  leaseId?: Prisma.SortOrder
+  leaseId?: Prisma.SortOrderInput | Prisma.SortOrder
   at?: Prisma.SortOrder
   retryAt?: Prisma.SortOrderInput | Prisma.SortOrder
   lost?: Prisma.SortOrder
   code?: Prisma.SortOrder
   message?: Prisma.SortOrder
-  worker?: Prisma.SortOrder
+  worker?: Prisma.SortOrderInput | Prisma.SortOrder
 }
 
 export type FailureWhereUniqueInput = Prisma.AtLeast<{
@@ -283,26 +283,26 @@ export type FailureWhereUniqueInput = Prisma.AtLeast<{
   jobId?: Prisma.UuidFilter<"Failure"> | string
   position?: Prisma.BigIntFilter<"Failure"> | bigint | number
   attempt?: Prisma.IntFilter<"Failure"> | number
-  leaseId?: Prisma.UuidFilter<"Failure"> | string
+  leaseId?: Prisma.UuidNullableFilter<"Failure"> | string | null
   at?: Prisma.DateTimeFilter<"Failure"> | Date | string
   retryAt?: Prisma.DateTimeNullableFilter<"Failure"> | Date | string | null
   lost?: Prisma.BoolFilter<"Failure"> | boolean
   code?: Prisma.StringFilter<"Failure"> | string
   message?: Prisma.StringFilter<"Failure"> | string
-  worker?: Prisma.StringFilter<"Failure"> | string
+  worker?: Prisma.StringNullableFilter<"Failure"> | string | null
 }, "jobId_position_attempt">
 
 export type FailureOrderByWithAggregationInput = {
   jobId?: Prisma.SortOrder
   position?: Prisma.SortOrder
   attempt?: Prisma.SortOrder
-  leaseId?: Prisma.SortOrder
+  leaseId?: Prisma.SortOrderInput | Prisma.SortOrder
   at?: Prisma.SortOrder
   retryAt?: Prisma.SortOrderInput | Prisma.SortOrder
   lost?: Prisma.SortOrder
   code?: Prisma.SortOrder
   message?: Prisma.SortOrder
-  worker?: Prisma.SortOrder
+  worker?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.FailureCountOrderByAggregateInput
   _avg?: Prisma.FailureAvgOrderByAggregateInput
   _max?: Prisma.FailureMaxOrderByAggregateInput
@@ -317,104 +317,104 @@ export type FailureScalarWhereWithAggregatesInput = {
   jobId?: Prisma.UuidWithAggregatesFilter<"Failure"> | string
   position?: Prisma.BigIntWithAggregatesFilter<"Failure"> | bigint | number
   attempt?: Prisma.IntWithAggregatesFilter<"Failure"> | number
-  leaseId?: Prisma.UuidWithAggregatesFilter<"Failure"> | string
+  leaseId?: Prisma.UuidNullableWithAggregatesFilter<"Failure"> | string | null
   at?: Prisma.DateTimeWithAggregatesFilter<"Failure"> | Date | string
   retryAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Failure"> | Date | string | null
   lost?: Prisma.BoolWithAggregatesFilter<"Failure"> | boolean
   code?: Prisma.StringWithAggregatesFilter<"Failure"> | string
   message?: Prisma.StringWithAggregatesFilter<"Failure"> | string
-  worker?: Prisma.StringWithAggregatesFilter<"Failure"> | string
+  worker?: Prisma.StringNullableWithAggregatesFilter<"Failure"> | string | null
 }
 
 export type FailureCreateInput = {
   jobId: string
   position: bigint | number
   attempt: number
-  leaseId: string
+  leaseId?: string | null
   at: Date | string
   retryAt?: Date | string | null
   lost: boolean
   code: string
   message: string
-  worker: string
+  worker?: string | null
 }
 
 export type FailureUncheckedCreateInput = {
   jobId: string
   position: bigint | number
   attempt: number
-  leaseId: string
+  leaseId?: string | null
   at: Date | string
   retryAt?: Date | string | null
   lost: boolean
   code: string
   message: string
-  worker: string
+  worker?: string | null
 }
 
 export type FailureUpdateInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
-  leaseId?: Prisma.StringFieldUpdateOperationsInput | string
+  leaseId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   at?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   retryAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lost?: Prisma.BoolFieldUpdateOperationsInput | boolean
   code?: Prisma.StringFieldUpdateOperationsInput | string
   message?: Prisma.StringFieldUpdateOperationsInput | string
-  worker?: Prisma.StringFieldUpdateOperationsInput | string
+  worker?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type FailureUncheckedUpdateInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
-  leaseId?: Prisma.StringFieldUpdateOperationsInput | string
+  leaseId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   at?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   retryAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lost?: Prisma.BoolFieldUpdateOperationsInput | boolean
   code?: Prisma.StringFieldUpdateOperationsInput | string
   message?: Prisma.StringFieldUpdateOperationsInput | string
-  worker?: Prisma.StringFieldUpdateOperationsInput | string
+  worker?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type FailureCreateManyInput = {
   jobId: string
   position: bigint | number
   attempt: number
-  leaseId: string
+  leaseId?: string | null
   at: Date | string
   retryAt?: Date | string | null
   lost: boolean
   code: string
   message: string
-  worker: string
+  worker?: string | null
 }
 
 export type FailureUpdateManyMutationInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
-  leaseId?: Prisma.StringFieldUpdateOperationsInput | string
+  leaseId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   at?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   retryAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lost?: Prisma.BoolFieldUpdateOperationsInput | boolean
   code?: Prisma.StringFieldUpdateOperationsInput | string
   message?: Prisma.StringFieldUpdateOperationsInput | string
-  worker?: Prisma.StringFieldUpdateOperationsInput | string
+  worker?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type FailureUncheckedUpdateManyInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
-  leaseId?: Prisma.StringFieldUpdateOperationsInput | string
+  leaseId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   at?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   retryAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lost?: Prisma.BoolFieldUpdateOperationsInput | boolean
   code?: Prisma.StringFieldUpdateOperationsInput | string
   message?: Prisma.StringFieldUpdateOperationsInput | string
-  worker?: Prisma.StringFieldUpdateOperationsInput | string
+  worker?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type FailureJobIdPositionAttemptCompoundUniqueInput = {
@@ -538,7 +538,10 @@ export type $FailurePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
      * The first failure of an item has 1, so the last one's says how many there were.
      */
     attempt: number
-    leaseId: string
+    /**
+     * Null, as the worker is, for an item that no worker had.
+     */
+    leaseId: string | null
     at: Date
     /**
      * When the item was due again; null if it failed for good.
@@ -550,7 +553,7 @@ export type $FailurePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     lost: boolean
     code: string
     message: string
-    worker: string
+    worker: string | null
   }, ExtArgs["result"]["failure"]>
   composites: {}
 }

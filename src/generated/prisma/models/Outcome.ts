@@ -184,7 +184,7 @@ export type OutcomeGroupByArgs<ExtArgs extends runtime.Types.Extensions.Internal
 export type OutcomeGroupByOutputType = {
   jobId: string
   position: bigint
-  leaseId: string
+  leaseId: string | null
   finishedAt: Date
   failed: boolean
   result: runtime.JsonValue | null
@@ -216,7 +216,7 @@ export type OutcomeWhereInput = {
   NOT?: Prisma.OutcomeWhereInput | Prisma.OutcomeWhereInput[]
   jobId?: Prisma.UuidFilter<"Outcome"> | string
   position?: Prisma.BigIntFilter<"Outcome"> | bigint | number
-  leaseId?: Prisma.UuidFilter<"Outcome"> | string
+  leaseId?: Prisma.UuidNullableFilter<"Outcome"> | string | null
   finishedAt?: Prisma.DateTimeFilter<"Outcome"> | Date | string
   failed?: Prisma.BoolFilter<"Outcome"> | boolean
   result?: Prisma.JsonNullableFilter<"Outcome">
@@ -225,7 +225,7 @@ export type OutcomeWhereInput = {
 export type OutcomeOrderByWithRelationInput = {
   jobId?: Prisma.SortOrder
   position?: Prisma.SortOrder
-  leaseId?: Prisma.SortOrder
+  leaseId?: Prisma.SortOrderInput | Prisma.SortOrder
   finishedAt?: Prisma.SortOrder
   failed?: Prisma.SortOrder
   result?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -238,7 +238,7 @@ export type OutcomeWhereUniqueInput = Prisma.AtLeast<{
   NOT?: Prisma.OutcomeWhereInput | Prisma.OutcomeWhereInput[]
   jobId?: Prisma.UuidFilter<"Outcome"> | string
   position?: Prisma.BigIntFilter<"Outcome"> | bigint | number
-  leaseId?: Prisma.UuidFilter<"Outcome"> | string
+  leaseId?: Prisma.UuidNullableFilter<"Outcome"> | string | null
   finishedAt?: Prisma.DateTimeFilter<"Outcome"> | Date | string
   failed?: Prisma.BoolFilter<"Outcome"> | boolean
   result?: Prisma.JsonNullableFilter<"Outcome">
@@ -247,7 +247,7 @@ export type OutcomeWhereUniqueInput = Prisma.AtLeast<{
 export type OutcomeOrderByWithAggregationInput = {
   jobId?: Prisma.SortOrder
   position?: Prisma.SortOrder
-  leaseId?: Prisma.SortOrder
+  leaseId?: Prisma.SortOrderInput | Prisma.SortOrder
   finishedAt?: Prisma.SortOrder
   failed?: Prisma.SortOrder
   result?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -264,7 +264,7 @@ export type OutcomeScalarWhereWithAggregatesInput = {
   NOT?: Prisma.OutcomeScalarWhereWithAggregatesInput | Prisma.OutcomeScalarWhereWithAggregatesInput[]
   jobId?: Prisma.UuidWithAggregatesFilter<"Outcome"> | string
   position?: Prisma.BigIntWithAggregatesFilter<"Outcome"> | bigint | number
-  leaseId?: Prisma.UuidWithAggregatesFilter<"Outcome"> | string
+  leaseId?: Prisma.UuidNullableWithAggregatesFilter<"Outcome"> | string | null
   finishedAt?: Prisma.DateTimeWithAggregatesFilter<"Outcome"> | Date | string
   failed?: Prisma.BoolWithAggregatesFilter<"Outcome"> | boolean
   result?: Prisma.JsonNullableWithAggregatesFilter<"Outcome">
@@ -273,7 +273,7 @@ export type OutcomeScalarWhereWithAggregatesInput = {
 export type OutcomeCreateInput = {
   jobId: string
   position: bigint | number
-  leaseId: string
+  leaseId?: string | null
   finishedAt: Date | string
   failed?: boolean
   result?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -282,7 +282,7 @@ export type OutcomeCreateInput = {
 export type OutcomeUncheckedCreateInput = {
   jobId: string
   position: bigint | number
-  leaseId: string
+  leaseId?: string | null
   finishedAt: Date | string
   failed?: boolean
   result?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -291,7 +291,7 @@ export type OutcomeUncheckedCreateInput = {
 export type OutcomeUpdateInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
-  leaseId?: Prisma.StringFieldUpdateOperationsInput | string
+  leaseId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   finishedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   failed?: Prisma.BoolFieldUpdateOperationsInput | boolean
   result?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -300,7 +300,7 @@ export type OutcomeUpdateInput = {
 export type OutcomeUncheckedUpdateInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
-  leaseId?: Prisma.StringFieldUpdateOperationsInput | string
+  leaseId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   finishedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   failed?: Prisma.BoolFieldUpdateOperationsInput | boolean
   result?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -309,7 +309,7 @@ export type OutcomeUncheckedUpdateInput = {
 export type OutcomeCreateManyInput = {
   jobId: string
   position: bigint | number
-  leaseId: string
+  leaseId?: string | null
   finishedAt: Date | string
   failed?: boolean
   result?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -318,7 +318,7 @@ export type OutcomeCreateManyInput = {
 export type OutcomeUpdateManyMutationInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
-  leaseId?: Prisma.StringFieldUpdateOperationsInput | string
+  leaseId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   finishedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   failed?: Prisma.BoolFieldUpdateOperationsInput | boolean
   result?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -327,7 +327,7 @@ export type OutcomeUpdateManyMutationInput = {
 export type OutcomeUncheckedUpdateManyInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   position?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
-  leaseId?: Prisma.StringFieldUpdateOperationsInput | string
+  leaseId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   finishedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   failed?: Prisma.BoolFieldUpdateOperationsInput | boolean
   result?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -417,7 +417,10 @@ export type $OutcomePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     jobId: string
     position: bigint
-    leaseId: string
+    /**
+     * Null for an item that no worker had.
+     */
+    leaseId: string | null
     finishedAt: Date
     failed: boolean
     result: runtime.JsonValue | null

@@ -1,0 +1,36 @@
+-- Refuses settings of a type that set_queue does not take.
+--
+-- returns    the settings
+-- errors     JT002, with the field in the error's column
+create or replace function jobtree.check_queue(p_type text, p_settings json)
+returns jsonb
+language plpgsql immutable
+as $$
+declare
+  v_settings constant jsonb := p_settings::jsonb;
+  v_rate constant jsonb := case jsonb_typeof(v_settings) when 'object' then nullif(v_settings -> 'rate', 'null') end;
+  v_field text;
+  v_message text;
+begin
+  if length(p_type) between 1 and 200 is not true then
+    raise exception 'type must be a text of 1 to 200 characters.' using errcode = 'JT002', column = 'type';
+  end if;
+  select p.field, p.message into v_field, v_message
+  from jobtree.input_problem(v_settings, array[
+    'paused', 'concurrency', 'rate', 'lifetimeMs', 'priority', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs'
+  ]) p;
+  if v_field is null and v_rate is not null then
+    select concat_ws('.', 'rate', nullif(p.field, '')), p.message into v_field, v_message
+    from (
+      select p.field, p.message from jobtree.input_problem(v_rate, array['limit', 'intervalMs']) p
+      union all
+      select k, 'is missing' from unnest(array['limit', 'intervalMs']) k where v_rate ->> k is null
+      limit 1
+    ) p;
+  end if;
+  if v_field is not null then
+    raise exception '% %.', coalesce(nullif(v_field, ''), 'The settings'), v_message using errcode = 'JT002', column = v_field;
+  end if;
+  return v_settings;
+end
+$$;

@@ -1,0 +1,92 @@
+-- Fails for good what no worker has started within the lifetime of its type, with the code EXPIRED. The time counts from when an
+-- item was added, or from its runAt if that is later. An item that was released has not been started; one that has failed has. Call
+-- it again at once while a batch was full.
+--
+-- Looks at the first p_limit entries of each priority only: what stands first is what has waited for longest.
+--
+-- returns    how many items expired; whether the batch was full; the trees that changed
+-- locks      job rows, shared, so that cancel_job waits, and queue entries; skipping those that somebody else has
+create or replace function jobtree.expire_items(p_limit integer default 100)
+returns table (expired integer, more boolean, root_ids uuid[])
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+begin
+  if not exists (select from jobtree.queue q where q.lifetime_ms is not null) then
+    return query select 0, false, null::uuid[];
+    return;
+  end if;
+
+  return query
+  with recursive place as (
+    -- The priorities that there are, one probe each.
+    select q.type, q.lifetime_ms * interval '1 millisecond' as lifetime, e.priority
+    from jobtree.queue q
+    cross join lateral (
+      select e.priority from jobtree.queue_entry e where e.type = q.type and e.run_at is null order by -e.priority::integer limit 1
+    ) e
+    where q.lifetime_ms is not null
+    union all
+    select p.type, p.lifetime, e.priority
+    from place p
+    cross join lateral (
+      select e.priority from jobtree.queue_entry e
+      where e.type = p.type and e.run_at is null and -e.priority::integer > -p.priority::integer
+      order by -e.priority::integer
+      limit 1
+    ) e
+  ), oldest as materialized (
+    select e.*, p.lifetime
+    from place p
+    cross join lateral (
+      select e.ctid as tid, e.job_id, e.position, e.count from jobtree.queue_entry e
+      where e.type = p.type and e.run_at is null and -e.priority::integer = -p.priority::integer and e.attempt = 1
+      order by -e.priority::integer, e.place
+      limit p_limit
+    ) e
+  ), late as materialized (
+    select o.tid, o.job_id
+    from oldest o
+    cross join lateral (
+      select max(greatest(i.created_at, i.run_at)) as since from jobtree.job_item i
+      where i.job_id = o.job_id and i.position >= o.position and i.position < o.position + o.count
+    ) i
+    where i.since + o.lifetime <= v_now
+    limit p_limit
+  ), job as materialized (
+    select j.id, j.root_id from jobtree.job j
+    where j.id = any (array(select l.job_id from late l)) and j.cancelled_at is null
+    order by j.id
+    for share skip locked
+  ), locked as materialized (
+    select e.ctid as tid from jobtree.queue_entry e
+    where e.ctid = any (array(select l.tid from late l where l.job_id in (select j.id from job j)))
+    for update skip locked
+  ), gone as (
+    delete from jobtree.queue_entry e where e.ctid = any (array(select l.tid from locked l)) returning e.*
+  ), ended as materialized (
+    select g.*, j.root_id, q.lifetime_ms
+    from gone g
+    join job j on j.id = g.job_id
+    cross join lateral (select q.lifetime_ms from jobtree.queue q where q.type = g.type offset 0) q
+  ), failed as (
+    insert into jobtree.outcome (job_id, position, finished_at, failed)
+    select e.job_id, e.position + n, v_now, true from ended e cross join lateral generate_series(0, e.count - 1) n
+  ), kept as (
+    insert into jobtree.failure (job_id, position, attempt, at, lost, code, message)
+    select e.job_id, e.position + n, e.attempt, v_now, false, 'EXPIRED', format('No worker started it within %s ms.', e.lifetime_ms)
+    from ended e cross join lateral generate_series(0, e.count - 1) n
+  ), counted as (
+    insert into jobtree.progress_delta (root_id, job_id, failed)
+    select e.root_id, e.job_id, sum(e.count) from ended e group by e.root_id, e.job_id
+  )
+  select coalesce(sum(e.count), 0)::integer, (select count(*) from late) = p_limit and count(*) > 0, array_agg(distinct e.root_id)
+  from ended e;
+end
+$$;

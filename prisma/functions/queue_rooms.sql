@@ -1,0 +1,44 @@
+-- How many more items of limited types may be claimed now. Never fewer than there are by the rules; a claim that must not exceed
+-- them has locked the rows (lock_queues).
+--
+-- p_types    the types; those that are neither paused nor limited are not in the answer
+-- returns    the room of each, 0 if it is paused or at a limit; and in how many milliseconds to look again once the room is used up: for
+--            a rate when the oldest claims no longer count, otherwise soon, since nobody can foresee when an item ends
+-- locks      none
+create or replace function jobtree.queue_rooms(p_types text[])
+returns table (type text, room integer, again_in_ms integer)
+language plpgsql stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz := clock_timestamp();
+begin
+  return query
+    select q.type, case when q.paused then 0 else greatest(0, least(h.places, r.claims, 1000000))::integer end,
+      case
+        when q.paused then 1000
+        when r.claims <= coalesce(h.places, r.claims)
+          then ceil(extract(epoch from coalesce(r.oldest, v_now) + r.interval - v_now) * 1000)::integer
+        else 100
+      end
+    from jobtree.queue q
+    cross join lateral (
+      select q.concurrency - coalesce(sum(bit_count(l.open)), 0) as places
+      from jobtree.queue_lease k
+      cross join lateral (select l.open from jobtree.lease l where l.id = k.lease_id offset 0) l
+      where q.concurrency is not null and k.type = q.type and k.id >= q.first_lease
+    ) h
+    cross join lateral (
+      select q.rate_limit - coalesce(sum(s.claims), 0) as claims, min(s.ends_at) as oldest, i.interval
+      from (select q.rate_interval_ms * interval '1 millisecond' as interval) i
+      left join jobtree.rate_slice s on s.type = q.type and s.ends_at > v_now - i.interval
+      group by i.interval
+    ) r
+    where q.type = any (p_types) and (q.paused or q.concurrency is not null or q.rate_limit is not null);
+end
+$$;

@@ -1,0 +1,64 @@
+-- Changes the settings of a type, for all servers at once: claims that begin after the commit go by them. A type without settings
+-- has no row, and its claims pay nothing.
+--
+-- p_settings JSON {paused?, concurrency?, rate?: {limit, intervalMs}, lifetimeMs?, priority?, maxFailuresPerItem?, backoffMs?,
+--            backoffJitter?, heartbeatIntervalMs?}: what is missing stays as it is, and null takes a setting away. The last five
+--            are for new jobs that do not say it themselves
+-- locks      the type's row of queue: waits for the claim of the type that is under way
+-- notifies   channel jobtree_work: there may be work of the type again
+-- errors     JT002, with the field in the error's column
+create or replace function jobtree.set_queue(p_type text, p_settings json)
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_settings jsonb;
+  v_old jobtree.queue;
+  v_new jobtree.queue;
+begin
+  v_settings := jobtree.check_queue(p_type, p_settings);
+  loop
+    insert into jobtree.queue (type) values (p_type) on conflict (type) do nothing;
+    select * into v_old from jobtree.queue q where q.type = p_type for update;
+    -- Unless somebody has just taken the last setting away.
+    exit when found;
+  end loop;
+
+  update jobtree.queue q
+  set paused = case when v_settings ? 'paused' then coalesce(s.paused, false) else q.paused end,
+    concurrency = case when v_settings ? 'concurrency' then s.concurrency else q.concurrency end,
+    rate_limit = case when v_settings ? 'rate' then (s.rate ->> 'limit')::integer else q.rate_limit end,
+    rate_interval_ms = case when v_settings ? 'rate' then (s.rate ->> 'intervalMs')::integer else q.rate_interval_ms end,
+    lifetime_ms = case when v_settings ? 'lifetimeMs' then s."lifetimeMs" else q.lifetime_ms end,
+    priority = case when v_settings ? 'priority' then s.priority else q.priority end,
+    max_failures_per_item = case when v_settings ? 'maxFailuresPerItem' then s."maxFailuresPerItem" else q.max_failures_per_item end,
+    backoff_ms = case when v_settings ? 'backoffMs' then s."backoffMs" else q.backoff_ms end,
+    backoff_jitter = case when v_settings ? 'backoffJitter' then s."backoffJitter" else q.backoff_jitter end,
+    heartbeat_interval_ms = case when v_settings ? 'heartbeatIntervalMs' then s."heartbeatIntervalMs" else q.heartbeat_interval_ms end
+  from jsonb_to_record(v_settings) s(
+    paused boolean, concurrency integer, rate jsonb, "lifetimeMs" integer, priority smallint, "maxFailuresPerItem" integer,
+    "backoffMs" integer[], "backoffJitter" real, "heartbeatIntervalMs" integer
+  )
+  where q.type = p_type
+  returning q.* into v_new;
+
+  if v_new.concurrency is null then
+    delete from jobtree.queue_lease k where k.type = p_type;
+    update jobtree.queue q set limited_at = null, first_lease = 0 where q.type = p_type and v_old.concurrency is not null;
+  elsif v_old.concurrency is null then
+    perform jobtree.adopt_leases(p_type);
+    update jobtree.queue q set limited_at = clock_timestamp() where q.type = p_type;
+  end if;
+  if v_new.rate_limit is null then
+    delete from jobtree.rate_slice s where s.type = p_type;
+  end if;
+  delete from jobtree.queue q
+  where q.type = p_type and not q.paused and num_nonnulls(
+    q.concurrency, q.rate_limit, q.lifetime_ms, q.priority, q.max_failures_per_item, q.backoff_ms, q.backoff_jitter, q.heartbeat_interval_ms
+  ) = 0;
+  perform jobtree.wake_workers(p_type, 100);
+end
+$$;

@@ -1,0 +1,94 @@
+/** `jobtree queues`: all types that have settings, or of which anything waits or runs. `jobtree queue`: shows one, and sets it. */
+import type { Queue, QueueSettings } from '../../client/index.ts';
+import { type ApiOptions, withClient } from '../api-options.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { count, duration } from '../figures.ts';
+
+export async function listQueues(options: ApiOptions): Promise<number> {
+  const queues = await withClient(options, (client) => client.queues.list());
+  if (options.json) for (const queue of queues) process.stdout.write(`${JSON.stringify(queue)}\n`);
+  else process.stdout.write(table([header, ...queues.map(toCells)]));
+  return exitCodes.success;
+}
+
+export interface QueueOptions extends ApiOptions {
+  readonly pause?: true;
+  readonly resume?: true;
+  readonly concurrency?: number | 'none';
+  readonly rate?: NonNullable<QueueSettings['rate']> | 'none';
+  readonly lifetime?: number | 'none';
+  readonly priority?: number | 'none';
+  readonly maxFailures?: number | 'none';
+  readonly backoff?: number[] | 'none';
+  readonly heartbeatInterval?: number | 'none';
+}
+
+export async function queue(type: string, options: QueueOptions): Promise<number> {
+  const settings = toSettings(options);
+  const isChange = Object.values(settings).some((value) => value !== undefined);
+  const found = await withClient(options, ({ queues }) =>
+    isChange ? queues.set(type, settings) : queues.get(type),
+  );
+  process.stdout.write(options.json ? `${JSON.stringify(found)}\n` : describe(found));
+  return exitCodes.success;
+}
+
+function toSettings(options: QueueOptions): QueueSettings {
+  return {
+    paused: options.pause ?? (options.resume ? false : undefined),
+    concurrency: orNull(options.concurrency),
+    rate: orNull(options.rate),
+    lifetimeMs: orNull(options.lifetime),
+    priority: orNull(options.priority),
+    maxFailuresPerItem: orNull(options.maxFailures),
+    backoffMs: orNull(options.backoff),
+    heartbeatIntervalMs: orNull(options.heartbeatInterval),
+  };
+}
+
+const orNull = <T>(value: T | 'none' | undefined) => (value === 'none' ? null : value);
+
+const header = ['TYPE', 'READY', 'SCHEDULED', 'RUNNING', 'LIMITS'];
+
+function toCells(queue: Queue): string[] {
+  const figures = [queue.ready, queue.scheduled, queue.running].map(count);
+  return [queue.type, ...figures, limits(queue).join(', ')];
+}
+
+function limits({ paused, concurrency, rate, lifetimeMs }: Queue): string[] {
+  return [
+    ...(paused ? ['paused'] : []),
+    ...(concurrency == null ? [] : [`${count(concurrency)} at once`]),
+    ...(rate == null ? [] : [`${count(rate.limit)} in ${duration(rate.intervalMs)}`]),
+    ...(lifetimeMs == null ? [] : [`expires after ${duration(lifetimeMs)}`]),
+  ];
+}
+
+function describe(queue: Queue): string {
+  const { type, ready, scheduled, running } = queue;
+  const defaults = [
+    ['priority', queue.priority],
+    ['failures per item', queue.maxFailuresPerItem],
+    ['backoff', queue.backoffMs?.map(duration).join(', ')],
+    ['backoff jitter', queue.backoffJitter],
+    ['heartbeat', queue.heartbeatIntervalMs == null ? null : duration(queue.heartbeatIntervalMs)],
+  ].filter(([, value]) => value != null);
+  return [
+    `${type}: ${count(ready)} ready, ${count(scheduled)} scheduled, ${count(running)} running`,
+    `limits: ${limits(queue).join(', ') || 'none'}`,
+    ...defaults.map(([name, value]) => `new jobs, ${name}: ${value === '' ? 'none' : value}`),
+    '',
+  ].join('\n');
+}
+
+/** Each column as wide as its longest cell. */
+function table(rows: readonly string[][]): string {
+  const widths = header.map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
+  const lines = rows.map((row) =>
+    row
+      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,109 @@
+import { checkBatch, checkInteger, checkText } from '../domain/checks.ts';
+import { maxBatch, maxNameLength } from '../domain/limits.ts';
+import { type Queue as QueueState, type Rate, readQueue, readQueues } from '../domain/queues.ts';
+import { builder } from './builder.ts';
+
+const QueueRate = builder.objectRef<Rate>('QueueRate').implement({
+  description: 'How many items may be claimed in any interval of time.',
+  fields: (t) => ({
+    limit: t.exposeInt('limit', { description: 'At most so many items.' }),
+    intervalMs: t.exposeInt('intervalMs', { description: 'The interval, in milliseconds.' }),
+  }),
+});
+
+export const Queue = builder.objectRef<QueueState>('Queue').implement({
+  description:
+    'A type: how much of it waits and runs, which decides how many workers there should be, and the settings that hold for all its items. A setting that is null is not set.',
+  fields: (t) => ({
+    type: t.exposeString('type', { description: 'The type.' }),
+    ready: t.expose('ready', {
+      type: 'Count',
+      description: 'How many items wait for a worker, a pause and limits aside.',
+    }),
+    scheduled: t.expose('scheduled', {
+      type: 'Count',
+      description: 'How many items wait for their `runAt` or out of a backoff.',
+    }),
+    running: t.expose('running', {
+      type: 'Count',
+      description: 'How many items workers hold.',
+    }),
+    paused: t.exposeBoolean('paused', { description: 'Whether no item is given to a worker.' }),
+    concurrency: t.exposeInt('concurrency', {
+      nullable: true,
+      description: 'How many items all workers together may hold at a time.',
+    }),
+    rate: t.expose('rate', {
+      type: QueueRate,
+      nullable: true,
+      description: 'How many items may be claimed in any interval of time, first tries and later ones alike.',
+    }),
+    lifetimeMs: t.exposeInt('lifetimeMs', {
+      nullable: true,
+      description:
+        'How long an item may wait for its first worker, in milliseconds; then it has failed for good, with the code `EXPIRED`.',
+    }),
+    priority: t.exposeInt('priority', {
+      nullable: true,
+      description: 'The priority of new jobs that name none.',
+    }),
+    maxFailuresPerItem: t.exposeInt('maxFailuresPerItem', {
+      nullable: true,
+      description: 'The `maxFailuresPerItem` of new jobs that name none.',
+    }),
+    backoffMs: t.exposeIntList('backoffMs', {
+      nullable: true,
+      description: 'The `backoffMs` of new jobs that name none.',
+    }),
+    backoffJitter: t.exposeFloat('backoffJitter', {
+      nullable: true,
+      description: 'The `backoffJitter` of new jobs that name none.',
+    }),
+    heartbeatIntervalMs: t.exposeInt('heartbeatIntervalMs', {
+      nullable: true,
+      description: 'The `heartbeatIntervalMs` of new jobs that name none.',
+    }),
+  }),
+});
+
+export const typesDescription = 'Only these types: 1 to 1,000; all by default.';
+
+export function checkTypes(types: readonly string[] | null | undefined): readonly string[] | null {
+  if (types == null) return null;
+  checkBatch(types.length, 'types');
+  for (const [i, type] of types.entries()) checkText(type, `types[${i}]`, maxNameLength);
+  return types;
+}
+
+builder.queryField('queue', (t) =>
+  t.field({
+    type: Queue,
+    description: 'One type, whether there is anything of it or not.',
+    args: { type: t.arg.string({ required: true, description: 'The type: 1 to 200 characters.' }) },
+    resolve: (_, { type }, { engine }) => readQueue(engine.database, type),
+  }),
+);
+
+builder.queryField('queues', (t) =>
+  t.field({
+    type: [Queue],
+    complexity: ({ first, types }) => ({
+      multiplier: Math.max(0, Math.min(first ?? maxBatch, types?.length ?? maxBatch)),
+    }),
+    description:
+      'Types by name: those that have settings, or of which anything waits or runs. For more than 1,000 ask again behind the last one.',
+    args: {
+      types: t.arg.stringList({ description: typesDescription }),
+      first: t.arg.int({
+        defaultValue: maxBatch,
+        description: 'At most so many: 1 to 1,000. Default: 1,000.',
+      }),
+      after: t.arg.string({ description: 'Only types whose names come after this one.' }),
+    },
+    resolve: (_, { types, first, after }, { engine }) => {
+      const take = checkInteger(first ?? maxBatch, 'first', 1, maxBatch);
+      if (after != null) checkText(after, 'after', maxNameLength);
+      return readQueues(engine.database, checkTypes(types), { after: after ?? null, take });
+    },
+  }),
+);
