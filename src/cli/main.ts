@@ -7,7 +7,7 @@ import { jsonOption, urlOption } from './api-options.ts';
 import { onBrokenPipe } from './broken-pipe.ts';
 import { reportError } from './command-error.ts';
 import { exitCodes, exitCodesHelp } from './exit-codes.ts';
-import { parseDuration, parseDurations, parseWholeNumber } from './figures.ts';
+import { parseDuration, parseDurations, parseTolerance, parseWholeNumber } from './figures.ts';
 
 // Libraries check more and run slower unless they are told; the commands load them later.
 process.env.NODE_ENV ??= 'production';
@@ -59,6 +59,11 @@ program
     '--max-failures <n>',
     'an item that fails more often has failed for good',
     parseWholeNumber(0, 1_000),
+  )
+  .option(
+    '--tolerate <failures>',
+    'with more failed items than this, or than this share (5%), the job fails',
+    parseTolerance,
   )
   .option('--backoff <times>', 'the waits after failures: 30s,5m,30m', parseDurations)
   .option('--priority <n>', 'higher goes first', parseWholeNumber(-32_768, 32_767))

@@ -313,7 +313,7 @@ export async function readJobPage(
   const { rows } = await database.pool.query<MarkedRow>({
     name: `read_job_page/${variantOf(page)}`,
     text: `select j.id, concat_ws('/', p.generation, p.item_count, p.succeeded, p.failed, p.cancelled, p.started_at,
-             p.completed_at, j.sealed_at, j.cancelled_at) as mark
+             p.completed_at, j.sealed_at, j.cancelled_at, j.waits) as mark
            from (${selectJobs(page, 'desc')}) k
            join jobtree.job j on j.id = k.id
            ${latestProgress}
@@ -327,6 +327,7 @@ export interface QueueStats {
   readonly type: string;
   readonly ready: number;
   readonly scheduled: number;
+  readonly waiting: number;
   readonly running: number;
 }
 
@@ -339,7 +340,8 @@ export async function readQueueStats(
     name: 'read_queue_stats',
     text: `with waiting as (
              select q.type, coalesce(sum(q.count) filter (where q.run_at is null), 0)::bigint as ready,
-               coalesce(sum(q.count) filter (where q.run_at is not null), 0)::bigint as scheduled
+               coalesce(sum(q.count) filter (where q.run_at < 'infinity'), 0)::bigint as scheduled,
+               coalesce(sum(q.count) filter (where q.run_at = 'infinity'), 0)::bigint as waiting
              from jobtree.queue_entry q
              where $1::text[] is null or q.type = any ($1)
              group by q.type
@@ -355,7 +357,7 @@ export async function readQueueStats(
              group by j.type
              having sum(h.items) > 0
            )
-           select type, coalesce(w.ready, 0) as ready, coalesce(w.scheduled, 0) as scheduled,
+           select type, coalesce(w.ready, 0) as ready, coalesce(w.scheduled, 0) as scheduled, coalesce(w.waiting, 0) as waiting,
              coalesce(r.running, 0) as running
            from waiting w full join running r using (type)
            order by type`,

@@ -55,16 +55,24 @@ export class FoldScheduler {
   readonly #database: Database;
   readonly #intervalMs: number;
   readonly #logger: Logger;
+  readonly #onUnfinished: (() => void) | undefined;
   readonly #trees = new Map<string, Tree>();
   readonly #lane: Lane = { width: 4, treesPerFold, queue: [], workers: new Set() };
   readonly #suspects: Lane = { width: 2, treesPerFold: 1, queue: [], workers: new Set() };
   readonly #stopped = new AbortController();
   #running: Promise<void> | undefined;
 
-  constructor(options: { database: Database; intervalMs: number; logger: Logger }) {
+  constructor(options: {
+    database: Database;
+    intervalMs: number;
+    logger: Logger;
+    /** A fold left something to be finished: a job was ended, or waits no longer. */
+    onUnfinished?: () => void;
+  }) {
     this.#database = options.database;
     this.#intervalMs = options.intervalMs;
     this.#logger = options.logger;
+    this.#onUnfinished = options.onUnfinished;
   }
 
   /** The tree has new deltas, with `fromStart` maybe some below the mark. */
@@ -195,6 +203,7 @@ export class FoldScheduler {
       } else {
         tree.failures = 0;
         tree.dirty ||= fold.retry;
+        if (fold.unfinished) this.#onUnfinished?.();
         this.#advance(tree, fold.lastDelta);
         for (const resolve of waiters) resolve();
       }

@@ -240,5 +240,9 @@ function found<T>(value: T | undefined, jobId: string, field: string): T {
 }
 
 function marked(stats: QueueStatsRow): QueueStatsRow & MarkedRow {
-  return { ...stats, id: stats.type, mark: `${stats.ready}/${stats.scheduled}/${stats.running}` };
+  return {
+    ...stats,
+    id: stats.type,
+    mark: `${stats.ready}/${stats.scheduled}/${stats.waiting}/${stats.running}`,
+  };
 }

@@ -225,6 +225,34 @@ export const calls: Readonly<Record<string, Call>> = {
       'progress_delta by progress_delta_root_id_id_idx',
     ],
   },
+  'a fold that fails a job': {
+    text: [
+      'update jobtree.job set tolerated_failure_count = 0 where id = $1',
+      'insert into jobtree.progress_delta (root_id, job_id, failed) values ($1, $1, 1)',
+      'select * from jobtree.fold_progress($1)',
+    ],
+    values: ({ root }) => [root],
+    reads: [
+      'job by job_pkey',
+      'job_progress by job_progress_pkey',
+      'progress_delta by progress_delta_root_id_id_idx',
+    ],
+  },
+  'releasing a job that waited': {
+    text: [
+      `select set_config(s, 'off', true) from unnest(array['enable_seqscan', 'enable_bitmapscan']) s where $1::uuid is not null`,
+      'update jobtree.job set releasing = true where id = $1',
+      `update jobtree.queue_entry set run_at = 'infinity' where job_id = $1`,
+      'select * from jobtree.release_items($1)',
+    ],
+    values: ({ root }) => [root],
+    reads: [
+      'job by job_pkey',
+      'job_item by job_item_pkey',
+      'queue_entry by Tid Scan',
+      'queue_entry by queue_entry_pkey',
+    ],
+  },
   'a look for unfolded trees': {
     text: 'select * from jobtree.unfolded_trees($1, null, 10)',
     values: () => [5],

@@ -20,10 +20,10 @@ type Documents = {
     "\n  mutation SealJob($input: SealJobInput!) {\n    sealJob(input: $input) {\n      ... on SealJobPayload { job { progress { ...ProgressFields } } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.SealJobDocument,
     "\n  mutation CancelJob($input: CancelJobInput!) {\n    cancelJob(input: $input) {\n      ... on CancelJobPayload { job { id } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.CancelJobDocument,
     "\n  mutation DeleteJob($input: DeleteJobInput!) {\n    deleteJob(input: $input) {\n      ... on DeleteJobPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.DeleteJobDocument,
-    "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt\n  }\n": typeof types.ProgressFieldsFragmentDoc,
-    "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt progress { ...ProgressFields }\n  }\n": typeof types.JobFieldsFragmentDoc,
+    "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome\n  }\n": typeof types.ProgressFieldsFragmentDoc,
+    "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage finalStage feed waitsForJobs createdAt sealedAt failedAt\n    cancelledAt treeOutcome progress { ...ProgressFields }\n  }\n": typeof types.JobFieldsFragmentDoc,
     "\n  fragment ItemFields on JobItem {\n    id status payload result failureCount failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n": typeof types.ItemFieldsFragmentDoc,
-    "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } deletion { requestedAt itemCount deletedItems } }\n  }\n": typeof types.JobDocument,
+    "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } after { id } deletion { requestedAt itemCount deletedItems } }\n  }\n": typeof types.JobDocument,
     "\n  query Jobs($filter: JobFilter, $order: JobOrder, $first: Int, $after: String) {\n    jobs(filter: $filter, order: $order, first: $first, after: $after) {\n      edges { node { ...JobFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n": typeof types.JobsDocument,
     "\n  query Items($jobId: ID!, $status: ItemStatus, $first: Int, $after: String) {\n    job(id: $jobId) {\n      items(status: $status, first: $first, after: $after) {\n        edges { node { ...ItemFields } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": typeof types.ItemsDocument,
     "\n  query Results($jobId: ID!, $first: Int, $after: String) {\n    job(id: $jobId) {\n      results(first: $first, after: $after) {\n        edges { node { id payload result } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": typeof types.ResultsDocument,
@@ -32,7 +32,7 @@ type Documents = {
     "\n  mutation ExchangeParts(\n    $reports: ReportOutcomesInput = { reports: [] }, $withReports: Boolean!\n    $releases: ReleaseAssignmentsInput = { assignmentIds: [] }, $withReleases: Boolean!\n    $claims: ClaimItemsInput = { worker: \"\", requests: [] }, $withClaims: Boolean!\n  ) {\n    reportOutcomes(input: $reports) @include(if: $withReports) {\n      ... on ReportOutcomesPayload { entries(all: false) { index status retryAt error { message field } } }\n      ... on Error { code message field }\n    }\n    releaseAssignments(input: $releases) @include(if: $withReleases) {\n      ... on ReleaseAssignmentsPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n    claimItems(input: $claims) @include(if: $withClaims) {\n      ... on ClaimItemsPayload { assignments { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.ExchangePartsDocument,
     "\n  mutation Heartbeat($input: HeartbeatInput!) {\n    heartbeat(input: $input) {\n      ... on HeartbeatPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.HeartbeatDocument,
     "\n  subscription JobProgress($jobId: ID!, $sinceRevision: String) {\n    jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) { ...ProgressFields }\n  }\n": typeof types.JobProgressDocument,
-    "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete jobs { ...ProgressFields } }\n  }\n": typeof types.JobTreeProgressDocument,
+    "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete outcome jobs { ...ProgressFields } }\n  }\n": typeof types.JobTreeProgressDocument,
     "\n  subscription WorkAvailable($types: [String!]!) {\n    workAvailable(types: $types) { types }\n  }\n": typeof types.WorkAvailableDocument,
 };
 const documents: Documents = {
@@ -41,10 +41,10 @@ const documents: Documents = {
     "\n  mutation SealJob($input: SealJobInput!) {\n    sealJob(input: $input) {\n      ... on SealJobPayload { job { progress { ...ProgressFields } } }\n      ... on Error { code message field }\n    }\n  }\n": types.SealJobDocument,
     "\n  mutation CancelJob($input: CancelJobInput!) {\n    cancelJob(input: $input) {\n      ... on CancelJobPayload { job { id } }\n      ... on Error { code message field }\n    }\n  }\n": types.CancelJobDocument,
     "\n  mutation DeleteJob($input: DeleteJobInput!) {\n    deleteJob(input: $input) {\n      ... on DeleteJobPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n": types.DeleteJobDocument,
-    "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt\n  }\n": types.ProgressFieldsFragmentDoc,
-    "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt progress { ...ProgressFields }\n  }\n": types.JobFieldsFragmentDoc,
+    "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome\n  }\n": types.ProgressFieldsFragmentDoc,
+    "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage finalStage feed waitsForJobs createdAt sealedAt failedAt\n    cancelledAt treeOutcome progress { ...ProgressFields }\n  }\n": types.JobFieldsFragmentDoc,
     "\n  fragment ItemFields on JobItem {\n    id status payload result failureCount failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n": types.ItemFieldsFragmentDoc,
-    "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } deletion { requestedAt itemCount deletedItems } }\n  }\n": types.JobDocument,
+    "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } after { id } deletion { requestedAt itemCount deletedItems } }\n  }\n": types.JobDocument,
     "\n  query Jobs($filter: JobFilter, $order: JobOrder, $first: Int, $after: String) {\n    jobs(filter: $filter, order: $order, first: $first, after: $after) {\n      edges { node { ...JobFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n": types.JobsDocument,
     "\n  query Items($jobId: ID!, $status: ItemStatus, $first: Int, $after: String) {\n    job(id: $jobId) {\n      items(status: $status, first: $first, after: $after) {\n        edges { node { ...ItemFields } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": types.ItemsDocument,
     "\n  query Results($jobId: ID!, $first: Int, $after: String) {\n    job(id: $jobId) {\n      results(first: $first, after: $after) {\n        edges { node { id payload result } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": types.ResultsDocument,
@@ -53,7 +53,7 @@ const documents: Documents = {
     "\n  mutation ExchangeParts(\n    $reports: ReportOutcomesInput = { reports: [] }, $withReports: Boolean!\n    $releases: ReleaseAssignmentsInput = { assignmentIds: [] }, $withReleases: Boolean!\n    $claims: ClaimItemsInput = { worker: \"\", requests: [] }, $withClaims: Boolean!\n  ) {\n    reportOutcomes(input: $reports) @include(if: $withReports) {\n      ... on ReportOutcomesPayload { entries(all: false) { index status retryAt error { message field } } }\n      ... on Error { code message field }\n    }\n    releaseAssignments(input: $releases) @include(if: $withReleases) {\n      ... on ReleaseAssignmentsPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n    claimItems(input: $claims) @include(if: $withClaims) {\n      ... on ClaimItemsPayload { assignments { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n    }\n  }\n": types.ExchangePartsDocument,
     "\n  mutation Heartbeat($input: HeartbeatInput!) {\n    heartbeat(input: $input) {\n      ... on HeartbeatPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n  }\n": types.HeartbeatDocument,
     "\n  subscription JobProgress($jobId: ID!, $sinceRevision: String) {\n    jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) { ...ProgressFields }\n  }\n": types.JobProgressDocument,
-    "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete jobs { ...ProgressFields } }\n  }\n": types.JobTreeProgressDocument,
+    "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete outcome jobs { ...ProgressFields } }\n  }\n": types.JobTreeProgressDocument,
     "\n  subscription WorkAvailable($types: [String!]!) {\n    workAvailable(types: $types) { types }\n  }\n": types.WorkAvailableDocument,
 };
 
@@ -80,11 +80,11 @@ export function graphql(source: "\n  mutation DeleteJob($input: DeleteJobInput!)
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt\n  }\n"): typeof import('./graphql.ts').ProgressFieldsFragmentDoc;
+export function graphql(source: "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome\n  }\n"): typeof import('./graphql.ts').ProgressFieldsFragmentDoc;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt progress { ...ProgressFields }\n  }\n"): typeof import('./graphql.ts').JobFieldsFragmentDoc;
+export function graphql(source: "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage finalStage feed waitsForJobs createdAt sealedAt failedAt\n    cancelledAt treeOutcome progress { ...ProgressFields }\n  }\n"): typeof import('./graphql.ts').JobFieldsFragmentDoc;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
@@ -92,7 +92,7 @@ export function graphql(source: "\n  fragment ItemFields on JobItem {\n    id st
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } deletion { requestedAt itemCount deletedItems } }\n  }\n"): typeof import('./graphql.ts').JobDocument;
+export function graphql(source: "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } after { id } deletion { requestedAt itemCount deletedItems } }\n  }\n"): typeof import('./graphql.ts').JobDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
@@ -128,7 +128,7 @@ export function graphql(source: "\n  subscription JobProgress($jobId: ID!, $sinc
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete jobs { ...ProgressFields } }\n  }\n"): typeof import('./graphql.ts').JobTreeProgressDocument;
+export function graphql(source: "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete outcome jobs { ...ProgressFields } }\n  }\n"): typeof import('./graphql.ts').JobTreeProgressDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */

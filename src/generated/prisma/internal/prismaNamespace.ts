@@ -1224,7 +1224,14 @@ export const JobScalarFieldEnum = {
   createdAt: 'createdAt',
   sealedAt: 'sealedAt',
   cancelledAt: 'cancelledAt',
-  cancelling: 'cancelling'
+  cancelling: 'cancelling',
+  toleratedFailureCount: 'toleratedFailureCount',
+  toleratedFailurePercentage: 'toleratedFailurePercentage',
+  failedAt: 'failedAt',
+  afterIds: 'afterIds',
+  awaited: 'awaited',
+  waits: 'waits',
+  releasing: 'releasing'
 } as const
 
 export type JobScalarFieldEnum = (typeof JobScalarFieldEnum)[keyof typeof JobScalarFieldEnum]
@@ -1241,7 +1248,9 @@ export const JobProgressScalarFieldEnum = {
   cancelled: 'cancelled',
   openJobs: 'openJobs',
   startedAt: 'startedAt',
-  completedAt: 'completedAt'
+  completedAt: 'completedAt',
+  outcome: 'outcome',
+  treeOutcome: 'treeOutcome'
 } as const
 
 export type JobProgressScalarFieldEnum = (typeof JobProgressScalarFieldEnum)[keyof typeof JobProgressScalarFieldEnum]

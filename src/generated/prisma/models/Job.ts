@@ -33,6 +33,8 @@ export type JobAvgAggregateOutputType = {
   backoffMs: number | null
   backoffJitter: number | null
   heartbeatIntervalMs: number | null
+  toleratedFailureCount: number | null
+  toleratedFailurePercentage: number | null
 }
 
 export type JobSumAggregateOutputType = {
@@ -42,6 +44,8 @@ export type JobSumAggregateOutputType = {
   backoffMs: number[]
   backoffJitter: number | null
   heartbeatIntervalMs: number | null
+  toleratedFailureCount: number | null
+  toleratedFailurePercentage: number | null
 }
 
 export type JobMinAggregateOutputType = {
@@ -62,6 +66,12 @@ export type JobMinAggregateOutputType = {
   sealedAt: Date | null
   cancelledAt: Date | null
   cancelling: boolean | null
+  toleratedFailureCount: number | null
+  toleratedFailurePercentage: number | null
+  failedAt: Date | null
+  awaited: boolean | null
+  waits: boolean | null
+  releasing: boolean | null
 }
 
 export type JobMaxAggregateOutputType = {
@@ -82,6 +92,12 @@ export type JobMaxAggregateOutputType = {
   sealedAt: Date | null
   cancelledAt: Date | null
   cancelling: boolean | null
+  toleratedFailureCount: number | null
+  toleratedFailurePercentage: number | null
+  failedAt: Date | null
+  awaited: boolean | null
+  waits: boolean | null
+  releasing: boolean | null
 }
 
 export type JobCountAggregateOutputType = {
@@ -104,6 +120,13 @@ export type JobCountAggregateOutputType = {
   sealedAt: number
   cancelledAt: number
   cancelling: number
+  toleratedFailureCount: number
+  toleratedFailurePercentage: number
+  failedAt: number
+  afterIds: number
+  awaited: number
+  waits: number
+  releasing: number
   _all: number
 }
 
@@ -115,6 +138,8 @@ export type JobAvgAggregateInputType = {
   backoffMs?: true
   backoffJitter?: true
   heartbeatIntervalMs?: true
+  toleratedFailureCount?: true
+  toleratedFailurePercentage?: true
 }
 
 export type JobSumAggregateInputType = {
@@ -124,6 +149,8 @@ export type JobSumAggregateInputType = {
   backoffMs?: true
   backoffJitter?: true
   heartbeatIntervalMs?: true
+  toleratedFailureCount?: true
+  toleratedFailurePercentage?: true
 }
 
 export type JobMinAggregateInputType = {
@@ -144,6 +171,12 @@ export type JobMinAggregateInputType = {
   sealedAt?: true
   cancelledAt?: true
   cancelling?: true
+  toleratedFailureCount?: true
+  toleratedFailurePercentage?: true
+  failedAt?: true
+  awaited?: true
+  waits?: true
+  releasing?: true
 }
 
 export type JobMaxAggregateInputType = {
@@ -164,6 +197,12 @@ export type JobMaxAggregateInputType = {
   sealedAt?: true
   cancelledAt?: true
   cancelling?: true
+  toleratedFailureCount?: true
+  toleratedFailurePercentage?: true
+  failedAt?: true
+  awaited?: true
+  waits?: true
+  releasing?: true
 }
 
 export type JobCountAggregateInputType = {
@@ -186,6 +225,13 @@ export type JobCountAggregateInputType = {
   sealedAt?: true
   cancelledAt?: true
   cancelling?: true
+  toleratedFailureCount?: true
+  toleratedFailurePercentage?: true
+  failedAt?: true
+  afterIds?: true
+  awaited?: true
+  waits?: true
+  releasing?: true
   _all?: true
 }
 
@@ -295,6 +341,13 @@ export type JobGroupByOutputType = {
   sealedAt: Date | null
   cancelledAt: Date | null
   cancelling: boolean
+  toleratedFailureCount: number | null
+  toleratedFailurePercentage: number | null
+  failedAt: Date | null
+  afterIds: string[]
+  awaited: boolean
+  waits: boolean
+  releasing: boolean
   _count: JobCountAggregateOutputType | null
   _avg: JobAvgAggregateOutputType | null
   _sum: JobSumAggregateOutputType | null
@@ -340,6 +393,13 @@ export type JobWhereInput = {
   sealedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   cancelledAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   cancelling?: Prisma.BoolFilter<"Job"> | boolean
+  toleratedFailureCount?: Prisma.IntNullableFilter<"Job"> | number | null
+  toleratedFailurePercentage?: Prisma.FloatNullableFilter<"Job"> | number | null
+  failedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
+  afterIds?: Prisma.StringNullableListFilter<"Job">
+  awaited?: Prisma.BoolFilter<"Job"> | boolean
+  waits?: Prisma.BoolFilter<"Job"> | boolean
+  releasing?: Prisma.BoolFilter<"Job"> | boolean
   root?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
   parent?: Prisma.XOR<Prisma.JobNullableScalarRelationFilter, Prisma.JobWhereInput> | null
   tree?: Prisma.JobListRelationFilter
@@ -367,6 +427,13 @@ export type JobOrderByWithRelationInput = {
   sealedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   cancelledAt?: Prisma.SortOrderInput | Prisma.SortOrder
   cancelling?: Prisma.SortOrder
+  toleratedFailureCount?: Prisma.SortOrderInput | Prisma.SortOrder
+  toleratedFailurePercentage?: Prisma.SortOrderInput | Prisma.SortOrder
+  failedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  afterIds?: Prisma.SortOrder
+  awaited?: Prisma.SortOrder
+  waits?: Prisma.SortOrder
+  releasing?: Prisma.SortOrder
   root?: Prisma.JobOrderByWithRelationInput
   parent?: Prisma.JobOrderByWithRelationInput
   tree?: Prisma.JobOrderByRelationAggregateInput
@@ -398,6 +465,13 @@ export type JobWhereUniqueInput = Prisma.AtLeast<{
   sealedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   cancelledAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   cancelling?: Prisma.BoolFilter<"Job"> | boolean
+  toleratedFailureCount?: Prisma.IntNullableFilter<"Job"> | number | null
+  toleratedFailurePercentage?: Prisma.FloatNullableFilter<"Job"> | number | null
+  failedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
+  afterIds?: Prisma.StringNullableListFilter<"Job">
+  awaited?: Prisma.BoolFilter<"Job"> | boolean
+  waits?: Prisma.BoolFilter<"Job"> | boolean
+  releasing?: Prisma.BoolFilter<"Job"> | boolean
   root?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
   parent?: Prisma.XOR<Prisma.JobNullableScalarRelationFilter, Prisma.JobWhereInput> | null
   tree?: Prisma.JobListRelationFilter
@@ -425,6 +499,13 @@ export type JobOrderByWithAggregationInput = {
   sealedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   cancelledAt?: Prisma.SortOrderInput | Prisma.SortOrder
   cancelling?: Prisma.SortOrder
+  toleratedFailureCount?: Prisma.SortOrderInput | Prisma.SortOrder
+  toleratedFailurePercentage?: Prisma.SortOrderInput | Prisma.SortOrder
+  failedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  afterIds?: Prisma.SortOrder
+  awaited?: Prisma.SortOrder
+  waits?: Prisma.SortOrder
+  releasing?: Prisma.SortOrder
   _count?: Prisma.JobCountOrderByAggregateInput
   _avg?: Prisma.JobAvgOrderByAggregateInput
   _max?: Prisma.JobMaxOrderByAggregateInput
@@ -455,6 +536,13 @@ export type JobScalarWhereWithAggregatesInput = {
   sealedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Job"> | Date | string | null
   cancelledAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Job"> | Date | string | null
   cancelling?: Prisma.BoolWithAggregatesFilter<"Job"> | boolean
+  toleratedFailureCount?: Prisma.IntNullableWithAggregatesFilter<"Job"> | number | null
+  toleratedFailurePercentage?: Prisma.FloatNullableWithAggregatesFilter<"Job"> | number | null
+  failedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Job"> | Date | string | null
+  afterIds?: Prisma.StringNullableListFilter<"Job">
+  awaited?: Prisma.BoolWithAggregatesFilter<"Job"> | boolean
+  waits?: Prisma.BoolWithAggregatesFilter<"Job"> | boolean
+  releasing?: Prisma.BoolWithAggregatesFilter<"Job"> | boolean
 }
 
 export type JobCreateInput = {
@@ -475,6 +563,13 @@ export type JobCreateInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
@@ -502,6 +597,13 @@ export type JobUncheckedCreateInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
@@ -525,6 +627,13 @@ export type JobUpdateInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
@@ -552,6 +661,13 @@ export type JobUncheckedUpdateInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
@@ -577,6 +693,13 @@ export type JobCreateManyInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
 }
 
 export type JobUpdateManyMutationInput = {
@@ -597,6 +720,13 @@ export type JobUpdateManyMutationInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type JobUncheckedUpdateManyInput = {
@@ -619,6 +749,13 @@ export type JobUncheckedUpdateManyInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type IntNullableListFilter<$PrismaModel = never> = {
@@ -626,6 +763,14 @@ export type IntNullableListFilter<$PrismaModel = never> = {
   has?: number | Prisma.IntFieldRefInput<$PrismaModel> | null
   hasEvery?: number[] | Prisma.ListIntFieldRefInput<$PrismaModel>
   hasSome?: number[] | Prisma.ListIntFieldRefInput<$PrismaModel>
+  isEmpty?: boolean
+}
+
+export type StringNullableListFilter<$PrismaModel = never> = {
+  equals?: string[] | Prisma.ListStringFieldRefInput<$PrismaModel> | null
+  has?: string | Prisma.StringFieldRefInput<$PrismaModel> | null
+  hasEvery?: string[] | Prisma.ListStringFieldRefInput<$PrismaModel>
+  hasSome?: string[] | Prisma.ListStringFieldRefInput<$PrismaModel>
   isEmpty?: boolean
 }
 
@@ -674,6 +819,13 @@ export type JobCountOrderByAggregateInput = {
   sealedAt?: Prisma.SortOrder
   cancelledAt?: Prisma.SortOrder
   cancelling?: Prisma.SortOrder
+  toleratedFailureCount?: Prisma.SortOrder
+  toleratedFailurePercentage?: Prisma.SortOrder
+  failedAt?: Prisma.SortOrder
+  afterIds?: Prisma.SortOrder
+  awaited?: Prisma.SortOrder
+  waits?: Prisma.SortOrder
+  releasing?: Prisma.SortOrder
 }
 
 export type JobAvgOrderByAggregateInput = {
@@ -683,6 +835,8 @@ export type JobAvgOrderByAggregateInput = {
   backoffMs?: Prisma.SortOrder
   backoffJitter?: Prisma.SortOrder
   heartbeatIntervalMs?: Prisma.SortOrder
+  toleratedFailureCount?: Prisma.SortOrder
+  toleratedFailurePercentage?: Prisma.SortOrder
 }
 
 export type JobMaxOrderByAggregateInput = {
@@ -703,6 +857,12 @@ export type JobMaxOrderByAggregateInput = {
   sealedAt?: Prisma.SortOrder
   cancelledAt?: Prisma.SortOrder
   cancelling?: Prisma.SortOrder
+  toleratedFailureCount?: Prisma.SortOrder
+  toleratedFailurePercentage?: Prisma.SortOrder
+  failedAt?: Prisma.SortOrder
+  awaited?: Prisma.SortOrder
+  waits?: Prisma.SortOrder
+  releasing?: Prisma.SortOrder
 }
 
 export type JobMinOrderByAggregateInput = {
@@ -723,6 +883,12 @@ export type JobMinOrderByAggregateInput = {
   sealedAt?: Prisma.SortOrder
   cancelledAt?: Prisma.SortOrder
   cancelling?: Prisma.SortOrder
+  toleratedFailureCount?: Prisma.SortOrder
+  toleratedFailurePercentage?: Prisma.SortOrder
+  failedAt?: Prisma.SortOrder
+  awaited?: Prisma.SortOrder
+  waits?: Prisma.SortOrder
+  releasing?: Prisma.SortOrder
 }
 
 export type JobSumOrderByAggregateInput = {
@@ -732,10 +898,16 @@ export type JobSumOrderByAggregateInput = {
   backoffMs?: Prisma.SortOrder
   backoffJitter?: Prisma.SortOrder
   heartbeatIntervalMs?: Prisma.SortOrder
+  toleratedFailureCount?: Prisma.SortOrder
+  toleratedFailurePercentage?: Prisma.SortOrder
 }
 
 export type JobCreatebackoffMsInput = {
   set: number[]
+}
+
+export type JobCreateafterIdsInput = {
+  set: string[]
 }
 
 export type JobCreateNestedOneWithoutTreeInput = {
@@ -817,6 +989,27 @@ export type BoolFieldUpdateOperationsInput = {
 
 export type DateTimeFieldUpdateOperationsInput = {
   set?: Date | string
+}
+
+export type NullableIntFieldUpdateOperationsInput = {
+  set?: number | null
+  increment?: number
+  decrement?: number
+  multiply?: number
+  divide?: number
+}
+
+export type NullableFloatFieldUpdateOperationsInput = {
+  set?: number | null
+  increment?: number
+  decrement?: number
+  multiply?: number
+  divide?: number
+}
+
+export type JobUpdateafterIdsInput = {
+  set?: string[]
+  push?: string | string[]
 }
 
 export type JobUpdateOneRequiredWithoutTreeNestedInput = {
@@ -925,6 +1118,13 @@ export type JobCreateWithoutTreeInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
@@ -951,6 +1151,13 @@ export type JobUncheckedCreateWithoutTreeInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
 }
@@ -978,6 +1185,13 @@ export type JobCreateWithoutChildrenInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
@@ -1004,6 +1218,13 @@ export type JobUncheckedCreateWithoutChildrenInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
 }
@@ -1031,6 +1252,13 @@ export type JobCreateWithoutRootInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
@@ -1056,6 +1284,13 @@ export type JobUncheckedCreateWithoutRootInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
@@ -1089,6 +1324,13 @@ export type JobCreateWithoutParentInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
@@ -1114,6 +1356,13 @@ export type JobUncheckedCreateWithoutParentInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
@@ -1158,6 +1407,13 @@ export type JobUpdateWithoutTreeInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
@@ -1184,6 +1440,13 @@ export type JobUncheckedUpdateWithoutTreeInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
 }
@@ -1217,6 +1480,13 @@ export type JobUpdateWithoutChildrenInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
@@ -1243,6 +1513,13 @@ export type JobUncheckedUpdateWithoutChildrenInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
 }
@@ -1286,6 +1563,13 @@ export type JobScalarWhereInput = {
   sealedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   cancelledAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   cancelling?: Prisma.BoolFilter<"Job"> | boolean
+  toleratedFailureCount?: Prisma.IntNullableFilter<"Job"> | number | null
+  toleratedFailurePercentage?: Prisma.FloatNullableFilter<"Job"> | number | null
+  failedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
+  afterIds?: Prisma.StringNullableListFilter<"Job">
+  awaited?: Prisma.BoolFilter<"Job"> | boolean
+  waits?: Prisma.BoolFilter<"Job"> | boolean
+  releasing?: Prisma.BoolFilter<"Job"> | boolean
 }
 
 export type JobUpsertWithWhereUniqueWithoutParentInput = {
@@ -1322,6 +1606,13 @@ export type JobCreateWithoutProgressInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
@@ -1348,6 +1639,13 @@ export type JobUncheckedCreateWithoutProgressInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
 }
@@ -1386,6 +1684,13 @@ export type JobUpdateWithoutProgressInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
@@ -1412,6 +1717,13 @@ export type JobUncheckedUpdateWithoutProgressInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
 }
@@ -1435,6 +1747,13 @@ export type JobCreateManyRootInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
 }
 
 export type JobCreateManyParentInput = {
@@ -1456,6 +1775,13 @@ export type JobCreateManyParentInput = {
   sealedAt?: Date | string | null
   cancelledAt?: Date | string | null
   cancelling?: boolean
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
 }
 
 export type JobUpdateWithoutRootInput = {
@@ -1476,6 +1802,13 @@ export type JobUpdateWithoutRootInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
@@ -1501,6 +1834,13 @@ export type JobUncheckedUpdateWithoutRootInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
@@ -1525,6 +1865,13 @@ export type JobUncheckedUpdateManyWithoutRootInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type JobUpdateWithoutParentInput = {
@@ -1545,6 +1892,13 @@ export type JobUpdateWithoutParentInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
@@ -1570,6 +1924,13 @@ export type JobUncheckedUpdateWithoutParentInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
@@ -1594,6 +1955,13 @@ export type JobUncheckedUpdateManyWithoutParentInput = {
   sealedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 
@@ -1665,6 +2033,13 @@ export type JobSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = ru
   sealedAt?: boolean
   cancelledAt?: boolean
   cancelling?: boolean
+  toleratedFailureCount?: boolean
+  toleratedFailurePercentage?: boolean
+  failedAt?: boolean
+  afterIds?: boolean
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
   tree?: boolean | Prisma.Job$treeArgs<ExtArgs>
@@ -1693,6 +2068,13 @@ export type JobSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extension
   sealedAt?: boolean
   cancelledAt?: boolean
   cancelling?: boolean
+  toleratedFailureCount?: boolean
+  toleratedFailurePercentage?: boolean
+  failedAt?: boolean
+  afterIds?: boolean
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
 }, ExtArgs["result"]["job"]>
@@ -1717,6 +2099,13 @@ export type JobSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extension
   sealedAt?: boolean
   cancelledAt?: boolean
   cancelling?: boolean
+  toleratedFailureCount?: boolean
+  toleratedFailurePercentage?: boolean
+  failedAt?: boolean
+  afterIds?: boolean
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
 }, ExtArgs["result"]["job"]>
@@ -1741,9 +2130,16 @@ export type JobSelectScalar = {
   sealedAt?: boolean
   cancelledAt?: boolean
   cancelling?: boolean
+  toleratedFailureCount?: boolean
+  toleratedFailurePercentage?: boolean
+  failedAt?: boolean
+  afterIds?: boolean
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
 }
 
-export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "rootId" | "parentId" | "depth" | "type" | "dedupeKey" | "priority" | "runAt" | "maxFailuresPerItem" | "backoffMs" | "backoffJitter" | "heartbeatIntervalMs" | "finalStage" | "feed" | "feedsChildren" | "createdAt" | "sealedAt" | "cancelledAt" | "cancelling", ExtArgs["result"]["job"]>
+export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "rootId" | "parentId" | "depth" | "type" | "dedupeKey" | "priority" | "runAt" | "maxFailuresPerItem" | "backoffMs" | "backoffJitter" | "heartbeatIntervalMs" | "finalStage" | "feed" | "feedsChildren" | "createdAt" | "sealedAt" | "cancelledAt" | "cancelling" | "toleratedFailureCount" | "toleratedFailurePercentage" | "failedAt" | "afterIds" | "awaited" | "waits" | "releasing", ExtArgs["result"]["job"]>
 export type JobInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
@@ -1799,6 +2195,34 @@ export type $JobPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
      * Cancelled, and not known to be complete: the sweep sees to it, should the server die that cancels the items.
      */
     cancelling: boolean
+    /**
+     * With more failed items than this it fails as a whole; null for any number.
+     */
+    toleratedFailureCount: number | null
+    /**
+     * With more than this share of its items failed, of 100; counts once it is sealed. Null for any share.
+     */
+    toleratedFailurePercentage: number | null
+    /**
+     * Since when more items have failed than it tolerates.
+     */
+    failedAt: Date | null
+    /**
+     * The jobs of its tree that it waits for; null for none.
+     */
+    afterIds: string[]
+    /**
+     * Whether any job waits for it, so that its completion need not look for them otherwise.
+     */
+    awaited: boolean
+    /**
+     * It still waits for other jobs: its items are in entries that no claim sees.
+     */
+    waits: boolean
+    /**
+     * It waits no longer, and not all of its entries are known to be released: the sweep sees to it.
+     */
+    releasing: boolean
   }, ExtArgs["result"]["job"]>
   composites: {}
 }
@@ -2246,6 +2670,13 @@ export interface JobFieldRefs {
   readonly sealedAt: Prisma.FieldRef<"Job", 'DateTime'>
   readonly cancelledAt: Prisma.FieldRef<"Job", 'DateTime'>
   readonly cancelling: Prisma.FieldRef<"Job", 'Boolean'>
+  readonly toleratedFailureCount: Prisma.FieldRef<"Job", 'Int'>
+  readonly toleratedFailurePercentage: Prisma.FieldRef<"Job", 'Float'>
+  readonly failedAt: Prisma.FieldRef<"Job", 'DateTime'>
+  readonly afterIds: Prisma.FieldRef<"Job", 'String[]'>
+  readonly awaited: Prisma.FieldRef<"Job", 'Boolean'>
+  readonly waits: Prisma.FieldRef<"Job", 'Boolean'>
+  readonly releasing: Prisma.FieldRef<"Job", 'Boolean'>
 }
     
 
