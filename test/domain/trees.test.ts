@@ -552,7 +552,11 @@ describe('deletion', () => {
     expect(left.job).toBe((others.job ?? 0) - 2);
     await expect(deleteJob(t.engine, jobs[parent] ?? '')).rejects.toThrow(NotFoundError);
     // Nobody has the tree, and nobody need try again.
-    expect(await foldProgress(t.engine, jobs[parent] ?? '', 0)).toEqual({ lastDelta: 0, retry: false, unfinished: false });
+    expect(await foldProgress(t.engine, jobs[parent] ?? '', 0)).toEqual({
+      lastDelta: 0,
+      retry: false,
+      unfinished: false,
+    });
   });
 
   it('of one tree by several at once ends for all of them', async () => {

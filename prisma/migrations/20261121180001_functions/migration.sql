@@ -2720,8 +2720,8 @@ $$;
 -- ready already, or wait for their run_at if that is ahead. Repeat until done.
 --
 -- p_from     the position to go on from
--- returns    the job's type; how many entries; how many items are ready; the position to go on from, 0 for another pass; and whether nothing is
---            left to release
+-- returns    the job's type; how many entries; how many items are ready; the position to go on from, 0 for another pass; and
+--            whether nothing is left to release
 -- locks      queue entries, and at the end the job's row, skipping what somebody else has
 create or replace function jobtree.release_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 2000)
 returns table (type text, entries integer, ready bigint, next_from bigint, done boolean)
@@ -2730,17 +2730,18 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
+#variable_conflict use_column
 declare
   v_now constant timestamptz(3) := clock_timestamp();
+  v_job record;
   v_released record;
-  v_done boolean := true;
 begin
+  select j.type, j.releasing and j.cancelled_at is null as is_due into v_job from jobtree.job j where j.id = p_job_id;
   with picked as materialized (
     select q.ctid as tid, q.position from jobtree.queue_entry q
-    where q.job_id = p_job_id and q.position >= p_from
+    where q.job_id = p_job_id and q.position >= p_from and v_job.is_due
       -- In a form that the index of scheduled entries, of all jobs, is of no use for.
       and coalesce(q.run_at = 'infinity', false)
-      and exists (select from jobtree.job j where j.id = p_job_id and j.releasing and j.cancelled_at is null)
     order by q.position
     limit p_limit
     for update skip locked
@@ -2758,22 +2759,22 @@ begin
   into v_released
   from released r;
 
-  if v_released.entries = p_limit then
-    v_done := false;
-  elsif exists (
-    select from jobtree.queue_entry q
-    where q.job_id = p_job_id and coalesce(q.run_at = 'infinity', false)
-      and exists (select from jobtree.job j where j.id = p_job_id and j.cancelled_at is null)
-  ) then
-    v_done := false;
-  else
-    -- Who adds to the job has its row: then the next call says so.
-    update jobtree.job j set releasing = false
-    where j.id = any (array(select l.id from jobtree.job l where l.id = p_job_id and l.releasing for no key update skip locked));
-    v_done := not exists (select from jobtree.job j where j.id = p_job_id and j.releasing);
+  type := v_job.type;
+  entries := v_released.entries;
+  ready := v_released.ready;
+  next_from := case when entries = p_limit then v_released.last + 1 else 0 end;
+  done := entries < p_limit and not (v_job.is_due and exists (
+    select from jobtree.queue_entry q where q.job_id = p_job_id and coalesce(q.run_at = 'infinity', false)
+  ));
+  if done then
+    -- Who adds to the job has its row: then there is one more call.
+    perform 1 from jobtree.job j where j.id = p_job_id for no key update skip locked;
+    if found then
+      update jobtree.job j set releasing = false where j.id = p_job_id;
+    end if;
+    done := found or v_job.type is null;
   end if;
-  return query select (select j.type from jobtree.job j where j.id = p_job_id), v_released.entries, v_released.ready::bigint,
-    case when v_released.entries = p_limit then v_released.last + 1 else 0 end, v_done;
+  return next;
 end
 $$;
 
