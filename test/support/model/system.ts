@@ -134,6 +134,8 @@ export class System {
 
   /** Folds a tree to the end, and compares its counters with the model. */
   async fold(model: Model, engine: Engine, tree: ModelTree): Promise<void> {
+    // What was ended beside an open transaction has passed by what that had locked.
+    await this.finish();
     for (let more = true; more; ) {
       const fold = await foldProgress(engine, tree.root.id, 0);
       expect(fold, 'nobody else folds').toBeDefined();
