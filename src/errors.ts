@@ -19,6 +19,7 @@ export type ErrorCode = keyof typeof errorCodes;
 export const notClaimableReasons = {
   HELD: 'A worker holds it.',
   SCHEDULED: 'It is due later: its `runAt`, or the backoff after a failure, lies ahead.',
+  WAITING: 'Its job waits for other jobs of its tree.',
   SUCCEEDED: 'It has its result.',
   FAILED: 'It failed for good.',
   CANCELLED: 'It was cancelled.',

@@ -35,7 +35,7 @@ begin
 
   perform 1 from jobtree.job j where j.id = any (v_jobs) order by j.id for no key update;
   update jobtree.job j
-  set cancelled_at = clock_timestamp(), cancelling = true, sealed_at = coalesce(j.sealed_at, clock_timestamp())
+  set cancelled_at = clock_timestamp(), cancelling = true, waits = false, sealed_at = coalesce(j.sealed_at, clock_timestamp())
   where j.id = any (v_jobs) and j.cancelled_at is null
     and (select p.completed_at from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) is null;
   -- Only for jobs that are still there: this may have waited for delete_tree.

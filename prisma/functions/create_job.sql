@@ -1,13 +1,14 @@
 -- Creates a whole tree of jobs, with the items that it starts with.
 --
 -- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
---            runAt?, finalStage?, dedupeKey?, sealed?, feed?, items?, children?}; children are the same, and any depth
---            up to 32. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?}: feed_payloads.
+--            runAt?, finalStage?, toleratedFailureCount?, toleratedFailurePercentage?, name?, after?, dedupeKey?, sealed?,
+--            feed?, items?, children?}; children are the same, and any depth up to 32. after: link_jobs. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?}: feed_payloads.
 --            What a job does not say of priority, failures, backoff and heartbeats comes from the queue of its type, if that says it.
 --            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs go up in
 --            the order of the document, parents before their children.
 -- returns    the root's id, and whether it is new: with a dedupeKey that a job of the type has, it is that job's id
--- errors     JT002 a tree too deep or too large, a child's dedupeKey that is in use, a job or items that are none: check_job
+-- errors     JT002 a tree too deep or too large, a child's dedupeKey that is in use, a job or items that are none: check_job; an
+--            after that can't be: link_jobs
 create or replace function jobtree.create_job(p_tree json)
 returns table (job_id uuid, created boolean)
 language plpgsql volatile
@@ -24,6 +25,7 @@ declare
   v_spec jsonb;
   v_payloads json[];
   v_job jobtree.job;
+  v_waits boolean := false;
 begin
   for v_node in
     with recursive node as (
@@ -58,7 +60,8 @@ begin
 
     insert into jobtree.job (
       id, root_id, parent_id, depth, type, dedupe_key, priority, run_at, max_failures_per_item, backoff_ms,
-      backoff_jitter, heartbeat_interval_ms, final_stage, feed, feeds_children, created_at, sealed_at
+      backoff_jitter, heartbeat_interval_ms, final_stage, feed, feeds_children, created_at, sealed_at,
+      tolerated_failure_count, tolerated_failure_percentage, waits
     )
     select
       n.id, coalesce(v_root, n.id), v_job.id, cardinality(v_node.path),
@@ -68,12 +71,13 @@ begin
       coalesce(s."heartbeatIntervalMs", q.heartbeat_interval_ms, 60000), coalesce(s."finalStage", not coalesce(v_spec @? 'strict $.children[0]', false)),
       case when v_spec ->> 'feed' is not null then '{"source": "SUCCESSES"}' || jsonb_strip_nulls(s.feed) end,
       coalesce(jsonb_path_exists(v_spec, '$.children[*].feed ? (@ != null)'), false), v_now,
-      case when s.sealed then v_now end
+      case when s.sealed then v_now end, s."toleratedFailureCount", s."toleratedFailurePercentage",
+      coalesce(v_spec @? 'strict $.after[0]', false)
     from (select (v_id || lpad(to_hex(v_node.number), 6, '0'))::uuid as id) n
       cross join jsonb_to_record(v_spec) as s(
         type text, "dedupeKey" text, priority smallint, "runAt" timestamptz, "maxFailuresPerItem" integer,
         "backoffMs" integer[], "backoffJitter" real, "heartbeatIntervalMs" integer, "finalStage" boolean,
-        feed jsonb, sealed boolean
+        feed jsonb, sealed boolean, "toleratedFailureCount" integer, "toleratedFailurePercentage" double precision
       )
       left join lateral (select q.* from jobtree.queue q where q.type = s.type offset 0) q on true
     on conflict (type, dedupe_key) do nothing
@@ -91,6 +95,7 @@ begin
     end if;
 
     v_root := coalesce(v_root, v_job.id);
+    v_waits := v_waits or v_job.waits;
     insert into jobtree.job_progress (job_id, version, is_root, open_jobs)
     values (v_job.id, 0, v_job.id = v_root, case when v_job.id = v_root then v_node.jobs else 0 end);
     if v_payloads is not null then
@@ -103,6 +108,9 @@ begin
     end if;
   end loop;
 
+  if v_waits then
+    perform jobtree.link_jobs(v_root, p_tree);
+  end if;
   return query select v_root, true;
 end
 $$;

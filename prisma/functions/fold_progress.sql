@@ -1,21 +1,23 @@
 -- Turns the deltas of one tree into counters, completes what is complete, and tells who listens.
 --
--- A job is complete when it is sealed and succeeded + failed + cancelled = itemCount. Completion seals the children
--- that the job feeds, which may complete them in turn; the tree is complete when openJobs on the root's row is 0.
+-- A job is complete when it is sealed, waits for no other job, and succeeded + failed + cancelled = itemCount. Completion seals
+-- the children that the job feeds, and lets jobs go on that wait for it, which may complete them in turn; the tree is complete
+-- when openJobs on the root's row is 0. A job of which more items failed than it tolerates is ended here: fail_jobs.
 --
 -- p_from     the delta to read from: a low-water mark that skips the dead rows of deltas folded before. A delta below
 --            it that committed late is found by a fold from 0. Before a job is declared complete its deltas are read
 --            from 0, after it was seen to be sealed: it can get no more items, so the sum is exact then.
--- returns    no row if another fold has the tree (try again), else the last delta read (0 for none), and whether a child could
---            not be sealed yet because somebody is adding to it (try again). Deltas of a tree that is gone are deleted
--- locks      the root's job_progress row, and then the rows of children to be sealed, both skipped where taken
+-- returns    no row if another fold has the tree (try again), else the last delta read (0 for none); whether a job could not be
+--            sealed, released or ended yet because somebody is adding to it (try again); and whether it left something to
+--            cancel_items or release_items. Deltas of a tree that is gone are deleted
+-- locks      the root's job_progress row, and then the rows of jobs to be ended, sealed or released, all skipped where taken
 -- notifies   channel jobtree_progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled,
---            sealed, startedAt, completedAt}]}, times in milliseconds; up to 25 jobs a message, below 8,000 bytes. openJobs is 0
+--            sealed, startedAt, completedAt, outcome}]}, times in milliseconds; up to 25 jobs a message, below 8,000 bytes. openJobs is 0
 --            only in the last message: jobs whose end is in a later one count as open
 -- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant;
 --            after a crash the deltas are there again, and are counted again
 create or replace function jobtree.fold_progress(p_root_id uuid, p_from bigint default 0)
-returns table (last_delta bigint, retry boolean)
+returns table (last_delta bigint, retry boolean, unfinished boolean)
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -43,6 +45,19 @@ declare
   v_even boolean;
   v_over boolean;
   v_blocked uuid[] := '{}';
+  -- Jobs of which more items failed than they tolerate, ended just now; those of which that is not sure before the next count;
+  -- and those that somebody is adding to.
+  v_has_failures boolean;
+  v_ended uuid[];
+  v_inexact uuid[];
+  v_held uuid[];
+  -- Of the completed ones.
+  v_failed uuid[];
+  v_cancelled uuid[];
+  v_settled uuid[];
+  -- What the next fold is to look at again.
+  v_again uuid[] := '{}';
+  v_unfinished boolean := false;
 begin
   perform set_config('synchronous_commit', 'off', true);
   select * into v_root from jobtree.job_progress p
@@ -50,7 +65,7 @@ begin
   if not found then
     if not exists (select from jobtree.job_progress p where p.job_id = p_root_id) then
       delete from jobtree.progress_delta d where d.root_id = p_root_id;
-      return query select 0::bigint, false;
+      return query select 0::bigint, false, false;
     end if;
     return;
   end if;
@@ -78,28 +93,43 @@ begin
       select k.job_id, k.version, k.is_root, k.generation, k.item_count + coalesce(s.items, 0) as item_count,
         k.succeeded + coalesce(s.succeeded, 0) as succeeded, k.failed + coalesce(s.failed, 0) as failed,
         k.cancelled + coalesce(s.cancelled, 0) as cancelled, k.open_jobs,
-        coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at
+        coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at, k.outcome, k.tree_outcome
       from known k
       left join summed s on s.job_id = k.job_id
     )
     select (select max(s.last) from summed s), (select array_agg(s.job_id) from summed s),
       bool_or(c.succeeded + c.failed + c.cancelled > c.item_count),
       bool_or(c.succeeded + c.failed + c.cancelled = c.item_count and c.completed_at is null), bool_or(c.completed_at is not null),
-      array_agg(c::jobtree.job_progress)
-    into v_read_last, v_read, v_suspect, v_even, v_over, v_rows
+      bool_or(c.failed > 0 and c.completed_at is null), array_agg(c::jobtree.job_progress)
+    into v_read_last, v_read, v_suspect, v_even, v_over, v_has_failures, v_rows
     from counted c;
 
     v_last := greatest(v_last, v_read_last);
     v_touched := v_touched || v_read;
     v_changed := v_changed || v_read;
 
+    v_held := null;
+    if v_has_failures then
+      select f.ended, f.inexact, f.held into v_ended, v_inexact, v_held from jobtree.fail_jobs(v_rows, v_touched, v_sure) f;
+      if v_ended is not null or v_inexact is not null then
+        v_unfinished := v_unfinished or v_ended is not null;
+        v_changed := v_changed || v_ended;
+        v_from := 0;
+        v_sure := v_sure || v_ended || v_inexact;
+        continue;
+      end if;
+      v_again := v_again || v_held;
+    end if;
+
     v_completed := null;
     if v_even then
-      select array_agg(r.job_id) into v_completed
+      select array_agg(r.job_id), array_agg(r.job_id) filter (where j.failed_at is not null),
+        array_agg(r.job_id) filter (where j.failed_at is null and j.cancelled_at is not null)
+      into v_completed, v_failed, v_cancelled
       from unnest(v_rows) r
       join jobtree.job j on j.id = r.job_id
-      where r.job_id = any (v_touched) and r.completed_at is null and j.sealed_at is not null
-        and r.succeeded + r.failed + r.cancelled = r.item_count;
+      where r.job_id = any (v_touched) and r.completed_at is null and j.sealed_at is not null and not j.waits
+        and (r.job_id = any (v_held)) is not true and r.succeeded + r.failed + r.cancelled = r.item_count;
     end if;
 
     if (v_from > 0 and v_suspect) or not coalesce(v_completed, '{}') <@ v_sure then
@@ -111,7 +141,17 @@ begin
       select array_agg(row(
         r.job_id, r.version, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled,
         r.open_jobs - case when r.is_root then cardinality(v_completed) else 0 end, r.started_at,
-        case when r.job_id = any (v_completed) then v_now else r.completed_at end
+        case when r.job_id = any (v_completed) then v_now else r.completed_at end,
+        case
+          when r.job_id = any (v_failed) then 'FAILED' when r.job_id = any (v_cancelled) then 'CANCELLED'
+          when r.job_id = any (v_completed) then 'SUCCEEDED' else r.outcome
+        end,
+        case
+          when not r.is_root then null
+          when v_failed is not null or r.tree_outcome = 'FAILED' then 'FAILED'
+          when v_cancelled is not null or r.tree_outcome = 'CANCELLED' then 'CANCELLED'
+          else 'SUCCEEDED'
+        end
       )::jobtree.job_progress) into v_rows
       from unnest(v_rows) r;
       v_changed := v_changed || v_completed || p_root_id;
@@ -136,7 +176,13 @@ begin
       v_blocked || (select array_agg(w.id) from waiting w where w.id not in (select f.id from free f))
     into v_sealed, v_blocked;
 
+    select s.settled, v_again || s.again into v_settled, v_again from jobtree.settle_dependents(p_root_id, v_rows, v_touched) s;
+    v_unfinished := v_unfinished or v_settled is not null;
+    v_sealed := v_sealed || v_settled;
+
     exit when v_completed is null and v_sealed is null;
+    -- What was added to them until now may stand before the mark.
+    v_from := 0;
     v_changed := v_changed || v_sealed;
     v_touched := v_sealed;
     v_sure := v_sure || v_sealed;
@@ -148,19 +194,21 @@ begin
   )
   insert into jobtree.job_progress
   select r.job_id, r.version + 1, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled, r.open_jobs,
-    r.started_at, r.completed_at
+    r.started_at, r.completed_at, r.outcome, r.tree_outcome
   from unnest(v_rows) r
   where r.job_id = any (v_changed);
 
   if cardinality(v_blocked) > 0 then
     -- Somebody is adding to these children: have the next fold look at their parents again.
-    insert into jobtree.progress_delta (root_id, job_id)
-    select distinct p_root_id, c.parent_id from jobtree.job c where c.id = any (v_blocked);
+    v_again := v_again || array(select c.parent_id from jobtree.job c where c.id = any (v_blocked));
+  end if;
+  if cardinality(v_again) > 0 then
+    insert into jobtree.progress_delta (root_id, job_id) select distinct p_root_id, a.id from unnest(v_again) a(id);
   end if;
 
   if cardinality(v_changed) > 0 then
     perform jobtree.tell_progress(p_root_id, array(select r from unnest(v_rows) r where r.job_id = any (v_changed) or r.is_root));
   end if;
-  return query select v_last, cardinality(v_blocked) > 0;
+  return query select v_last, cardinality(v_again) > 0, v_unfinished;
 end
 $$;

@@ -23,7 +23,7 @@ begin
   cross join lateral (
     select case
       when e.key <> all (p_keys) then 'is not known'
-      when e.key in ('type', 'code') and t.length not between 1 and 200 then 'must be a text of 1 to 200 characters'
+      when e.key in ('type', 'code', 'name') and t.length not between 1 and 200 then 'must be a text of 1 to 200 characters'
       when e.key = 'dedupeKey' and t.length not between 1 and 500 then 'must be a text of 1 to 500 characters'
       when e.key = 'message' and t.length not between 0 and 10000 then 'must be a text of at most 10000 characters'
       when e.key = 'runAt' and (t.length < 0 or not jobtree.is_instant(e.value #>> '{}'))
@@ -36,6 +36,14 @@ begin
       when e.key = 'maxFailuresPerItem'
         and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 1000)'
         then 'must be a whole number from 0 to 1000'
+      when e.key = 'toleratedFailureCount'
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 2147483647)'
+        then 'must be a whole number from 0 to 2147483647'
+      when e.key = 'toleratedFailurePercentage' and not e.value @? 'strict $ ? (@.type() == "number" && @ >= 0 && @ <= 100)'
+        then 'must be a number from 0 to 100'
+      when e.key = 'after' and (
+        not e.value @? 'strict $ ? (@.type() == "array" && @.size() <= 100)' or e.value @? 'strict $[*] ? (@.type() != "string")'
+      ) then 'must be a list of at most 100 names of jobs'
       when e.key = 'heartbeatIntervalMs'
         and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1000 && @ <= 86400000)'
         then 'must be a whole number from 1000 to 86400000'

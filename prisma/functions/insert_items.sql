@@ -50,7 +50,9 @@ begin
     from (select * from plain union all select * from keyed) i
   ), queued as (
     insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
-    select v_job_id, min(r.position), min(r.position), sum(r.payload_bytes), r.due_at, 1, count(*), r.priority, p_job.type
+    select v_job_id, min(r.position), min(r.position), sum(r.payload_bytes),
+      -- Of a job that waits for others nothing is due until release_items looks at it again.
+      case when p_job.waits then 'infinity' else r.due_at end, 1, count(*), r.priority, p_job.type
     from (
       -- Neighbours that wait under the same conditions have the same run.
       select i.*, i.position - row_number() over (partition by i.priority, i.due_at order by i.position) as run,

@@ -15,6 +15,8 @@ declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_job_id constant uuid := p_job.id;
   v_run_at constant timestamptz(3) := p_job.run_at;
+  -- Of a job that waits for others nothing is due until release_items looks at it again.
+  v_due_at constant timestamptz(3) := case when p_job.waits then 'infinity' when v_run_at > v_now then v_run_at end;
   v_count constant integer := cardinality(p_payloads);
   v_first bigint;
   v_size integer;
@@ -31,7 +33,7 @@ begin
     select v_job_id, v_first + u.n - 1, v_now, octet_length(u.payload::text), v_run_at, u.payload
     from unnest(v_some) with ordinality u(payload, n);
     insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
-    select v_job_id, v_first + g.n, v_first + g.n, g.bytes, case when v_run_at > v_now then v_run_at end, 1, g.count, p_job.priority, p_job.type
+    select v_job_id, v_first + g.n, v_first + g.n, g.bytes, v_due_at, 1, g.count, p_job.priority, p_job.type
     from (
       select min(u.n) - 1 as n, sum(octet_length(u.payload::text)) as bytes, count(*) as count
       from unnest(v_some) with ordinality u(payload, n)

@@ -13,7 +13,7 @@ export const exitCodeMeanings: Record<keyof typeof exitCodes, string> = {
   success: 'everything went well',
   failure: 'it failed, or the server refused it; the message says why',
   usage: "an argument, an option or a setting can't be used",
-  itemsFailed: 'the job is complete, but some of its items failed or were cancelled',
+  itemsFailed: 'the job is complete, but it, or some of its items, failed or were cancelled',
   notFound: 'there is no such job or schedule (any more)',
   unreachable: "the server or the database can't be reached",
   badFile: "the file can't be read as what it should be",

@@ -65,3 +65,18 @@ export function parseWholeNumber(lowest: number, highest: number): (text: string
     throw new InvalidArgumentError(`Give a whole number from ${lowest} to ${highest}.`);
   };
 }
+
+/** How many failed items a job tolerates. */
+export type Tolerance =
+  | { readonly toleratedFailureCount: number }
+  | { readonly toleratedFailurePercentage: number };
+
+/** `10`, or a share: `2.5%` */
+export function parseTolerance(text: string): Tolerance {
+  const [, number, sign] = /^(\d+(?:\.\d+)?)(%?)$/.exec(text) ?? [];
+  const value = Number(number);
+  if (sign === '%' && value <= 100) return { toleratedFailurePercentage: value };
+  if (sign === '' && Number.isInteger(value) && value <= 2_147_483_647)
+    return { toleratedFailureCount: value };
+  throw new InvalidArgumentError('Give how many, or a share from 0% to 100%: 10, 2.5%.');
+}

@@ -7,7 +7,14 @@ import { jsonOption, urlOption } from './api-options.ts';
 import { onBrokenPipe } from './broken-pipe.ts';
 import { reportError } from './command-error.ts';
 import { exitCodes, exitCodesHelp } from './exit-codes.ts';
-import { orNone, parseDuration, parseDurations, parseRate, parseWholeNumber } from './figures.ts';
+import {
+  orNone,
+  parseDuration,
+  parseDurations,
+  parseRate,
+  parseTolerance,
+  parseWholeNumber,
+} from './figures.ts';
 import { addScheduleCommands } from './schedule-commands.ts';
 
 // Libraries check more and run slower unless they are told; the commands load them later.
@@ -60,6 +67,11 @@ program
     '--max-failures <n>',
     'an item that fails more often has failed for good',
     parseWholeNumber(0, 1_000),
+  )
+  .option(
+    '--tolerate <failures>',
+    'with more failed items than this, or than this share (5%), the job fails',
+    parseTolerance,
   )
   .option('--backoff <times>', 'the waits after failures: 30s,5m,30m', parseDurations)
   .option('--priority <n>', 'higher goes first', parseWholeNumber(-32_768, 32_767))

@@ -1,5 +1,5 @@
 /** What came of a job, for the end of `watch`. */
-import type { Client, JobProgress } from '../client/index.ts';
+import type { Client, JobOutcome, JobProgress } from '../client/index.ts';
 import { count, counted, rate, seconds } from './figures.ts';
 
 export interface Summary {
@@ -9,6 +9,8 @@ export interface Summary {
   readonly succeeded: number;
   readonly failed: number;
   readonly cancelled: number;
+  /** What came of it: failed if more items failed than it tolerates. */
+  readonly outcome: JobOutcome | null;
   /** From the first claim to the end; null for a job of which nothing was ever claimed. */
   readonly seconds: number | null;
   readonly itemsPerSecond: number | null;
@@ -26,7 +28,7 @@ const failedItemsRead = 1_000;
 const groupsShown = 5;
 
 export async function summarise(client: Client, type: string, progress: JobProgress): Promise<Summary> {
-  const { jobId, itemCount, succeeded, failed, cancelled, startedAt, completedAt } = progress;
+  const { jobId, itemCount, succeeded, failed, cancelled, outcome, startedAt, completedAt } = progress;
   const ms =
     startedAt == null || completedAt == null ? null : Date.parse(completedAt) - Date.parse(startedAt);
   return {
@@ -36,6 +38,7 @@ export async function summarise(client: Client, type: string, progress: JobProgr
     succeeded,
     failed,
     cancelled,
+    outcome: outcome ?? null,
     seconds: ms === null ? null : ms / 1_000,
     itemsPerSecond: ms === null ? null : (rate(itemCount, ms) ?? null),
     failures: failed === 0 ? [] : await failureGroups(client, jobId),
@@ -69,7 +72,10 @@ export function printSummary(prefix: string, summary: Summary): void {
   if (cancelled > 0) parts.push(`${count(cancelled)} cancelled`);
   const time = summary.seconds === null ? '' : ` in ${seconds(summary.seconds * 1_000)}`;
   const speed = summary.itemsPerSecond === null ? '' : ` (${count(summary.itemsPerSecond)} items/s)`;
-  process.stdout.write(`${prefix}${counted(itemCount, 'item')}: ${parts.join(', ')}${time}${speed}\n`);
+  const verdict = summary.outcome === 'FAILED' ? ': more than the job tolerates' : '';
+  process.stdout.write(
+    `${prefix}${counted(itemCount, 'item')}: ${parts.join(', ')}${time}${speed}${verdict}\n`,
+  );
   for (const group of summary.failures) {
     const [line = ''] = group.message.split('\n');
     process.stdout.write(`  ${count(group.count)} × ${group.code}: ${line}\n`);

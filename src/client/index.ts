@@ -7,6 +7,7 @@ export type {
   ItemStatus,
   JobFilter,
   JobOrder,
+  JobOutcome,
   JobStatus,
   MissedPolicy,
   NotClaimableReason,

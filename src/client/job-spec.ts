@@ -30,6 +30,13 @@ export interface JobPolicies {
   readonly heartbeatIntervalMs?: number | undefined;
   /** The priority of items that name none: -32,768 to 32,767. Default: 0. */
   readonly priority?: number | undefined;
+  /**
+   * With more items failed for good than this the job fails: what is pending in it is cancelled, and its outcome is `FAILED`. 0 to
+   * 2,147,483,647. With `toleratedFailurePercentage` it fails when either is passed. Default: any number is tolerated.
+   */
+  readonly toleratedFailureCount?: number | undefined;
+  /** The same with a share of its items, of 100: 0 to 100. It counts once the job is sealed. Default: any share is tolerated. */
+  readonly toleratedFailurePercentage?: number | undefined;
   /** Whether its results are among the results of the tree. Default: true for a job without children. */
   readonly finalStage?: boolean | undefined;
 }
@@ -52,6 +59,13 @@ export interface JobSpec extends JobPolicies {
   readonly dedupeKey?: string | undefined;
   /** The `runAt` of items that name none. Default: at once. */
   readonly runAt?: Date | string | undefined;
+  /** What `after` of other jobs of the tree calls it: 1 to 200 characters. Default: its type. */
+  readonly name?: string | undefined;
+  /**
+   * The names of other jobs of the tree that it waits for, up to 100: no worker gets its items before all of them have `SUCCEEDED`,
+   * and if one does not, it is cancelled. Default: none.
+   */
+  readonly after?: readonly string[] | undefined;
   /** Whether no more items come than those given here. Default: false. */
   readonly sealed?: boolean | undefined;
   /** How the parent feeds it; not for the root. Default: it is not fed. */
@@ -71,11 +85,12 @@ export function toJobInput(job: JobSpec, path = '', above: readonly JobSpec[] = 
     throw invalid(`${path}children`, `is more than ${maxDepth} levels below the root.`);
   }
   const line = [...above, job];
-  const { feed, runAt, items, backoffMs, ...rest } = job;
+  const { feed, runAt, items, backoffMs, after, ...rest } = job;
   if (feed?.payload !== undefined) check(feed.payload, `${path}feed.payload`);
   return {
     ...rest,
     backoffMs: backoffMs && [...backoffMs],
+    after: after && [...after],
     runAt: toInstant(runAt, `${path}runAt`),
     feed,
     items: items?.map((item, i) => toItemInput(item, `${path}items[${i}]`).input),

@@ -53,14 +53,15 @@ export const deleteJob = graphql(`
 /** Fragments are known by their names; nothing else uses these constants. */
 export const progressFields = graphql(`
   fragment ProgressFields on JobProgress {
-    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt
+    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome
   }
 `);
 
 export const jobFields = graphql(`
   fragment JobFields on Job {
     id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter
-    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt occurrence { schedule at } progress { ...ProgressFields }
+    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage finalStage feed waitsForJobs createdAt sealedAt failedAt
+    cancelledAt occurrence { schedule at } treeOutcome progress { ...ProgressFields }
   }
 `);
 
@@ -73,7 +74,7 @@ export const itemFields = graphql(`
 
 export const job = graphql(`
   query Job($id: ID!) {
-    job(id: $id) { ...JobFields children { id } deletion { requestedAt itemCount deletedItems } }
+    job(id: $id) { ...JobFields children { id } after { id } deletion { requestedAt itemCount deletedItems } }
   }
 `);
 
@@ -235,7 +236,7 @@ export const exchangeParts = graphql(`
 
 export const queueFields = graphql(`
   fragment QueueFields on Queue {
-    type ready scheduled running paused concurrency rate { limit intervalMs } lifetimeMs
+    type ready scheduled waiting running paused concurrency rate { limit intervalMs } lifetimeMs
     priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs
   }
 `);
@@ -278,7 +279,7 @@ export const jobProgress = graphql(`
 
 export const jobTreeProgress = graphql(`
   subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {
-    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete jobs { ...ProgressFields } }
+    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete outcome jobs { ...ProgressFields } }
   }
 `);
 

@@ -2,6 +2,7 @@
 import type {
   ItemFieldsFragment,
   JobFieldsFragment,
+  JobOutcome,
   JobQuery,
   ProgressFieldsFragment,
   ReportStatus,
@@ -31,7 +32,7 @@ export interface Page<T> {
 
 /** A job with its policies and its progress. Times are text in ISO 8601. */
 export type Job = JobFieldsFragment;
-/** A job, the ids of the jobs right below it, and how far the deletion of its tree is, if somebody deletes it. */
+/** A job, the ids of the jobs right below it and of those that it waits for, and how far the deletion of its tree is, if somebody deletes it. */
 export type JobWithChildren = NonNullable<JobQuery['job']>;
 /** An item with its payload, its result or failures, and its assignment, if it has one. */
 export type Item = ItemFieldsFragment;
@@ -47,6 +48,8 @@ export interface JobTreeProgress {
   readonly openJobs: number;
   /** Whether all of its jobs are complete. */
   readonly complete: boolean;
+  /** What came of it, the worst outcome of its jobs; null until it is complete. */
+  readonly outcome?: JobOutcome | null;
   /** The progress of each of its jobs. */
   readonly jobs: readonly JobProgress[];
 }

@@ -6,6 +6,7 @@ import { type NewItem, prepareItem, toItemText } from './items.ts';
 import {
   heartbeatIntervalMsRange,
   type Limits,
+  maxAfter,
   maxBackoffMs,
   maxBackoffSteps,
   maxBatch,
@@ -13,6 +14,7 @@ import {
   maxFailuresLimit,
   maxFeedBytes,
   maxNameLength,
+  maxToleratedFailures,
   maxTreeDepth,
   maxTreeJobs,
   priorityRange,
@@ -36,6 +38,14 @@ export interface NewJob {
   readonly backoffJitter?: number | null | undefined;
   readonly heartbeatIntervalMs?: number | null | undefined;
   readonly finalStage?: boolean | null | undefined;
+  /** With more failed items than this the job fails; any number by default. */
+  readonly toleratedFailureCount?: number | null | undefined;
+  /** With more than this share of its items failed, of 100, the job fails; counts once it is sealed. Any share by default. */
+  readonly toleratedFailurePercentage?: number | null | undefined;
+  /** What other jobs of the tree call it in `after`; its type by default. */
+  readonly name?: string | null | undefined;
+  /** The names of the jobs that it waits for. */
+  readonly after?: readonly string[] | null | undefined;
   readonly sealed?: boolean | null | undefined;
   readonly feed?: Feed | null | undefined;
   readonly items?: readonly NewItem[] | null | undefined;
@@ -112,10 +122,20 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
       checkInteger(value, `${path}heartbeatIntervalMs`, ...heartbeatIntervalMsRange),
     ),
     finalStage: job.finalStage ?? undefined,
+    toleratedFailureCount: given(job.toleratedFailureCount, (value) =>
+      checkInteger(value, `${path}toleratedFailureCount`, 0, maxToleratedFailures),
+    ),
+    toleratedFailurePercentage: given(job.toleratedFailurePercentage, (value) =>
+      checkNumber(value, `${path}toleratedFailurePercentage`, 0, 100),
+    ),
+    name: given(job.name, (name) => checkText(name, `${path}name`, maxNameLength)),
+    after: given(job.after, (names) => checkAfter(names, `${path}after`)),
     sealed: job.sealed ?? undefined,
     feed: given(job.feed, (feed) => checkFeed(feed, `${path}feed`)),
   });
-  if (items.length > 0) walk.ready.set(job.type, (walk.ready.get(job.type) ?? 0) + items.length);
+  // What waits for other jobs is no work yet.
+  if (items.length > 0 && !job.after?.length)
+    walk.ready.set(job.type, (walk.ready.get(job.type) ?? 0) + items.length);
   const itemTexts = items.map((item, i) => toItemText(prepareItem(item, `${path}items[${i}]`, walk.limits)));
   const below = { ...walk, depth: walk.depth + 1 };
   const childTexts = (job.children ?? []).map((child, i) =>
@@ -140,10 +160,23 @@ export function checkBackoff(steps: readonly number[], field: string): readonly 
 }
 
 export function checkShare(value: number, field: string): number {
-  if (!(value >= 0 && value <= 1))
-    throw new InvalidInputError(`${field} is ${value}; it must be from 0 to 1.`, field);
   // As Postgres keeps it: smaller than it can hold is 0.
-  return Math.fround(value);
+  return Math.fround(checkNumber(value, field, 0, 1));
+}
+
+function checkNumber(value: number, field: string, lowest: number, highest: number): number {
+  if (!(value >= lowest && value <= highest)) {
+    throw new InvalidInputError(`${field} is ${value}; it must be from ${lowest} to ${highest}.`, field);
+  }
+  return value;
+}
+
+/** Whether there are such jobs, and no circle, only link_jobs can tell. */
+function checkAfter(names: readonly string[], field: string): readonly string[] {
+  if (names.length > maxAfter) {
+    throw new InvalidInputError(`${field} has ${names.length} names; the limit is ${maxAfter}.`, field);
+  }
+  return names.map((name, i) => checkText(name, `${field}[${i}]`, maxNameLength));
 }
 
 const path = /^(payload|result|element)(\.[^.]+)*$/;

@@ -1,6 +1,6 @@
 /**
- * Finishes what calls have begun and left: cancellations of jobs with very many ranges of items, and deletions of large trees. Both
- * are rows in Postgres, so any server goes on with them, also after a crash.
+ * Finishes what calls and folds have begun and left: cancellations of jobs with very many ranges of items, the release of jobs that
+ * waited for others, and deletions of large trees. All are rows in Postgres, so any server goes on with them, also after a crash.
  */
 import { isOutage } from '../db/sqlstate.ts';
 import type { Engine } from './engine.ts';
@@ -8,26 +8,38 @@ import { foldProgress } from './fold-progress.ts';
 
 /** One step of everything that is unfinished, in turn; resolves to whether there is more to do at once. */
 export async function finishSome(engine: Engine, signal: AbortSignal): Promise<boolean> {
-  const { rows } = await engine.database.pool.query<{ id: string; root_id: string; deleting: boolean }>({
+  const { rows } = await engine.database.pool.query<{
+    id: string;
+    root_id: string;
+    kind: keyof typeof steps;
+  }>({
     name: 'read_unfinished',
-    text: `(select j.id, j.root_id, false as deleting from jobtree.job j where j.cancelling order by j.id limit 1000)
+    text: `(select j.id, j.root_id, 'cancel' as kind from jobtree.job j where j.cancelling order by j.id limit 1000)
            union all
-           (select d.root_id, d.root_id, true from jobtree.tree_deletion d order by d.root_id limit 1000)`,
+           (select j.id, j.root_id, 'release' from jobtree.job j where j.releasing order by j.id limit 1000)
+           union all
+           (select d.root_id, d.root_id, 'delete' from jobtree.tree_deletion d order by d.root_id limit 1000)`,
   });
   let more = false;
-  for (const { id, root_id: rootId, deleting } of rows) {
+  for (const { id, root_id: rootId, kind } of rows) {
     if (signal.aborted) return false;
     try {
-      if (deleting) more = (await deleteSome(engine, id)) === 'MORE' || more;
-      else more = (await cancelSome(engine, id, rootId, signal)) || more;
+      more = (await steps[kind](engine, id, rootId, signal)) || more;
     } catch (error) {
       if (isOutage(error)) throw error;
       // Such as of a tree with a row that a stranger's transaction holds: the others do not wait for it.
-      engine.logger.warn({ err: error, jobId: id, deleting }, 'finishing a job failed; it is tried again');
+      engine.logger.warn({ err: error, jobId: id, step: kind }, 'finishing a job failed; it is tried again');
     }
   }
   return more;
 }
+
+/** Each resolves to whether there is more to do at once. */
+const steps = {
+  cancel: cancelSome,
+  release: releaseSome,
+  delete: async (engine: Engine, rootId: string) => (await deleteSome(engine, rootId)) === 'MORE',
+};
 
 /** A pass over what is pending in a cancelled job; whether it moved anything and is not done. */
 async function cancelSome(
@@ -51,6 +63,32 @@ async function cancelSome(
     from = row.next_from;
   } while (from > 0 && !signal.aborted);
   return cancelled > 0;
+}
+
+/** A pass over the entries of a job that waits for no other job any more; whether it moved anything and is not done. */
+async function releaseSome(
+  engine: Engine,
+  jobId: string,
+  _rootId: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let from = 0;
+  let released = 0;
+  do {
+    const [row] = await engine.database.call<{
+      type: string;
+      entries: number;
+      ready: number;
+      next_from: number;
+      done: boolean;
+    }>('release_items', jobId, from);
+    if (row === undefined) throw new Error('release_items returned no row');
+    if (row.ready > 0) engine.effects.ready(new Map([[row.type, row.ready]]));
+    if (row.done) return false;
+    released += row.entries;
+    from = row.next_from;
+  } while (from > 0 && !signal.aborted);
+  return released > 0;
 }
 
 /** One batch of a deletion. WAITING: something of the tree is still being cancelled or counted. */

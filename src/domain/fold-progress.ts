@@ -5,6 +5,8 @@ export interface Fold {
   readonly lastDelta: number;
   /** Something is to be done that could not be done yet: fold again. */
   readonly retry: boolean;
+  /** It left something to be finished: see `finish.ts`. */
+  readonly unfinished: boolean;
 }
 
 /** Counts a tree's deltas from one on. Undefined where another fold has the tree. */
@@ -13,12 +15,8 @@ export async function foldProgress(
   rootId: string,
   fromDelta: number,
 ): Promise<Fold | undefined> {
-  const [row] = await engine.database.call<{ last_delta: number; retry: boolean }>(
-    'fold_progress',
-    rootId,
-    fromDelta,
-  );
-  return row && { lastDelta: row.last_delta, retry: row.retry };
+  const [row] = await engine.database.call<FoldRow>('fold_progress', rootId, fromDelta);
+  return row && toFold(row);
 }
 
 /** The same for several trees, in one transaction. One that another fold has is not in the answer. */
@@ -26,10 +24,20 @@ export async function foldTrees(
   { database }: Pick<Engine, 'database'>,
   trees: readonly { readonly rootId: string; readonly fromDelta: number }[],
 ): Promise<Map<string, Fold>> {
-  const rows = await database.call<{ root_id: string; last_delta: number; retry: boolean }>(
+  const rows = await database.call<FoldRow & { root_id: string }>(
     'fold_trees',
     trees.map(({ rootId }) => rootId),
     trees.map(({ fromDelta }) => fromDelta),
   );
-  return new Map(rows.map((row) => [row.root_id, { lastDelta: row.last_delta, retry: row.retry }]));
+  return new Map(rows.map((row) => [row.root_id, toFold(row)]));
+}
+
+interface FoldRow {
+  last_delta: number;
+  retry: boolean;
+  unfinished: boolean;
+}
+
+function toFold({ last_delta: lastDelta, retry, unfinished }: FoldRow): Fold {
+  return { lastDelta, retry, unfinished };
 }

@@ -54,6 +54,19 @@ export function itemFinishedAt({ outcome, jobCancelledAt }: ItemFacts): Date | n
 
 export type JobStatus = 'WAITING' | 'RUNNING' | 'COMPLETED';
 
+/**
+ * What came of a complete job. FAILED: more items failed than it tolerates. CANCELLED: somebody cancelled it, or a job that it waits
+ * for did not succeed. SUCCEEDED: neither, whatever the outcomes of its items.
+ */
+export type JobOutcome = 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
+
+/** What came of a tree, from the outcomes of its jobs: the worst. */
+export function worstOutcome(outcomes: Iterable<JobOutcome | null>): JobOutcome {
+  const all = new Set(outcomes);
+  if (all.has('FAILED')) return 'FAILED';
+  return all.has('CANCELLED') ? 'CANCELLED' : 'SUCCEEDED';
+}
+
 export interface JobFacts {
   /** Milliseconds since 1970, when the first item was claimed. */
   readonly startedAt: number | null;

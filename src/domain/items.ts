@@ -113,7 +113,7 @@ const details = {
              select max(attempt) as count from jobtree.failure where job_id = i.job_id and position = i.position
            ) f on true
            left join lateral (
-             select run_at from jobtree.queue_entry
+             select nullif(run_at, 'infinity') as run_at from jobtree.queue_entry
              where ${around} and o.job_id is null and j.cancelled_at is null
              limit 1
            ) q on true

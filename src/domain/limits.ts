@@ -17,6 +17,9 @@ export const maxDedupeKeyLength = 500;
 export const maxTreeDepth = 32;
 export const maxTreeJobs = 1_000;
 export const maxFailuresLimit = 1_000;
+export const maxToleratedFailures = 2_147_483_647;
+/** How many jobs one may wait for. */
+export const maxAfter = 100;
 /** About what the payloads of a claim have together at most, as claim_items has it. */
 export const maxClaimBytes = 32_000_000;
 /** Of a feed's mapping, as JSON text. */

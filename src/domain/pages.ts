@@ -324,7 +324,7 @@ export async function readJobPage(
   const { rows } = await database.pool.query<MarkedRow>({
     name: `read_job_page/${variantOf(page)}`,
     text: `select j.id, concat_ws('/', p.generation, p.item_count, p.succeeded, p.failed, p.cancelled, p.started_at,
-             p.completed_at, j.sealed_at, j.cancelled_at) as mark
+             p.completed_at, j.sealed_at, j.cancelled_at, j.waits) as mark
            from (${selectJobs(page, 'desc')}) k
            join jobtree.job j on j.id = k.id
            ${latestProgress}

@@ -3,7 +3,7 @@
  * notification, so that a message can be lost, repeated or overtaken, and the newer of two states still wins.
  */
 import type { Queries } from '../db/database.ts';
-import { jobStatus } from './item-state.ts';
+import { type JobOutcome, jobStatus } from './item-state.ts';
 
 export interface JobProgress {
   readonly jobId: string;
@@ -17,6 +17,8 @@ export interface JobProgress {
   /** Milliseconds since 1970, when the first item was claimed. */
   readonly startedAt: number | null;
   readonly completedAt: number | null;
+  /** What came of it; null until it is complete. */
+  readonly outcome: JobOutcome | null;
 }
 
 /** Some or all jobs of one tree. */
@@ -38,12 +40,18 @@ export function percent(progress: JobProgress): number | null {
   return Math.min(99, Math.floor((100 * itemProgress(progress)) / Math.max(1, progress.itemCount)));
 }
 
+const endMessages: Record<JobOutcome, string> = {
+  SUCCEEDED: 'Job complete',
+  FAILED: 'Job failed',
+  CANCELLED: 'Job cancelled',
+};
+
 export function progressMessage(progress: JobProgress): string {
   switch (jobStatus(progress)) {
     case 'WAITING':
       return 'Waiting for job to start…';
     case 'COMPLETED':
-      return 'Job complete';
+      return endMessages[progress.outcome ?? 'SUCCEEDED'];
     case 'RUNNING': {
       const share = percent(progress);
       return share === null
@@ -95,6 +103,7 @@ interface ProgressRow {
   sealed: boolean;
   started_at: Date | null;
   completed_at: Date | null;
+  outcome: JobOutcome | null;
 }
 
 /** The counters of each job `j`. The highest version is the one to be seen, so those that are dead are never walked over. */
@@ -113,6 +122,7 @@ function toProgress(row: ProgressRow): JobProgress {
     sealed: row.sealed,
     startedAt: row.started_at?.getTime() ?? null,
     completedAt: row.completed_at?.getTime() ?? null,
+    outcome: row.outcome,
   };
 }
 
@@ -136,6 +146,21 @@ export async function readTrees(database: Queries, rootIds: readonly string[]): 
     tree.jobs.push(toProgress(row));
   }
   return [...trees.values()];
+}
+
+/** What came of each of these trees; null for one that is not complete. A tree that does not exist is not in the answer. */
+export async function readTreeOutcomes(
+  database: Queries,
+  rootIds: readonly string[],
+): Promise<Map<string, JobOutcome | null>> {
+  const { rows } = await database.pool.query<{ id: string; outcome: JobOutcome | null }>({
+    name: 'read_tree_outcomes',
+    text: `select j.id, case when p.open_jobs = 0 then p.tree_outcome end as outcome
+           from jobtree.job j ${latestProgress}
+           where j.id = any ($1)`,
+    values: [rootIds],
+  });
+  return new Map(rows.map(({ id, outcome }) => [id, outcome]));
 }
 
 /** The progress of these jobs, in any order. A job that does not exist is not in the answer. */

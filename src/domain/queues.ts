@@ -43,6 +43,8 @@ export type QueueChange = { readonly [Name in keyof QueueSettings]?: QueueSettin
 export interface Queue extends QueueSettings {
   readonly type: string;
   readonly ready: number;
+  /** Of jobs that wait for other jobs of their tree. */
+  readonly waiting: number;
   readonly scheduled: number;
   readonly running: number;
 }
@@ -90,7 +92,8 @@ export async function readQueues(
     name: 'read_queues',
     text: `with waiting as (
              select q.type, coalesce(sum(q.count) filter (where q.run_at is null), 0)::bigint as ready,
-               coalesce(sum(q.count) filter (where q.run_at is not null), 0)::bigint as scheduled
+               coalesce(sum(q.count) filter (where q.run_at < 'infinity'), 0)::bigint as scheduled,
+               coalesce(sum(q.count) filter (where q.run_at = 'infinity'), 0)::bigint as waiting
              from jobtree.queue_entry q
              where ($1::text[] is null or q.type = any ($1)) and ($2::text is null or q.type > $2)
              group by q.type
@@ -109,7 +112,7 @@ export async function readQueues(
              select q.* from jobtree.queue q
              where ($1::text[] is null or q.type = any ($1)) and ($2::text is null or q.type > $2)
            )
-           select type, coalesce(w.ready, 0) as ready, coalesce(w.scheduled, 0) as scheduled,
+           select type, coalesce(w.ready, 0) as ready, coalesce(w.scheduled, 0) as scheduled, coalesce(w.waiting, 0) as waiting,
              coalesce(r.running, 0) as running, coalesce(s.paused, false) as paused, s.concurrency,
              s.rate_limit as "rateLimit", s.rate_interval_ms as "rateIntervalMs", s.lifetime_ms as "lifetimeMs",
              s.priority, s.max_failures_per_item as "maxFailuresPerItem", s.backoff_ms as "backoffMs",
@@ -129,7 +132,7 @@ export async function readQueues(
 /** One type, whether it has anything or not. */
 export async function readQueue(database: Queries, type: string): Promise<Queue> {
   const [queue] = await readQueues(database, [checkText(type, 'type', maxNameLength)]);
-  return queue ?? { ...unset, type, ready: 0, scheduled: 0, running: 0 };
+  return queue ?? { ...unset, type, ready: 0, scheduled: 0, waiting: 0, running: 0 };
 }
 
 const unset: QueueSettings = {

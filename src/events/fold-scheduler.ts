@@ -56,6 +56,7 @@ export class FoldScheduler {
   readonly #database: Database;
   readonly #intervalMs: number;
   readonly #logger: Logger;
+  readonly #onUnfinished: (() => void) | undefined;
   readonly #trees = new Map<string, Tree>();
   readonly #healthy: FoldQueue = { width: 4, treesPerFold, waiting: [], workers: new Set() };
   readonly #suspects: FoldQueue = { width: 2, treesPerFold: 1, waiting: [], workers: new Set() };
@@ -63,10 +64,17 @@ export class FoldScheduler {
   readonly #touched = new Signal();
   #running: Promise<void> | undefined;
 
-  constructor(options: { database: Database; intervalMs: number; logger: Logger }) {
+  constructor(options: {
+    database: Database;
+    intervalMs: number;
+    logger: Logger;
+    /** A fold left something to be finished: a job was ended, or waits no longer. */
+    onUnfinished?: () => void;
+  }) {
     this.#database = options.database;
     this.#intervalMs = options.intervalMs;
     this.#logger = options.logger;
+    this.#onUnfinished = options.onUnfinished;
   }
 
   /** The tree has new deltas, with `fromStart` maybe some below the mark. */
@@ -209,6 +217,7 @@ export class FoldScheduler {
       } else {
         tree.failures = 0;
         tree.dirty ||= fold.retry;
+        if (fold.unfinished) this.#onUnfinished?.();
         this.#advance(tree, fold.lastDelta);
         for (const resolve of waiters) resolve();
       }

@@ -1,4 +1,5 @@
 /** The progress of a tree, or of one job of it, as a subscription shows it: the newest state of each job. */
+import { type JobOutcome, worstOutcome } from '../domain/item-state.ts';
 import { type JobProgress, stepsOf, type TreeProgress, toRevision } from '../domain/progress.ts';
 import { Live } from './live.ts';
 
@@ -6,6 +7,8 @@ import { Live } from './live.ts';
 export interface ProgressEvent extends TreeProgress {
   /** Of all that is watched, from the sums of its generations and of its steps. */
   readonly revision: string;
+  /** What came of the tree; null until all of its jobs are complete. */
+  readonly outcome: JobOutcome | null;
 }
 
 export class LiveProgress extends Live<ProgressEvent> {
@@ -68,6 +71,8 @@ export class LiveProgress extends Live<ProgressEvent> {
   }
 
   #event(jobs: JobProgress[]): ProgressEvent {
-    return { root: this.#rootId, openJobs: this.#toldOpenJobs, revision: this.revision, jobs };
+    const openJobs = this.#toldOpenJobs;
+    const outcome = openJobs > 0 ? null : worstOutcome([...this.#told.values()].map((job) => job.outcome));
+    return { root: this.#rootId, openJobs, revision: this.revision, outcome, jobs };
   }
 }

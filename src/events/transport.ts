@@ -76,6 +76,7 @@ const treeMessage: z.ZodType<TreeProgress> = z.object({
       sealed: z.boolean(),
       startedAt: z.number().nullable(),
       completedAt: z.number().nullable(),
+      outcome: z.enum(['SUCCEEDED', 'FAILED', 'CANCELLED']).nullable(),
     }),
   ),
 });

@@ -89,6 +89,22 @@ JobInput.implement({
       description:
         'How often a worker is to heartbeat, in milliseconds: 1,000 to 86,400,000; silence for three intervals is a failure. Default: that of the queue of its type, else 60,000.',
     }),
+    toleratedFailureCount: t.int({
+      description:
+        'With more items failed for good than this the job fails: 0 to 2,147,483,647. What is pending in it is cancelled, and its outcome is FAILED. Items that are being reported meanwhile may make it a few more. With `toleratedFailurePercentage` the job fails when either is passed. Default: any number is tolerated.',
+    }),
+    toleratedFailurePercentage: t.float({
+      description:
+        'With more than this share of its items failed for good the job fails, as with `toleratedFailureCount`: 0 to 100. It counts once the job is sealed, since a share of an unknown whole means nothing. Default: any share is tolerated.',
+    }),
+    name: t.string({
+      description:
+        'What `after` of other jobs of the tree calls it, 1 to 200 characters; it is not kept. Default: its type.',
+    }),
+    after: t.stringList({
+      description:
+        'The names of other jobs of the tree that it waits for, up to 100. Its items can be added, but no worker gets them before all those jobs are complete with the outcome SUCCEEDED; if one ends otherwise, this job is cancelled. INVALID_INPUT for a name that no job or several jobs of the tree have, the job itself, and a circle, in which a fed job also waits for its parent. Default: none.',
+    }),
     finalStage: t.boolean({
       description:
         'Whether its results are among the results of the tree. Default: true for a job without children.',

@@ -8,7 +8,7 @@ import {
   parseItemId,
   parsePosition,
 } from '../domain/item-state.ts';
-import { maxNameLength, maxTreeJobs } from '../domain/limits.ts';
+import { maxAfter, maxNameLength, maxTreeJobs } from '../domain/limits.ts';
 import {
   type ItemsRequest,
   type JobConditions,
@@ -18,7 +18,7 @@ import {
   readJobIds,
   readResultKeys,
 } from '../domain/pages.ts';
-import { type JobProgress as JobProgressState, readProgress } from '../domain/progress.ts';
+import { type JobProgress as JobProgressState, readProgress, readTreeOutcomes } from '../domain/progress.ts';
 import { readDeletions, type TreeDeletion } from '../domain/read-deletions.ts';
 import { NotFoundError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
@@ -27,7 +27,7 @@ import { loadFeed } from './feed.ts';
 import { ItemStatus, JobItem, loadItems } from './job-item.ts';
 import { createGroupLoader, createLoader, groupBy } from './loader.ts';
 import { type ListOrder, nodeQuery, pageSize, readPage } from './pages.ts';
-import { JobProgress, JobStatus } from './progress.ts';
+import { JobOutcome, JobProgress, JobStatus } from './progress.ts';
 import type { Services } from './services.ts';
 
 /** The jobs that mutations of this request have changed: their progress is shown once it counts that. */
@@ -40,6 +40,25 @@ const progresses = createLoader(async (jobIds: readonly string[], { engine }) =>
     (id): JobProgressState | Error => byId.get(id) ?? new NotFoundError(`There is no job ${id}.`),
   );
 });
+
+const treeOutcomes = createLoader(async (rootIds: readonly string[], { engine }) => {
+  const found = await readTreeOutcomes(engine.database, rootIds);
+  return rootIds.map((id) => found.get(id) ?? null);
+});
+
+/** The jobs that others wait for, with what the same fields of an operation show of them. */
+const dependencies = createGroupLoader(
+  ({ info }: { ids: readonly string[]; query: Prisma.JobFindManyArgs; info: GraphQLResolveInfo }) =>
+    info.fieldNodes,
+  async (requests, { engine }) => {
+    const jobs = await engine.database.prisma.job.findMany({
+      ...requests[0].query,
+      where: { id: { in: requests.flatMap(({ ids }) => ids) } },
+    });
+    const byId = new Map(jobs.map((job) => [job.id, job]));
+    return requests.map(({ ids }) => ids.flatMap((id) => byId.get(id) ?? []));
+  },
+);
 
 const deletions = createLoader(async (rootIds: readonly string[], { engine }) => {
   const found = await readDeletions(engine.database, rootIds);
@@ -149,6 +168,41 @@ export const Job = builder.prismaNode('Job', {
       description:
         'How often a worker is to heartbeat while it holds an item, in milliseconds; silence for three intervals is a failure.',
     }),
+    toleratedFailureCount: t.exposeInt('toleratedFailureCount', {
+      nullable: true,
+      description:
+        'With more items failed for good than this the job fails; null if any number is tolerated.',
+    }),
+    toleratedFailurePercentage: t.exposeFloat('toleratedFailurePercentage', {
+      nullable: true,
+      description:
+        'With more than this share of its items failed for good, of 100, the job fails; null if any share is tolerated.',
+    }),
+    failedAt: t.expose('failedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Since when more items have failed than it tolerates.',
+    }),
+    after: t.prismaField({
+      type: ['Job'],
+      complexity: { multiplier: maxAfter },
+      description:
+        'The jobs of its tree that it waits for, or waited for, in the order in which the jobs of the tree were given.',
+      select: { afterIds: true },
+      resolve: (query, { afterIds: ids }, _, context, info) =>
+        ids.length === 0 ? [] : dependencies(context).load({ ids, query, info }),
+    }),
+    waitsForJobs: t.exposeBoolean('waits', {
+      description: 'Whether it still waits for other jobs, so that no worker gets its items.',
+    }),
+    treeOutcome: t.field({
+      type: JobOutcome,
+      nullable: true,
+      description:
+        'What came of its tree, the worst outcome of its jobs; null until all of them are complete.',
+      select: { rootId: true },
+      resolve: ({ rootId }, _, context) => treeOutcomes(context).load(rootId),
+    }),
     finalStage: t.exposeBoolean('finalStage', {
       description: 'Whether its results are among the results of the tree.',
     }),
@@ -169,7 +223,8 @@ export const Job = builder.prismaNode('Job', {
     cancelledAt: t.expose('cancelledAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it was cancelled, itself or with a job above it.',
+      description:
+        'When it was cancelled: itself, with a job above it, since more of its items failed than it tolerates, or since a job that it waited for did not succeed.',
     }),
     progress: t.field({
       type: JobProgress,

@@ -21,6 +21,25 @@ export const JobStatus = builder.enumType('JobStatus', {
   } as const,
 });
 
+export const JobOutcome = builder.enumType('JobOutcome', {
+  description:
+    'What came of a complete job, or of a tree: of its jobs the worst, with FAILED before CANCELLED.',
+  values: {
+    SUCCEEDED: {
+      description:
+        'No more items failed than the job tolerates, and nobody cancelled it. Without a failure policy any number of failures is tolerated.',
+    },
+    FAILED: {
+      description:
+        'More items failed than `toleratedFailureCount` or `toleratedFailurePercentage` allows; what was pending then was cancelled.',
+    },
+    CANCELLED: {
+      description:
+        'It was cancelled before it was complete, or did not begin since a job that it waited for (`after`) did not succeed.',
+    },
+  } as const,
+});
+
 export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').implement({
   description:
     'How far a job is, counted by the server from the outcomes of its items. Absolute counts, which only grow.',
@@ -29,7 +48,7 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
     status: t.field({ type: JobStatus, description: 'Where the job stands.', resolve: jobStatus }),
     message: t.string({
       description:
-        'The status for people: `Waiting for job to start…`, `Job running, 1% complete…`, `Job complete`.',
+        'The status for people: `Waiting for job to start…`, `Job running, 1% complete…`, `Job complete`, `Job failed`, `Job cancelled`.',
       resolve: progressMessage,
     }),
     itemCount: t.expose('itemCount', {
@@ -77,6 +96,11 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
       description: 'When the job was complete.',
       resolve: ({ completedAt }) => (completedAt === null ? null : new Date(completedAt)),
     }),
+    outcome: t.expose('outcome', {
+      type: JobOutcome,
+      nullable: true,
+      description: 'What came of the job; null until it is complete.',
+    }),
   }),
 });
 
@@ -96,6 +120,12 @@ export const JobTreeProgress = builder.objectRef<ProgressEvent>('JobTreeProgress
     complete: t.boolean({
       description: 'Whether every job of the tree is complete.',
       resolve: ({ openJobs }) => openJobs === 0,
+    }),
+    outcome: t.expose('outcome', {
+      type: JobOutcome,
+      nullable: true,
+      description:
+        'What came of the tree, the worst outcome of its jobs; null until all of them are complete.',
     }),
     jobs: t.expose('jobs', { type: [JobProgress], description: 'The progress of each job.' }),
   }),

@@ -24,6 +24,10 @@ export const Queue = builder.objectRef<QueueState>('Queue').implement({
       type: 'Count',
       description: 'How many items wait for their `runAt` or out of a backoff.',
     }),
+    waiting: t.expose('waiting', {
+      type: 'Count',
+      description: 'How many items belong to jobs that wait for other jobs of their tree.',
+    }),
     running: t.expose('running', {
       type: 'Count',
       description: 'How many items workers hold.',

@@ -94,7 +94,12 @@ function wire({ config, databaseUrl, logger, times }: AppOptions) {
     onIdleError: (error) => logger.warn({ err: error }, 'a connection to Postgres broke'),
   });
   const probe = new Probe(databaseUrl);
-  const folds = new FoldScheduler({ database, intervalMs: config.foldIntervalMs, logger });
+  const folds = new FoldScheduler({
+    database,
+    intervalMs: config.foldIntervalMs,
+    logger,
+    onUnfinished: () => sweeper.poke(),
+  });
   const transport = new LiveTransport({
     directUrl,
     redis: config.redis,

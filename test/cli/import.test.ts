@@ -35,6 +35,8 @@ test('a CSV row becomes an object of texts, in the order of the file', async () 
     '1s,2m',
     '--priority',
     '-3',
+    '--tolerate',
+    '2.5%',
   );
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('2 items added') });
   const job = await server.client.job(stdout.trim());
@@ -43,6 +45,8 @@ test('a CSV row becomes an object of texts, in the order of the file', async () 
     maxFailuresPerItem: 7,
     backoffMs: [1_000, 120_000],
     priority: -3,
+    toleratedFailureCount: null,
+    toleratedFailurePercentage: 2.5,
   });
   expect(job.progress).toMatchObject({ sealed: true, itemCount: 2 });
   expect(await payloads(job.id)).toEqual([
@@ -337,6 +341,8 @@ test('what it can not do is said at once', async () => {
     [[file, '--type', 't', '--job', unknownJob], 2, 'Give either --type'],
     [[unnamed, '--type', 't'], 2, 'say what it is with --format'],
     [[file, '--type', 't', '--priority', 'high'], 2, "option '--priority <n>' argument 'high' is invalid"],
+    [[file, '--type', 't', '--tolerate', '100.1%'], 2, 'a share from 0% to 100%'],
+    [[file, '--type', 't', '--tolerate', '1.5'], 2, 'Give how many'],
     [[`${file}.txt`, '--type', 't'], 6, 'there is no such file'],
     [[file, '--job', unknownJob], 4, 'There is no'],
     [[file, '--type', 't', '--url', `http://127.0.0.1:${await freePort()}/graphql`], 5, 'ECONNREFUSED'],

@@ -62,6 +62,27 @@ test('items that failed: exit code 3, and the failures by message', async () => 
   });
 });
 
+test('a job that failed as a whole: the message says so, and the summary', async () => {
+  const items = Array.from({ length: 3 }, () => ({}));
+  const { id } = await server.client.createJob({
+    type: 'strict',
+    items,
+    sealed: true,
+    toleratedFailureCount: 0,
+  });
+  const handler = () => {
+    throw new PermanentError('no');
+  };
+  await withWorker('strict', handler, async () => {
+    const { code, stdout } = await start(['watch', id], server.env).ended;
+    expect(code).toBe(3);
+    expect(stdout).toContain('Job failed\n');
+    expect(stdout).toMatch(/\n3 items: 0 succeeded, [123] failed.*: more than the job tolerates\n/);
+  });
+  const { stdout } = await run(['jobs', '--type', 'strict'], { env: server.env });
+  expect(stdout).toMatch(/ strict +failed +3\/3, [123] failed\n/);
+});
+
 test('--json prints an object a line, the summary last', async () => {
   const { id } = await server.client.createJob({ type: 'json', items: [{}], sealed: true });
   await server.client.cancelJob(id);
@@ -80,6 +101,7 @@ test('--json prints an object a line, the summary last', async () => {
     succeeded: 0,
     failed: 0,
     cancelled: 1,
+    outcome: 'CANCELLED',
     seconds: null,
     itemsPerSecond: null,
     failures: [],

@@ -11,6 +11,7 @@ const progress = (given: Partial<JobProgress>): JobProgress => ({
   sealed: false,
   startedAt: null,
   completedAt: null,
+  outcome: null,
   ...given,
 });
 
@@ -47,6 +48,12 @@ describe('progress', () => {
     expect(
       progressMessage(progress({ itemCount: 200, succeeded: 1, failed: 1, sealed: true, startedAt: 1 })),
     ).toBe('Job running, 1% complete…');
-    expect(progressMessage(progress({ completedAt: 1 }))).toBe('Job complete');
+    for (const [outcome, message] of [
+      ['SUCCEEDED', 'Job complete'],
+      ['FAILED', 'Job failed'],
+      ['CANCELLED', 'Job cancelled'],
+    ] as const) {
+      expect(progressMessage(progress({ completedAt: 1, outcome }))).toBe(message);
+    }
   });
 });

@@ -552,7 +552,11 @@ describe('deletion', () => {
     expect(left.job).toBe((others.job ?? 0) - 2);
     await expect(deleteJob(t.engine, jobs[parent] ?? '')).rejects.toThrow(NotFoundError);
     // Nobody has the tree, and nobody need try again.
-    expect(await foldProgress(t.engine, jobs[parent] ?? '', 0)).toEqual({ lastDelta: 0, retry: false });
+    expect(await foldProgress(t.engine, jobs[parent] ?? '', 0)).toEqual({
+      lastDelta: 0,
+      retry: false,
+      unfinished: false,
+    });
   });
 
   it('of one tree by several at once ends for all of them', async () => {
@@ -609,7 +613,7 @@ describe('deletion', () => {
     const { [type]: job = '' } = await t.create({ type, items: [{}] });
     await deleteJob(t.engine, job);
     await t.db.query('insert into jobtree.progress_delta (root_id, job_id, items) values ($1, $1, 1)', [job]);
-    expect(await foldProgress(t.engine, job, 0)).toEqual({ lastDelta: 0, retry: false });
+    expect(await foldProgress(t.engine, job, 0)).toEqual({ lastDelta: 0, retry: false, unfinished: false });
     expect(await t.db.query('select from jobtree.progress_delta where root_id = $1', [job])).toEqual([]);
   });
 

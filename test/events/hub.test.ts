@@ -83,6 +83,7 @@ it('the end of a job is news, even if Postgres was set back and counts less', ()
     sealed: false,
     startedAt: 1,
     completedAt: null,
+    outcome: null,
   };
   const end = { ...before, itemCount: 6, sealed: true, completedAt: 2 };
   expect(isNewer(end, before)).toBe(true);
@@ -101,6 +102,7 @@ it('a job that was reopened is news, though it ended and counted more before', (
     sealed: true,
     startedAt: 1,
     completedAt: 2,
+    outcome: 'SUCCEEDED',
   };
   const reopened = { ...end, generation: 1, succeeded: 4, completedAt: null };
   expect(isNewer(reopened, end)).toBe(true);
@@ -129,6 +131,7 @@ it('what is not complete in a tree is counted by the newest states, however mess
     sealed: true,
     startedAt: null,
     completedAt: 1,
+    outcome: 'SUCCEEDED',
   });
   hub.publish({ root, openJobs: 0, jobs: [ended(b), ended(root)] });
   expect((await live?.next())?.value).toMatchObject({ openJobs: 1 });

@@ -200,7 +200,9 @@ it('what is watched is read again within a minute, though its tree is never sile
       hub.publish({
         root,
         openJobs: 2,
-        jobs: [{ ...state, jobId: root, itemCount: seconds, startedAt: null, completedAt: null }],
+        jobs: [
+          { ...state, jobId: root, itemCount: seconds, startedAt: null, completedAt: null, outcome: null },
+        ],
       });
       vi.advanceTimersByTime(1_000);
       // What is read meanwhile arrives.

@@ -83,9 +83,9 @@ it('queues: what waits, is scheduled and runs, by query and as it changes', asyn
     type: 'counted',
     items: [{}, {}, { runAt: '2200-01-01T00:00:00Z' }],
   });
-  const stats = '(types: ["counted", "nothing"]) { type ready scheduled running }';
+  const stats = '(types: ["counted", "nothing"]) { type ready scheduled waiting running }';
   expect((await data(app.url, `{ queues${stats} }`)).queues).toEqual([
-    { type: 'counted', ready: 2, scheduled: 1, running: 0 },
+    { type: 'counted', ready: 2, scheduled: 1, waiting: 0, running: 0 },
   ]);
   const watch = subscribe(
     app.url,

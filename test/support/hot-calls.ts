@@ -83,6 +83,10 @@ const requeuing = ['job by job_pkey', 'job_item by job_item_pkey', 'lease by lea
 const feeding = ['job by job_parent_id_idx', 'job_item by job_item_pkey', 'outcome by outcome_pkey'];
 const judging = ['failure by failure_pkey', 'lease by lease_pkey', 'outcome by outcome_pkey'];
 
+/** For statements that only prepare something. */
+const withoutScans = `select set_config(s, 'off', true) from unnest(array['enable_seqscan', 'enable_bitmapscan']) s
+  where $1::uuid is not null`;
+
 export const calls: Readonly<Record<string, Call>> = {
   'a claim of a part of an entry': {
     text: 'select * from jobtree.claim_items($1, $2, $3)',
@@ -267,6 +271,35 @@ export const calls: Readonly<Record<string, Call>> = {
       'job by job_pkey',
       'job_progress by job_progress_pkey',
       'progress_delta by progress_delta_root_id_id_idx',
+    ],
+  },
+  'a fold that fails a job': {
+    text: [
+      withoutScans,
+      'update jobtree.job set tolerated_failure_count = 0 where id = $1',
+      'insert into jobtree.progress_delta (root_id, job_id, failed) values ($1, $1, 1)',
+      'select * from jobtree.fold_progress($1)',
+    ],
+    values: ({ root }) => [root],
+    reads: [
+      'job by job_pkey',
+      'job_progress by job_progress_pkey',
+      'progress_delta by progress_delta_root_id_id_idx',
+    ],
+  },
+  'releasing a job that waited': {
+    text: [
+      withoutScans,
+      'update jobtree.job set releasing = true where id = $1',
+      `update jobtree.queue_entry set run_at = 'infinity' where job_id = $1`,
+      'select * from jobtree.release_items($1)',
+    ],
+    values: ({ root }) => [root],
+    reads: [
+      'job by job_pkey',
+      'job_item by job_item_pkey',
+      'queue_entry by Tid Scan',
+      'queue_entry by queue_entry_pkey',
     ],
   },
   'a look for unfolded trees': {

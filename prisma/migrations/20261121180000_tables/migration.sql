@@ -21,6 +21,13 @@ create table "jobtree"."job" (
   "cancelling" boolean not null default false,
   "schedule_name" text,
   "occurrence_at" timestamptz(3),
+  "tolerated_failure_count" integer,
+  "tolerated_failure_percentage" double precision,
+  "failed_at" timestamptz(3),
+  "after_ids" uuid[],
+  "awaited" boolean not null default false,
+  "waits" boolean not null default false,
+  "releasing" boolean not null default false,
   constraint "job_pkey" primary key ("id"),
   constraint "job_type_check" check (length("type") between 1 and 200),
   constraint "job_dedupe_key_check" check (length("dedupe_key") between 1 and 500),
@@ -30,6 +37,8 @@ create table "jobtree"."job" (
   constraint "job_backoff_ms_check" check (0 <= all ("backoff_ms") and array_position("backoff_ms", null) is null and cardinality("backoff_ms") <= 100 and array_ndims("backoff_ms") = 1),
   constraint "job_backoff_jitter_check" check ("backoff_jitter" between 0 and 1),
   constraint "job_heartbeat_interval_ms_check" check ("heartbeat_interval_ms" between 1000 and 86400000),
+  constraint "job_tolerated_failure_count_check" check ("tolerated_failure_count" >= 0),
+  constraint "job_tolerated_failure_percentage_check" check ("tolerated_failure_percentage" between 0 and 100),
   constraint "job_feed_check" check ("feed" ->> 'source' in ('SUCCESSES', 'REPORTS'))
 );
 create unique index "job_type_dedupe_key_key" on "jobtree"."job" ("type", "dedupe_key");
@@ -39,6 +48,7 @@ create index "job_parent_id_idx" on "jobtree"."job" ("parent_id");
 create index "job_roots" on "jobtree"."job" ("id") where "parent_id" is null;
 create index "job_cancelling" on "jobtree"."job" ("id") where "cancelling";
 create index "job_schedule" on "jobtree"."job" ("schedule_name", "id") where "schedule_name" is not null;
+create index "job_releasing" on "jobtree"."job" ("id") where "releasing";
 
 -- The counters of a job. A fold inserts the next version and deletes the one before, and reads the highest version first: so
 -- what it costs does not grow with the dead versions that an old snapshot keeps. Anybody sees exactly one version of a job.
@@ -54,8 +64,12 @@ create table "jobtree"."job_progress" (
   "open_jobs" integer not null default 0,
   "started_at" timestamptz(3),
   "completed_at" timestamptz(3),
+  "outcome" text,
+  "tree_outcome" text,
   constraint "job_progress_pkey" primary key ("job_id", "version"),
-  constraint "job_progress_open_jobs_check" check ("open_jobs" >= 0)
+  constraint "job_progress_open_jobs_check" check ("open_jobs" >= 0),
+  constraint "job_progress_outcome_check" check ("outcome" in ('SUCCEEDED', 'FAILED', 'CANCELLED')),
+  constraint "job_progress_tree_outcome_check" check ("tree_outcome" in ('SUCCEEDED', 'FAILED', 'CANCELLED'))
 ) with (autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create index "job_progress_waiting" on "jobtree"."job_progress" ("is_root", "job_id") where "started_at" is null and "completed_at" is null;
 create index "job_progress_running" on "jobtree"."job_progress" ("is_root", "job_id") where "started_at" is not null and "completed_at" is null;
@@ -268,11 +282,12 @@ select i.job_id, i.position, j.root_id, j.type,
     when o.job_id is not null then 'SUCCEEDED'
     when j.cancelled_at is not null then 'CANCELLED'
     when l.id is not null then 'HELD'
+    when q.run_at = 'infinity' then 'WAITING'
     when q.run_at > clock_timestamp() then 'SCHEDULED'
     else 'READY'
   end as state,
   coalesce(o.finished_at, case when o.job_id is null then j.cancelled_at end) as finished_at,
-  q.run_at as due_at, coalesce(q.attempt, l.attempt) as attempt, l.id as lease_id, l.worker,
+  nullif(q.run_at, 'infinity') as due_at, coalesce(q.attempt, l.attempt) as attempt, l.id as lease_id, l.worker,
   i.created_at, i.payload, o.result
 from jobtree.job_item i
 join jobtree.job j on j.id = i.job_id

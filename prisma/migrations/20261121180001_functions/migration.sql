@@ -406,7 +406,7 @@ begin
 
   perform 1 from jobtree.job j where j.id = any (v_jobs) order by j.id for no key update;
   update jobtree.job j
-  set cancelled_at = clock_timestamp(), cancelling = true, sealed_at = coalesce(j.sealed_at, clock_timestamp())
+  set cancelled_at = clock_timestamp(), cancelling = true, waits = false, sealed_at = coalesce(j.sealed_at, clock_timestamp())
   where j.id = any (v_jobs) and j.cancelled_at is null
     and (select p.completed_at from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) is null;
   -- Only for jobs that are still there: this may have waited for delete_tree.
@@ -509,7 +509,7 @@ begin
   select p.field, p.message into v_field, v_message
   from jobtree.input_problem(p_job, array[
     'type', 'dedupeKey', 'priority', 'runAt', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs',
-    'finalStage', 'sealed', 'feed', 'items', 'children'
+    'finalStage', 'toleratedFailureCount', 'toleratedFailurePercentage', 'name', 'after', 'sealed', 'feed', 'items', 'children'
   ]) p;
   if v_field is null and p_job ->> 'type' is null then
     v_field := 'type';
@@ -591,7 +591,7 @@ $$;
 -- returns    as lease_entries has it, one row
 -- locks      the row of queue, if its type has a limit; the queue entry that has the item
 -- errors     JT001 no such item; JT005 it can't be claimed, with the reason in the error's detail: HELD, SCHEDULED,
---            SUCCEEDED, FAILED, CANCELLED, PAUSED or LIMITED
+--            WAITING, SUCCEEDED, FAILED, CANCELLED, PAUSED or LIMITED
 create or replace function jobtree.claim_item(p_job_id uuid, p_position bigint, p_worker text, p_durable boolean default true)
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
@@ -877,13 +877,14 @@ $$;
 -- Creates a whole tree of jobs, with the items that it starts with.
 --
 -- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
---            runAt?, finalStage?, dedupeKey?, sealed?, feed?, items?, children?}; children are the same, and any depth
---            up to 32. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?}: feed_payloads.
+--            runAt?, finalStage?, toleratedFailureCount?, toleratedFailurePercentage?, name?, after?, dedupeKey?, sealed?,
+--            feed?, items?, children?}; children are the same, and any depth up to 32. after: link_jobs. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?}: feed_payloads.
 --            What a job does not say of priority, failures, backoff and heartbeats comes from the queue of its type, if that says it.
 --            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs go up in
 --            the order of the document, parents before their children.
 -- returns    the root's id, and whether it is new: with a dedupeKey that a job of the type has, it is that job's id
--- errors     JT002 a tree too deep or too large, a child's dedupeKey that is in use, a job or items that are none: check_job
+-- errors     JT002 a tree too deep or too large, a child's dedupeKey that is in use, a job or items that are none: check_job; an
+--            after that can't be: link_jobs
 create or replace function jobtree.create_job(p_tree json)
 returns table (job_id uuid, created boolean)
 language plpgsql volatile
@@ -900,6 +901,7 @@ declare
   v_spec jsonb;
   v_payloads json[];
   v_job jobtree.job;
+  v_waits boolean := false;
 begin
   for v_node in
     with recursive node as (
@@ -934,7 +936,8 @@ begin
 
     insert into jobtree.job (
       id, root_id, parent_id, depth, type, dedupe_key, priority, run_at, max_failures_per_item, backoff_ms,
-      backoff_jitter, heartbeat_interval_ms, final_stage, feed, feeds_children, created_at, sealed_at
+      backoff_jitter, heartbeat_interval_ms, final_stage, feed, feeds_children, created_at, sealed_at,
+      tolerated_failure_count, tolerated_failure_percentage, waits
     )
     select
       n.id, coalesce(v_root, n.id), v_job.id, cardinality(v_node.path),
@@ -944,12 +947,13 @@ begin
       coalesce(s."heartbeatIntervalMs", q.heartbeat_interval_ms, 60000), coalesce(s."finalStage", not coalesce(v_spec @? 'strict $.children[0]', false)),
       case when v_spec ->> 'feed' is not null then '{"source": "SUCCESSES"}' || jsonb_strip_nulls(s.feed) end,
       coalesce(jsonb_path_exists(v_spec, '$.children[*].feed ? (@ != null)'), false), v_now,
-      case when s.sealed then v_now end
+      case when s.sealed then v_now end, s."toleratedFailureCount", s."toleratedFailurePercentage",
+      coalesce(v_spec @? 'strict $.after[0]', false)
     from (select (v_id || lpad(to_hex(v_node.number), 6, '0'))::uuid as id) n
       cross join jsonb_to_record(v_spec) as s(
         type text, "dedupeKey" text, priority smallint, "runAt" timestamptz, "maxFailuresPerItem" integer,
         "backoffMs" integer[], "backoffJitter" real, "heartbeatIntervalMs" integer, "finalStage" boolean,
-        feed jsonb, sealed boolean
+        feed jsonb, sealed boolean, "toleratedFailureCount" integer, "toleratedFailurePercentage" double precision
       )
       left join lateral (select q.* from jobtree.queue q where q.type = s.type offset 0) q on true
     on conflict (type, dedupe_key) do nothing
@@ -967,6 +971,7 @@ begin
     end if;
 
     v_root := coalesce(v_root, v_job.id);
+    v_waits := v_waits or v_job.waits;
     insert into jobtree.job_progress (job_id, version, is_root, open_jobs)
     values (v_job.id, 0, v_job.id = v_root, case when v_job.id = v_root then v_node.jobs else 0 end);
     if v_payloads is not null then
@@ -979,6 +984,9 @@ begin
     end if;
   end loop;
 
+  if v_waits then
+    perform jobtree.link_jobs(v_root, p_tree);
+  end if;
   return query select v_root, true;
 end
 $$;
@@ -1101,6 +1109,63 @@ begin
   delete from jobtree.job j where j.root_id = p_root_id;
   delete from jobtree.tree_deletion d where d.root_id = p_root_id;
   return true;
+end
+$$;
+
+-- Finds a circle among jobs that wait for each other, by a search in depth: each job is entered once, and each edge is looked at once.
+--
+-- p_count    how many jobs there are; they are the numbers from 1 on
+-- p_jobs, p_afters   who waits for whom, an element each
+-- returns    the jobs of one circle, each waiting for the next, and the last for the first; null if there is none
+create or replace function jobtree.dependency_circle(p_count integer, p_jobs integer[], p_afters integer[])
+returns integer[]
+language plpgsql immutable
+as $$
+declare
+  -- Whom each job waits for: those of job n from v_next[n] to v_last[n].
+  v_targets integer[];
+  v_next integer[];
+  v_last integer[];
+  -- 0 for a job that was not entered yet, its place on the path that leads to it, and -1 once it was left.
+  v_place integer[] := array_fill(0, array[p_count]);
+  v_path integer[] := array_fill(0, array[p_count]);
+  v_depth integer;
+  v_job integer;
+  v_after integer;
+begin
+  select array_agg(e.after order by e.job, e.after) into v_targets from unnest(p_jobs, p_afters) e(job, after);
+  select array_agg(s.until - s.count + 1 order by s.job), array_agg(s.until order by s.job) into v_next, v_last
+  from (
+    select j.job, count(e.job)::integer as count, (sum(count(e.job)) over (order by j.job))::integer as until
+    from generate_series(1, p_count) j(job)
+    left join unnest(p_jobs) e(job) on e.job = j.job
+    group by j.job
+  ) s;
+
+  for v_start in 1 .. p_count loop
+    continue when v_place[v_start] <> 0;
+    v_depth := 1;
+    v_path[1] := v_start;
+    v_place[v_start] := 1;
+    while v_depth > 0 loop
+      v_job := v_path[v_depth];
+      if v_next[v_job] > v_last[v_job] then
+        v_place[v_job] := -1;
+        v_depth := v_depth - 1;
+        continue;
+      end if;
+      v_after := v_targets[v_next[v_job]];
+      v_next[v_job] := v_next[v_job] + 1;
+      if v_place[v_after] > 0 then
+        return v_path[v_place[v_after]:v_depth];
+      elsif v_place[v_after] = 0 then
+        v_depth := v_depth + 1;
+        v_path[v_depth] := v_after;
+        v_place[v_after] := v_depth;
+      end if;
+    end loop;
+  end loop;
+  return null;
 end
 $$;
 
@@ -1335,6 +1400,63 @@ begin
     perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);
   end if;
   return query select u.* from unnest(v_ended.lease_ids, v_ended.numbers, v_ended.root_ids, v_ended.types, v_ended.due) u;
+end
+$$;
+
+-- Ends jobs of which more items failed than they tolerate: from this commit on they take no more items, give none away, and what is
+-- pending in them is cancelled; cancel_items does that, as it does for cancel_job. A job that somebody has cancelled is left alone.
+--
+-- p_rows     counters of jobs, as a fold has just added them up
+-- p_touched  which of them to look at
+-- p_exact    those that were known to be sealed before all their deltas were read: a share of the items counts of these alone,
+--            while a number of failures only grows
+-- returns    the jobs that were ended; those that a share may have passed, but whose counters are not known to be exact, and then
+--            nothing was ended; and those that somebody is adding to, for a later call. Null for none
+-- locks      the jobs' rows in the order of their ids, skipping those that somebody else has
+create or replace function jobtree.fail_jobs(p_rows jobtree.job_progress[], p_touched uuid[], p_exact uuid[])
+returns table (ended uuid[], inexact uuid[], held uuid[])
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_over uuid[];
+  v_inexact uuid[];
+  v_ended uuid[];
+begin
+  select array_agg(o.id) filter (where o.is_sure), array_agg(o.id) filter (where not o.is_sure) into v_over, v_inexact
+  from (
+    select j.id, coalesce(r.failed > j.tolerated_failure_count, false) or j.id = any (p_exact) as is_sure
+    from unnest(p_rows) r
+    join jobtree.job j on j.id = r.job_id
+    where r.job_id = any (p_touched) and r.failed > 0 and r.completed_at is null and j.cancelled_at is null
+      and (
+        r.failed > j.tolerated_failure_count
+        -- Not in floating point, in which 57 of 10,000 are more than 0.57 %.
+        or j.sealed_at is not null and 100 * r.failed > j.tolerated_failure_percentage::numeric * r.item_count
+      )
+  ) o;
+  if v_inexact is not null or v_over is null then
+    return query select null::uuid[], v_inexact, null::uuid[];
+    return;
+  end if;
+
+  with free as (
+    select j.id from jobtree.job j where j.id = any (v_over) and j.cancelled_at is null
+    order by j.id
+    for no key update skip locked
+  ), ended as (
+    update jobtree.job j
+    set failed_at = v_now, cancelled_at = v_now, cancelling = true, sealed_at = coalesce(j.sealed_at, v_now)
+    where j.id = any (array(select f.id from free f))
+    returning j.id
+  )
+  select array_agg(e.id) into v_ended from ended e;
+  return query select v_ended, null::uuid[], (select array_agg(o.id) from unnest(v_over) o(id) where (o.id = any (v_ended)) is not true);
 end
 $$;
 
@@ -1642,22 +1764,24 @@ $$;
 
 -- Turns the deltas of one tree into counters, completes what is complete, and tells who listens.
 --
--- A job is complete when it is sealed and succeeded + failed + cancelled = itemCount. Completion seals the children
--- that the job feeds, which may complete them in turn; the tree is complete when openJobs on the root's row is 0.
+-- A job is complete when it is sealed, waits for no other job, and succeeded + failed + cancelled = itemCount. Completion seals
+-- the children that the job feeds, and lets jobs go on that wait for it, which may complete them in turn; the tree is complete
+-- when openJobs on the root's row is 0. A job of which more items failed than it tolerates is ended here: fail_jobs.
 --
 -- p_from     the delta to read from: a low-water mark that skips the dead rows of deltas folded before. A delta below
 --            it that committed late is found by a fold from 0. Before a job is declared complete its deltas are read
 --            from 0, after it was seen to be sealed: it can get no more items, so the sum is exact then.
--- returns    no row if another fold has the tree (try again), else the last delta read (0 for none), and whether a child could
---            not be sealed yet because somebody is adding to it (try again). Deltas of a tree that is gone are deleted
--- locks      the root's job_progress row, and then the rows of children to be sealed, both skipped where taken
+-- returns    no row if another fold has the tree (try again), else the last delta read (0 for none); whether a job could not be
+--            sealed, released or ended yet because somebody is adding to it (try again); and whether it left something to
+--            cancel_items or release_items. Deltas of a tree that is gone are deleted
+-- locks      the root's job_progress row, and then the rows of jobs to be ended, sealed or released, all skipped where taken
 -- notifies   channel jobtree_progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled,
---            sealed, startedAt, completedAt}]}, times in milliseconds; up to 25 jobs a message, below 8,000 bytes. openJobs is 0
+--            sealed, startedAt, completedAt, outcome}]}, times in milliseconds; up to 25 jobs a message, below 8,000 bytes. openJobs is 0
 --            only in the last message: jobs whose end is in a later one count as open
 -- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant;
 --            after a crash the deltas are there again, and are counted again
 create or replace function jobtree.fold_progress(p_root_id uuid, p_from bigint default 0)
-returns table (last_delta bigint, retry boolean)
+returns table (last_delta bigint, retry boolean, unfinished boolean)
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -1685,6 +1809,19 @@ declare
   v_even boolean;
   v_over boolean;
   v_blocked uuid[] := '{}';
+  -- Jobs of which more items failed than they tolerate, ended just now; those of which that is not sure before the next count;
+  -- and those that somebody is adding to.
+  v_has_failures boolean;
+  v_ended uuid[];
+  v_inexact uuid[];
+  v_held uuid[];
+  -- Of the completed ones.
+  v_failed uuid[];
+  v_cancelled uuid[];
+  v_settled uuid[];
+  -- What the next fold is to look at again.
+  v_again uuid[] := '{}';
+  v_unfinished boolean := false;
 begin
   perform set_config('synchronous_commit', 'off', true);
   select * into v_root from jobtree.job_progress p
@@ -1692,7 +1829,7 @@ begin
   if not found then
     if not exists (select from jobtree.job_progress p where p.job_id = p_root_id) then
       delete from jobtree.progress_delta d where d.root_id = p_root_id;
-      return query select 0::bigint, false;
+      return query select 0::bigint, false, false;
     end if;
     return;
   end if;
@@ -1720,28 +1857,43 @@ begin
       select k.job_id, k.version, k.is_root, k.generation, k.item_count + coalesce(s.items, 0) as item_count,
         k.succeeded + coalesce(s.succeeded, 0) as succeeded, k.failed + coalesce(s.failed, 0) as failed,
         k.cancelled + coalesce(s.cancelled, 0) as cancelled, k.open_jobs,
-        coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at
+        coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at, k.outcome, k.tree_outcome
       from known k
       left join summed s on s.job_id = k.job_id
     )
     select (select max(s.last) from summed s), (select array_agg(s.job_id) from summed s),
       bool_or(c.succeeded + c.failed + c.cancelled > c.item_count),
       bool_or(c.succeeded + c.failed + c.cancelled = c.item_count and c.completed_at is null), bool_or(c.completed_at is not null),
-      array_agg(c::jobtree.job_progress)
-    into v_read_last, v_read, v_suspect, v_even, v_over, v_rows
+      bool_or(c.failed > 0 and c.completed_at is null), array_agg(c::jobtree.job_progress)
+    into v_read_last, v_read, v_suspect, v_even, v_over, v_has_failures, v_rows
     from counted c;
 
     v_last := greatest(v_last, v_read_last);
     v_touched := v_touched || v_read;
     v_changed := v_changed || v_read;
 
+    v_held := null;
+    if v_has_failures then
+      select f.ended, f.inexact, f.held into v_ended, v_inexact, v_held from jobtree.fail_jobs(v_rows, v_touched, v_sure) f;
+      if v_ended is not null or v_inexact is not null then
+        v_unfinished := v_unfinished or v_ended is not null;
+        v_changed := v_changed || v_ended;
+        v_from := 0;
+        v_sure := v_sure || v_ended || v_inexact;
+        continue;
+      end if;
+      v_again := v_again || v_held;
+    end if;
+
     v_completed := null;
     if v_even then
-      select array_agg(r.job_id) into v_completed
+      select array_agg(r.job_id), array_agg(r.job_id) filter (where j.failed_at is not null),
+        array_agg(r.job_id) filter (where j.failed_at is null and j.cancelled_at is not null)
+      into v_completed, v_failed, v_cancelled
       from unnest(v_rows) r
       join jobtree.job j on j.id = r.job_id
-      where r.job_id = any (v_touched) and r.completed_at is null and j.sealed_at is not null
-        and r.succeeded + r.failed + r.cancelled = r.item_count;
+      where r.job_id = any (v_touched) and r.completed_at is null and j.sealed_at is not null and not j.waits
+        and (r.job_id = any (v_held)) is not true and r.succeeded + r.failed + r.cancelled = r.item_count;
     end if;
 
     if (v_from > 0 and v_suspect) or not coalesce(v_completed, '{}') <@ v_sure then
@@ -1753,7 +1905,17 @@ begin
       select array_agg(row(
         r.job_id, r.version, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled,
         r.open_jobs - case when r.is_root then cardinality(v_completed) else 0 end, r.started_at,
-        case when r.job_id = any (v_completed) then v_now else r.completed_at end
+        case when r.job_id = any (v_completed) then v_now else r.completed_at end,
+        case
+          when r.job_id = any (v_failed) then 'FAILED' when r.job_id = any (v_cancelled) then 'CANCELLED'
+          when r.job_id = any (v_completed) then 'SUCCEEDED' else r.outcome
+        end,
+        case
+          when not r.is_root then null
+          when v_failed is not null or r.tree_outcome = 'FAILED' then 'FAILED'
+          when v_cancelled is not null or r.tree_outcome = 'CANCELLED' then 'CANCELLED'
+          else 'SUCCEEDED'
+        end
       )::jobtree.job_progress) into v_rows
       from unnest(v_rows) r;
       v_changed := v_changed || v_completed || p_root_id;
@@ -1778,7 +1940,13 @@ begin
       v_blocked || (select array_agg(w.id) from waiting w where w.id not in (select f.id from free f))
     into v_sealed, v_blocked;
 
+    select s.settled, v_again || s.again into v_settled, v_again from jobtree.settle_dependents(p_root_id, v_rows, v_touched) s;
+    v_unfinished := v_unfinished or v_settled is not null;
+    v_sealed := v_sealed || v_settled;
+
     exit when v_completed is null and v_sealed is null;
+    -- What was added to them until now may stand before the mark.
+    v_from := 0;
     v_changed := v_changed || v_sealed;
     v_touched := v_sealed;
     v_sure := v_sure || v_sealed;
@@ -1790,20 +1958,22 @@ begin
   )
   insert into jobtree.job_progress
   select r.job_id, r.version + 1, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled, r.open_jobs,
-    r.started_at, r.completed_at
+    r.started_at, r.completed_at, r.outcome, r.tree_outcome
   from unnest(v_rows) r
   where r.job_id = any (v_changed);
 
   if cardinality(v_blocked) > 0 then
     -- Somebody is adding to these children: have the next fold look at their parents again.
-    insert into jobtree.progress_delta (root_id, job_id)
-    select distinct p_root_id, c.parent_id from jobtree.job c where c.id = any (v_blocked);
+    v_again := v_again || array(select c.parent_id from jobtree.job c where c.id = any (v_blocked));
+  end if;
+  if cardinality(v_again) > 0 then
+    insert into jobtree.progress_delta (root_id, job_id) select distinct p_root_id, a.id from unnest(v_again) a(id);
   end if;
 
   if cardinality(v_changed) > 0 then
     perform jobtree.tell_progress(p_root_id, array(select r from unnest(v_rows) r where r.job_id = any (v_changed) or r.is_root));
   end if;
-  return query select v_last, cardinality(v_blocked) > 0;
+  return query select v_last, cardinality(v_again) > 0, v_unfinished;
 end
 $$;
 
@@ -1814,10 +1984,10 @@ $$;
 -- returns    for each tree what fold_progress says of it; no row for one that another fold has
 -- locks      those of fold_progress, until the last tree is folded. What is taken is skipped, so their order does not matter
 create or replace function jobtree.fold_trees(p_root_ids uuid[], p_from bigint[])
-returns table (root_id uuid, last_delta bigint, retry boolean)
+returns table (root_id uuid, last_delta bigint, retry boolean, unfinished boolean)
 language sql volatile
 as $$
-  select t.root_id, f.last_delta, f.retry
+  select t.root_id, f.last_delta, f.retry, f.unfinished
   from unnest(p_root_ids, p_from) t(root_id, from_delta), lateral jobtree.fold_progress(t.root_id, t.from_delta) f
 $$;
 
@@ -1876,7 +2046,7 @@ begin
   cross join lateral (
     select case
       when e.key <> all (p_keys) then 'is not known'
-      when e.key in ('type', 'code') and t.length not between 1 and 200 then 'must be a text of 1 to 200 characters'
+      when e.key in ('type', 'code', 'name') and t.length not between 1 and 200 then 'must be a text of 1 to 200 characters'
       when e.key = 'dedupeKey' and t.length not between 1 and 500 then 'must be a text of 1 to 500 characters'
       when e.key = 'message' and t.length not between 0 and 10000 then 'must be a text of at most 10000 characters'
       when e.key = 'runAt' and (t.length < 0 or not jobtree.is_instant(e.value #>> '{}'))
@@ -1889,6 +2059,14 @@ begin
       when e.key = 'maxFailuresPerItem'
         and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 1000)'
         then 'must be a whole number from 0 to 1000'
+      when e.key = 'toleratedFailureCount'
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 2147483647)'
+        then 'must be a whole number from 0 to 2147483647'
+      when e.key = 'toleratedFailurePercentage' and not e.value @? 'strict $ ? (@.type() == "number" && @ >= 0 && @ <= 100)'
+        then 'must be a number from 0 to 100'
+      when e.key = 'after' and (
+        not e.value @? 'strict $ ? (@.type() == "array" && @.size() <= 100)' or e.value @? 'strict $[*] ? (@.type() != "string")'
+      ) then 'must be a list of at most 100 names of jobs'
       when e.key = 'heartbeatIntervalMs'
         and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1000 && @ <= 86400000)'
         then 'must be a whole number from 1000 to 86400000'
@@ -1968,7 +2146,9 @@ begin
     from (select * from plain union all select * from keyed) i
   ), queued as (
     insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
-    select v_job_id, min(r.position), min(r.position), sum(r.payload_bytes), r.due_at, 1, count(*), r.priority, p_job.type
+    select v_job_id, min(r.position), min(r.position), sum(r.payload_bytes),
+      -- Of a job that waits for others nothing is due until release_items looks at it again.
+      case when p_job.waits then 'infinity' else r.due_at end, 1, count(*), r.priority, p_job.type
     from (
       -- Neighbours that wait under the same conditions have the same run.
       select i.*, i.position - row_number() over (partition by i.priority, i.due_at order by i.position) as run,
@@ -2014,6 +2194,8 @@ declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_job_id constant uuid := p_job.id;
   v_run_at constant timestamptz(3) := p_job.run_at;
+  -- Of a job that waits for others nothing is due until release_items looks at it again.
+  v_due_at constant timestamptz(3) := case when p_job.waits then 'infinity' when v_run_at > v_now then v_run_at end;
   v_count constant integer := cardinality(p_payloads);
   v_first bigint;
   v_size integer;
@@ -2030,7 +2212,7 @@ begin
     select v_job_id, v_first + u.n - 1, v_now, octet_length(u.payload::text), v_run_at, u.payload
     from unnest(v_some) with ordinality u(payload, n);
     insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
-    select v_job_id, v_first + g.n, v_first + g.n, g.bytes, case when v_run_at > v_now then v_run_at end, 1, g.count, p_job.priority, p_job.type
+    select v_job_id, v_first + g.n, v_first + g.n, g.bytes, v_due_at, 1, g.count, p_job.priority, p_job.type
     from (
       select min(u.n) - 1 as n, sum(octet_length(u.payload::text)) as bytes, count(*) as count
       from unnest(v_some) with ordinality u(payload, n)
@@ -2406,6 +2588,97 @@ create or replace function jobtree.lease_id(p_assignment_id uuid) returns uuid
 language sql immutable parallel safe
 as $$
   select (left(p_assignment_id::text, 34) || '00')::uuid
+$$;
+
+-- Has the jobs of a new tree wait for those that their "after" names: by their name, which is their type unless they have another.
+--
+-- p_root_id  the tree, whose jobs create_job has just inserted, with ids in the order of the document
+-- p_tree     as create_job has it
+-- errors     JT002 a name that no job of the tree has, or that several have; a job that would wait for itself, or in a circle: a
+--            fed job also waits for its parent, which seals it
+create or replace function jobtree.link_jobs(p_root_id uuid, p_tree json)
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_prefix constant text := left(p_root_id::text, 30);
+  v_tree record;
+  v_circle integer[];
+  v_field text;
+  v_message text;
+begin
+  with recursive node as (
+    select array[]::integer[] as path, p_tree as spec
+    union all
+    select n.path || c.ordinality::integer, c.value
+    from node n
+    cross join lateral json_array_elements(
+      case json_typeof(n.spec -> 'children') when 'array' then n.spec -> 'children' end
+    ) with ordinality c
+  ), numbered as materialized (
+    select row_number() over (order by n.path)::integer as number, n.path, coalesce(n.spec ->> 'name', n.spec ->> 'type') as name,
+      case json_typeof(n.spec -> 'after') when 'array' then n.spec -> 'after' end as after, n.spec ->> 'feed' is not null as is_fed,
+      (select coalesce(string_agg(format('children[%s].', p.n - 1), '' order by p.o), '') from unnest(n.path) with ordinality p(n, o)) as at
+    from node n
+  ), named as materialized (
+    select m.name, count(*) as jobs, min(m.number) as number from numbered m group by m.name
+  ), wanted as materialized (
+    select m.number, m.at, a.name, a.n, coalesce(d.jobs, 0) as jobs, d.number as after
+    from numbered m
+    cross join lateral json_array_elements_text(m.after) with ordinality a(name, n)
+    left join named d on d.name = a.name
+  ), edge as materialized (
+    select w.number, w.after, true as is_named from wanted w where w.jobs = 1
+    union
+    select m.number, p.number, false from numbered m join numbered p on p.path = trim_array(m.path, 1) where m.is_fed and m.path <> '{}'
+  )
+  select e.jobs, e.afters, e.named, m.names, m.ats, w.*
+  into v_tree
+  from (select array_agg(e.number) as jobs, array_agg(e.after) as afters, array_agg(e.is_named) as named from edge e) e
+  cross join (select array_agg(m.name order by m.number) as names, array_agg(m.at order by m.number) as ats from numbered m) m
+  left join lateral (
+    select w.number as wrong, format('%safter[%s]', w.at, w.n - 1) as field, w.name, w.jobs as found
+    from wanted w
+    where w.jobs <> 1 or w.after = w.number
+    order by w.number, w.n
+    limit 1
+  ) w on true;
+
+  if v_tree.wrong is not null then
+    v_field := v_tree.field;
+    v_message := case v_tree.found
+      when 0 then 'names %s, but no job of this tree is called so'
+      when 1 then 'names %s, which is the job itself'
+      else 'names %s, but several jobs of this tree are called so: give them names'
+    end;
+    v_message := format(v_message, to_json(left(v_tree.name, 80)));
+  else
+    v_circle := jobtree.dependency_circle(cardinality(v_tree.names), v_tree.jobs, v_tree.afters);
+    if v_circle is not null then
+      v_field := v_tree.ats[v_circle[1]] || 'after';
+      v_message := format('is a circle: %s', (
+        select string_agg(format('%s waits for %s', left(v_tree.names[c.job], 80), left(v_tree.names[c.after], 80)), ', ' order by c.n)
+        from unnest(v_circle, v_circle[2:] || v_circle[1]) with ordinality c(job, after, n)
+        where c.n <= 10
+      ));
+    end if;
+  end if;
+  if v_field is not null then
+    raise exception '% %.', v_field, v_message using errcode = 'JT002', column = v_field;
+  end if;
+
+  with edge as (
+    select (v_prefix || lpad(to_hex(e.job), 6, '0'))::uuid as job_id, (v_prefix || lpad(to_hex(e.after), 6, '0'))::uuid as after_id
+    from unnest(v_tree.jobs, v_tree.afters, v_tree.named) e(job, after, is_named)
+    where e.is_named
+  )
+  update jobtree.job j
+  set after_ids = case when j.waits then array(select e.after_id from edge e where e.job_id = j.id order by e.after_id) end,
+    awaited = exists (select from edge e where e.after_id = j.id)
+  where j.root_id = p_root_id and (j.waits or exists (select from edge e where e.after_id = j.id));
+end
 $$;
 
 -- Locks what reports change: their leases, and the children that the leases' jobs feed.
@@ -3070,6 +3343,68 @@ begin
 end
 $$;
 
+-- Lets the items of a job that waits for no other job any more be claimed, up to p_limit entries: they are ready, behind all that is
+-- ready already, or wait for their run_at if that is ahead. Repeat until done.
+--
+-- p_from     the position to go on from
+-- returns    the job's type; how many entries; how many items are ready; the position to go on from, 0 for another pass; and
+--            whether nothing is left to release
+-- locks      queue entries, and at the end the job's row, skipping what somebody else has
+create or replace function jobtree.release_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 2000)
+returns table (type text, entries integer, ready bigint, next_from bigint, done boolean)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_job record;
+  v_released record;
+begin
+  select j.type, j.releasing and j.cancelled_at is null as is_due into v_job from jobtree.job j where j.id = p_job_id;
+  with picked as materialized (
+    select q.ctid as tid, q.position from jobtree.queue_entry q
+    where q.job_id = p_job_id and q.position >= p_from and v_job.is_due
+      -- In a form that the index of scheduled entries, of all jobs, is of no use for.
+      and coalesce(q.run_at = 'infinity', false)
+    order by q.position
+    limit p_limit
+    for update skip locked
+  ), placed as materialized (
+    -- All items of an entry had the same run_at ahead of them when they were added, or none.
+    select p.tid, nextval('jobtree.block_seq') * 1024 as place,
+      (select i.run_at from jobtree.job_item i where i.job_id = p_job_id and i.position = p.position) as run_at
+    from (select * from picked order by position) p
+  ), released as (
+    update jobtree.queue_entry q set place = p.place, run_at = case when p.run_at > v_now then p.run_at end
+    from placed p where q.ctid = p.tid
+    returning q.position, q.count, q.run_at
+  )
+  select count(*)::integer as entries, coalesce(sum(r.count) filter (where r.run_at is null), 0) as ready, max(r.position) as last
+  into v_released
+  from released r;
+
+  type := v_job.type;
+  entries := v_released.entries;
+  ready := v_released.ready;
+  next_from := case when entries = p_limit then v_released.last + 1 else 0 end;
+  done := entries < p_limit and not (v_job.is_due and exists (
+    select from jobtree.queue_entry q where q.job_id = p_job_id and coalesce(q.run_at = 'infinity', false)
+  ));
+  if done then
+    -- Who adds to the job has its row: then there is one more call.
+    perform 1 from jobtree.job j where j.id = p_job_id for no key update skip locked;
+    if found then
+      update jobtree.job j set releasing = false where j.id = p_job_id;
+    end if;
+    done := found or v_job.type is null;
+  end if;
+  return next;
+end
+$$;
+
 -- Gives the leases again that a claim got, for a caller that never saw the answer: what of them is not finished. Counts as a
 -- heartbeat, since the worker is there.
 --
@@ -3673,6 +4008,78 @@ begin
 end
 $$;
 
+-- Lets jobs go on that waited for others, and cancels those that wait in vain: a job goes on when all that it waits for ended
+-- SUCCEEDED, and is cancelled as soon as one of them ended FAILED or CANCELLED. This only marks them: release_items and
+-- cancel_items do the rest.
+--
+-- p_rows     counters of jobs, as a fold is about to write them
+-- p_touched  which of them have changed
+-- returns    the jobs that went on or were cancelled, null for none; and complete jobs for which others wait that somebody is
+--            adding to, for a later call
+-- locks      the jobs' rows in the order of their ids, skipping those that somebody else has
+create or replace function jobtree.settle_dependents(p_root_id uuid, p_rows jobtree.job_progress[], p_touched uuid[])
+returns table (settled uuid[], again uuid[])
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_ended uuid[];
+  v_go_on uuid[];
+  v_in_vain uuid[];
+  v_free uuid[];
+begin
+  select array_agg(j.id) into v_ended
+  from unnest(p_rows) r
+  join jobtree.job j on j.id = r.job_id
+  where r.job_id = any (p_touched) and r.completed_at is not null and j.awaited;
+  if v_ended is null then
+    return query select null::uuid[], null::uuid[];
+    return;
+  end if;
+
+  select array_agg(w.id) filter (where w.goes_on), array_agg(w.id) filter (where w.in_vain) into v_go_on, v_in_vain
+  from (
+    select j.id, bool_and(coalesce(o.outcome = 'SUCCEEDED', false)) as goes_on, bool_or(o.outcome <> 'SUCCEEDED') as in_vain
+    from jobtree.job j
+    cross join lateral unnest(j.after_ids) a(id)
+    cross join lateral (
+      select coalesce(
+        (select r.outcome from unnest(p_rows) r where r.job_id = a.id),
+        (select p.outcome from jobtree.job_progress p where p.job_id = a.id order by p.version desc limit 1)
+      ) as outcome
+    ) o
+    where j.root_id = p_root_id and j.waits and j.after_ids && v_ended
+    group by j.id
+  ) w;
+
+  select array_agg(f.id) into v_free
+  from (
+    select j.id from jobtree.job j where j.id = any (v_go_on || v_in_vain) and j.waits
+    order by j.id
+    for no key update skip locked
+  ) f;
+  update jobtree.job j
+  set waits = false, releasing = exists (select from jobtree.queue_entry q where q.job_id = j.id)
+  where j.id = any (v_free) and j.id = any (v_go_on);
+  update jobtree.job j
+  set waits = false, cancelled_at = v_now, cancelling = true, sealed_at = coalesce(j.sealed_at, v_now)
+  where j.id = any (v_free) and j.id = any (v_in_vain);
+
+  return query select v_free, (
+    select array_agg(e.id) from unnest(v_ended) e(id)
+    where exists (
+      select from jobtree.job j
+      where j.id = any (v_go_on || v_in_vain) and (j.id = any (v_free)) is not true and e.id = any (j.after_ids)
+    )
+  );
+end
+$$;
+
 -- Leaves out an occurrence of a schedule: the next one, or one that is queued. One that is neither any more stays what it is.
 --
 -- p_at       the occurrence
@@ -3889,7 +4296,7 @@ begin
       'jobId', p.job_id, 'generation', p.generation, 'itemCount', p.item_count, 'succeeded', p.succeeded,
       'failed', p.failed, 'cancelled', p.cancelled, 'sealed', j.sealed_at is not null,
       'startedAt', floor(extract(epoch from p.started_at) * 1000),
-      'completedAt', floor(extract(epoch from p.completed_at) * 1000)
+      'completedAt', floor(extract(epoch from p.completed_at) * 1000), 'outcome', p.outcome
     )) as jobs, coalesce(sum(count(p.completed_at)) over (order by p.page rows between 1 following and unbounded following), 0) as later
     from (select r.*, (row_number() over (order by r.job_id) - 1) / 25 as page from unnest(p_rows) r) p
     join jobtree.job j on j.id = p.job_id

@@ -3,7 +3,7 @@ import type { Client, JobtreeError } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { CommandError, describeError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { count, counted, rate, seconds } from '../figures.ts';
+import { count, counted, rate, seconds, type Tolerance } from '../figures.ts';
 import { abandon } from '../import/abandon.ts';
 import { type AddedCounts, addBatches, inBatches } from '../import/add-rows.ts';
 import { badFile, type Input, openInput } from '../import/input.ts';
@@ -20,6 +20,7 @@ export interface ImportOptions extends ApiOptions {
   readonly delimiter: string;
   readonly dedupeKey?: string;
   readonly maxFailures?: number;
+  readonly tolerate?: Tolerance;
   readonly backoff?: number[];
   readonly priority?: number;
   readonly seal: boolean;
@@ -114,9 +115,9 @@ async function fill(
 }
 
 function open(client: Client, options: ImportOptions, signal: AbortSignal): Promise<Target> {
-  const { type, job, dedupeKey, maxFailures, backoff, priority } = options;
+  const { type, job, dedupeKey, maxFailures, tolerate, backoff, priority } = options;
   if (job !== undefined) return Promise.resolve(existingJob(job));
-  const policies = { maxFailuresPerItem: maxFailures, backoffMs: backoff, priority };
+  const policies = { maxFailuresPerItem: maxFailures, ...tolerate, backoffMs: backoff, priority };
   return newJob(client, { type: type ?? '', dedupeKey, ...policies }, signal);
 }
 

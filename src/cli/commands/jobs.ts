@@ -35,10 +35,13 @@ export async function listJobs(options: JobsOptions): Promise<number> {
   return exitCodes.success;
 }
 
-function toLine({ id, type, cancelledAt, progress }: Job): string {
+function toLine({ id, type, failedAt, cancelledAt, progress }: Job): string {
   const { status, itemProgress, itemCount, failed } = progress;
   const done = `${count(itemProgress)}/${count(itemCount)}`;
-  const word = cancelledAt == null ? status.toLowerCase() : 'cancelled';
+  // What is ended is so before what was pending in it is counted.
+  const ended = failedAt != null ? 'FAILED' : cancelledAt != null ? 'CANCELLED' : undefined;
+  const outcome = status === 'COMPLETED' ? progress.outcome : ended;
+  const word = outcome == null || outcome === 'SUCCEEDED' ? status.toLowerCase() : outcome.toLowerCase();
   return line(id, type, word, failed > 0 ? `${done}, ${count(failed)} failed` : done);
 }
 

@@ -48,10 +48,10 @@ function toSettings(options: QueueOptions): QueueSettings {
 
 const orNull = <T>(value: T | 'none' | undefined) => (value === 'none' ? null : value);
 
-const header = ['TYPE', 'READY', 'SCHEDULED', 'RUNNING', 'LIMITS'];
+const header = ['TYPE', 'READY', 'SCHEDULED', 'WAITING', 'RUNNING', 'LIMITS'];
 
 function toCells(queue: Queue): string[] {
-  const figures = [queue.ready, queue.scheduled, queue.running].map(count);
+  const figures = [queue.ready, queue.scheduled, queue.waiting, queue.running].map(count);
   return [queue.type, ...figures, limits(queue).join(', ')];
 }
 

@@ -43,7 +43,8 @@ async function follow(
     const summary = await summarise(client, type, progress);
     if (options.json) process.stdout.write(`${JSON.stringify({ event: 'summary', ...summary })}\n`);
     else printSummary(types.size > 1 ? `${type}: ` : '', summary);
-    allWell &&= progress.succeeded === progress.itemCount;
+    const { outcome } = progress;
+    allWell &&= progress.succeeded === progress.itemCount && outcome !== 'FAILED' && outcome !== 'CANCELLED';
   }
   return allWell ? exitCodes.success : exitCodes.itemsFailed;
 }

@@ -20,10 +20,10 @@ type Documents = {
     "\n  mutation SealJob($input: SealJobInput!) {\n    sealJob(input: $input) {\n      ... on SealJobPayload { job { progress { ...ProgressFields } } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.SealJobDocument,
     "\n  mutation CancelJob($input: CancelJobInput!) {\n    cancelJob(input: $input) {\n      ... on CancelJobPayload { job { id } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.CancelJobDocument,
     "\n  mutation DeleteJob($input: DeleteJobInput!) {\n    deleteJob(input: $input) {\n      ... on DeleteJobPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.DeleteJobDocument,
-    "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt\n  }\n": typeof types.ProgressFieldsFragmentDoc,
-    "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt occurrence { schedule at } progress { ...ProgressFields }\n  }\n": typeof types.JobFieldsFragmentDoc,
+    "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome\n  }\n": typeof types.ProgressFieldsFragmentDoc,
+    "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage finalStage feed waitsForJobs createdAt sealedAt failedAt\n    cancelledAt occurrence { schedule at } treeOutcome progress { ...ProgressFields }\n  }\n": typeof types.JobFieldsFragmentDoc,
     "\n  fragment ItemFields on JobItem {\n    id status payload result failureCount failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n": typeof types.ItemFieldsFragmentDoc,
-    "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } deletion { requestedAt itemCount deletedItems } }\n  }\n": typeof types.JobDocument,
+    "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } after { id } deletion { requestedAt itemCount deletedItems } }\n  }\n": typeof types.JobDocument,
     "\n  query Jobs($filter: JobFilter, $order: JobOrder, $first: Int, $after: String) {\n    jobs(filter: $filter, order: $order, first: $first, after: $after) {\n      edges { node { ...JobFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n": typeof types.JobsDocument,
     "\n  query Items($jobId: ID!, $status: ItemStatus, $first: Int, $after: String) {\n    job(id: $jobId) {\n      items(status: $status, first: $first, after: $after) {\n        edges { node { ...ItemFields } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": typeof types.ItemsDocument,
     "\n  query Results($jobId: ID!, $first: Int, $after: String) {\n    job(id: $jobId) {\n      results(first: $first, after: $after) {\n        edges { node { id payload result } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": typeof types.ResultsDocument,
@@ -40,13 +40,13 @@ type Documents = {
     "\n  mutation ClaimItem($input: ClaimItemInput!) {\n    claimItem(input: $input) {\n      ... on ClaimItemPayload { assignment { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n      ... on ItemNotClaimableError { reason }\n    }\n  }\n": typeof types.ClaimItemDocument,
     "mutation Exchange($input: ExchangeInput!) { exchange(input: $input) { ... on ExchangePayload { reported { entries(all: false) { index status retryAt error { message field } } } assignments { id itemId jobId type attempt payload heartbeatIntervalMs } limitedTypes claimError { code message field } } ... on Error { code message field } } }": typeof types.ExchangeDocument,
     "\n  mutation ExchangeParts(\n    $reports: ReportOutcomesInput = { reports: [] }, $withReports: Boolean!\n    $releases: ReleaseAssignmentsInput = { assignmentIds: [] }, $withReleases: Boolean!\n    $claims: ClaimItemsInput = { worker: \"\", requests: [] }, $withClaims: Boolean!\n  ) {\n    reportOutcomes(input: $reports) @include(if: $withReports) {\n      ... on ReportOutcomesPayload { entries(all: false) { index status retryAt error { message field } } }\n      ... on Error { code message field }\n    }\n    releaseAssignments(input: $releases) @include(if: $withReleases) {\n      ... on ReleaseAssignmentsPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n    claimItems(input: $claims) @include(if: $withClaims) {\n      ... on ClaimItemsPayload { assignments { id itemId jobId type attempt payload heartbeatIntervalMs } limitedTypes }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.ExchangePartsDocument,
-    "\n  fragment QueueFields on Queue {\n    type ready scheduled running paused concurrency rate { limit intervalMs } lifetimeMs\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n": typeof types.QueueFieldsFragmentDoc,
+    "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting running paused concurrency rate { limit intervalMs } lifetimeMs\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n": typeof types.QueueFieldsFragmentDoc,
     "\n  mutation SetQueue($input: SetQueueInput!) {\n    setQueue(input: $input) {\n      ... on SetQueuePayload { queue { ...QueueFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.SetQueueDocument,
     "\n  query Queue($type: String!) {\n    queue(type: $type) { ...QueueFields }\n  }\n": typeof types.QueueDocument,
     "\n  query Queues($types: [String!], $first: Int, $after: String) {\n    queues(types: $types, first: $first, after: $after) { ...QueueFields }\n  }\n": typeof types.QueuesDocument,
     "\n  mutation Heartbeat($input: HeartbeatInput!) {\n    heartbeat(input: $input) {\n      ... on HeartbeatPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.HeartbeatDocument,
     "\n  subscription JobProgress($jobId: ID!, $sinceRevision: String) {\n    jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) { ...ProgressFields }\n  }\n": typeof types.JobProgressDocument,
-    "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete jobs { ...ProgressFields } }\n  }\n": typeof types.JobTreeProgressDocument,
+    "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete outcome jobs { ...ProgressFields } }\n  }\n": typeof types.JobTreeProgressDocument,
     "\n  subscription WorkAvailable($types: [String!]!) {\n    workAvailable(types: $types) { types }\n  }\n": typeof types.WorkAvailableDocument,
 };
 const documents: Documents = {
@@ -55,10 +55,10 @@ const documents: Documents = {
     "\n  mutation SealJob($input: SealJobInput!) {\n    sealJob(input: $input) {\n      ... on SealJobPayload { job { progress { ...ProgressFields } } }\n      ... on Error { code message field }\n    }\n  }\n": types.SealJobDocument,
     "\n  mutation CancelJob($input: CancelJobInput!) {\n    cancelJob(input: $input) {\n      ... on CancelJobPayload { job { id } }\n      ... on Error { code message field }\n    }\n  }\n": types.CancelJobDocument,
     "\n  mutation DeleteJob($input: DeleteJobInput!) {\n    deleteJob(input: $input) {\n      ... on DeleteJobPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n": types.DeleteJobDocument,
-    "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt\n  }\n": types.ProgressFieldsFragmentDoc,
-    "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt occurrence { schedule at } progress { ...ProgressFields }\n  }\n": types.JobFieldsFragmentDoc,
+    "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome\n  }\n": types.ProgressFieldsFragmentDoc,
+    "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage finalStage feed waitsForJobs createdAt sealedAt failedAt\n    cancelledAt occurrence { schedule at } treeOutcome progress { ...ProgressFields }\n  }\n": types.JobFieldsFragmentDoc,
     "\n  fragment ItemFields on JobItem {\n    id status payload result failureCount failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n": types.ItemFieldsFragmentDoc,
-    "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } deletion { requestedAt itemCount deletedItems } }\n  }\n": types.JobDocument,
+    "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } after { id } deletion { requestedAt itemCount deletedItems } }\n  }\n": types.JobDocument,
     "\n  query Jobs($filter: JobFilter, $order: JobOrder, $first: Int, $after: String) {\n    jobs(filter: $filter, order: $order, first: $first, after: $after) {\n      edges { node { ...JobFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n": types.JobsDocument,
     "\n  query Items($jobId: ID!, $status: ItemStatus, $first: Int, $after: String) {\n    job(id: $jobId) {\n      items(status: $status, first: $first, after: $after) {\n        edges { node { ...ItemFields } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": types.ItemsDocument,
     "\n  query Results($jobId: ID!, $first: Int, $after: String) {\n    job(id: $jobId) {\n      results(first: $first, after: $after) {\n        edges { node { id payload result } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": types.ResultsDocument,
@@ -75,13 +75,13 @@ const documents: Documents = {
     "\n  mutation ClaimItem($input: ClaimItemInput!) {\n    claimItem(input: $input) {\n      ... on ClaimItemPayload { assignment { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n      ... on ItemNotClaimableError { reason }\n    }\n  }\n": types.ClaimItemDocument,
     "mutation Exchange($input: ExchangeInput!) { exchange(input: $input) { ... on ExchangePayload { reported { entries(all: false) { index status retryAt error { message field } } } assignments { id itemId jobId type attempt payload heartbeatIntervalMs } limitedTypes claimError { code message field } } ... on Error { code message field } } }": types.ExchangeDocument,
     "\n  mutation ExchangeParts(\n    $reports: ReportOutcomesInput = { reports: [] }, $withReports: Boolean!\n    $releases: ReleaseAssignmentsInput = { assignmentIds: [] }, $withReleases: Boolean!\n    $claims: ClaimItemsInput = { worker: \"\", requests: [] }, $withClaims: Boolean!\n  ) {\n    reportOutcomes(input: $reports) @include(if: $withReports) {\n      ... on ReportOutcomesPayload { entries(all: false) { index status retryAt error { message field } } }\n      ... on Error { code message field }\n    }\n    releaseAssignments(input: $releases) @include(if: $withReleases) {\n      ... on ReleaseAssignmentsPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n    claimItems(input: $claims) @include(if: $withClaims) {\n      ... on ClaimItemsPayload { assignments { id itemId jobId type attempt payload heartbeatIntervalMs } limitedTypes }\n      ... on Error { code message field }\n    }\n  }\n": types.ExchangePartsDocument,
-    "\n  fragment QueueFields on Queue {\n    type ready scheduled running paused concurrency rate { limit intervalMs } lifetimeMs\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n": types.QueueFieldsFragmentDoc,
+    "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting running paused concurrency rate { limit intervalMs } lifetimeMs\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n": types.QueueFieldsFragmentDoc,
     "\n  mutation SetQueue($input: SetQueueInput!) {\n    setQueue(input: $input) {\n      ... on SetQueuePayload { queue { ...QueueFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.SetQueueDocument,
     "\n  query Queue($type: String!) {\n    queue(type: $type) { ...QueueFields }\n  }\n": types.QueueDocument,
     "\n  query Queues($types: [String!], $first: Int, $after: String) {\n    queues(types: $types, first: $first, after: $after) { ...QueueFields }\n  }\n": types.QueuesDocument,
     "\n  mutation Heartbeat($input: HeartbeatInput!) {\n    heartbeat(input: $input) {\n      ... on HeartbeatPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n  }\n": types.HeartbeatDocument,
     "\n  subscription JobProgress($jobId: ID!, $sinceRevision: String) {\n    jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) { ...ProgressFields }\n  }\n": types.JobProgressDocument,
-    "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete jobs { ...ProgressFields } }\n  }\n": types.JobTreeProgressDocument,
+    "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete outcome jobs { ...ProgressFields } }\n  }\n": types.JobTreeProgressDocument,
     "\n  subscription WorkAvailable($types: [String!]!) {\n    workAvailable(types: $types) { types }\n  }\n": types.WorkAvailableDocument,
 };
 
@@ -108,11 +108,11 @@ export function graphql(source: "\n  mutation DeleteJob($input: DeleteJobInput!)
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt\n  }\n"): typeof import('./graphql.ts').ProgressFieldsFragmentDoc;
+export function graphql(source: "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome\n  }\n"): typeof import('./graphql.ts').ProgressFieldsFragmentDoc;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt occurrence { schedule at } progress { ...ProgressFields }\n  }\n"): typeof import('./graphql.ts').JobFieldsFragmentDoc;
+export function graphql(source: "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage finalStage feed waitsForJobs createdAt sealedAt failedAt\n    cancelledAt occurrence { schedule at } treeOutcome progress { ...ProgressFields }\n  }\n"): typeof import('./graphql.ts').JobFieldsFragmentDoc;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
@@ -120,7 +120,7 @@ export function graphql(source: "\n  fragment ItemFields on JobItem {\n    id st
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } deletion { requestedAt itemCount deletedItems } }\n  }\n"): typeof import('./graphql.ts').JobDocument;
+export function graphql(source: "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } after { id } deletion { requestedAt itemCount deletedItems } }\n  }\n"): typeof import('./graphql.ts').JobDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
@@ -188,7 +188,7 @@ export function graphql(source: "\n  mutation ExchangeParts(\n    $reports: Repo
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  fragment QueueFields on Queue {\n    type ready scheduled running paused concurrency rate { limit intervalMs } lifetimeMs\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n"): typeof import('./graphql.ts').QueueFieldsFragmentDoc;
+export function graphql(source: "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting running paused concurrency rate { limit intervalMs } lifetimeMs\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n"): typeof import('./graphql.ts').QueueFieldsFragmentDoc;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
@@ -212,7 +212,7 @@ export function graphql(source: "\n  subscription JobProgress($jobId: ID!, $sinc
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete jobs { ...ProgressFields } }\n  }\n"): typeof import('./graphql.ts').JobTreeProgressDocument;
+export function graphql(source: "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete outcome jobs { ...ProgressFields } }\n  }\n"): typeof import('./graphql.ts').JobTreeProgressDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */

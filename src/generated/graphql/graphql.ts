@@ -195,6 +195,8 @@ export type JobFilter = {
 
 /** A new job, with all jobs below it. A tree has up to 1,000 jobs, and up to 32 levels below its root. */
 export type JobInput = {
+  /** The names of other jobs of the tree that it waits for, up to 100. Its items can be added, but no worker gets them before all those jobs are complete with the outcome SUCCEEDED; if one ends otherwise, this job is cancelled. INVALID_INPUT for a name that no job or several jobs of the tree have, the job itself, and a circle, in which a fed job also waits for its parent. Default: none. */
+  after?: InputMaybe<Array<Scalars['String']['input']>>;
   /** Up to this share is added to each backoff, at random: 0 to 1. Default: that of the queue of its type, else 0.1. */
   backoffJitter?: InputMaybe<Scalars['Float']['input']>;
   /** How long an item waits after its first, second … failure, in milliseconds; the last one repeats, and an empty list means not at all. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min. */
@@ -213,12 +215,18 @@ export type JobInput = {
   items?: InputMaybe<Array<ItemInput>>;
   /** An item that fails more often than this has failed for good: 0 to 1,000. Default: that of the queue of its type, else 3. */
   maxFailuresPerItem?: InputMaybe<Scalars['Int']['input']>;
+  /** What `after` of other jobs of the tree calls it, 1 to 200 characters; it is not kept. Default: its type. */
+  name?: InputMaybe<Scalars['String']['input']>;
   /** The priority of items that name none: -32,768 to 32,767. Default: that of the queue of its type, else 0. */
   priority?: InputMaybe<Scalars['Int']['input']>;
   /** The `runAt` of items that name none. Default: at once. */
   runAt?: InputMaybe<Scalars['DateTime']['input']>;
   /** Whether no more items will come than those given here. A job that is sealed while empty is complete at once. Default: false. */
   sealed?: InputMaybe<Scalars['Boolean']['input']>;
+  /** With more items failed for good than this the job fails: 0 to 2,147,483,647. What is pending in it is cancelled, and its outcome is FAILED. Items that are being reported meanwhile may make it a few more. With `toleratedFailurePercentage` the job fails when either is passed. Default: any number is tolerated. */
+  toleratedFailureCount?: InputMaybe<Scalars['Int']['input']>;
+  /** With more than this share of its items failed for good the job fails, as with `toleratedFailureCount`: 0 to 100. It counts once the job is sealed, since a share of an unknown whole means nothing. Default: any share is tolerated. */
+  toleratedFailurePercentage?: InputMaybe<Scalars['Float']['input']>;
   /** What kind of work the items are: the name that workers claim by. 1 to 200 characters. */
   type: Scalars['String']['input'];
 };
@@ -229,6 +237,15 @@ export type JobOrder =
   | 'NEWEST_FIRST'
   /** By creation, the earliest first. */
   | 'OLDEST_FIRST';
+
+/** What came of a complete job, or of a tree: of its jobs the worst, with FAILED before CANCELLED. */
+export type JobOutcome =
+  /** It was cancelled before it was complete, or did not begin since a job that it waited for (`after`) did not succeed. */
+  | 'CANCELLED'
+  /** More items failed than `toleratedFailureCount` or `toleratedFailurePercentage` allows; what was pending then was cancelled. */
+  | 'FAILED'
+  /** No more items failed than the job tolerates, and nobody cancelled it. Without a failure policy any number of failures is tolerated. */
+  | 'SUCCEEDED';
 
 /** Where a job stands. */
 export type JobStatus =
@@ -277,7 +294,9 @@ export type NotClaimableReason =
   /** It is due later: its `runAt`, or the backoff after a failure, lies ahead. */
   | 'SCHEDULED'
   /** It has its result. */
-  | 'SUCCEEDED';
+  | 'SUCCEEDED'
+  /** Its job waits for other jobs of its tree. */
+  | 'WAITING';
 
 /** What becomes of an occurrence while a tree that the schedule made before is not complete. */
 export type OverlapPolicy =
@@ -472,7 +491,7 @@ export type SealJobMutation = { sealJob:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { job: { progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null } } }
+    | { job: { progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null } } }
    };
 
 export type CancelJobMutationVariables = Exact<{
@@ -497,9 +516,9 @@ export type DeleteJobMutation = { deleteJob:
     | { code: ErrorCode, message: string, field?: string | null }
    };
 
-export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null };
+export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null };
 
-export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null } };
+export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null } };
 
 export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
 
@@ -508,7 +527,7 @@ export type JobQueryVariables = Exact<{
 }>;
 
 
-export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, children: Array<{ id: string }>, deletion?: { requestedAt: string, itemCount: number, deletedItems: number } | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null } } | null };
+export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, treeOutcome?: JobOutcome | null, children: Array<{ id: string }>, after: Array<{ id: string }>, deletion?: { requestedAt: string, itemCount: number, deletedItems: number } | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null } } | null };
 
 export type JobsQueryVariables = Exact<{
   filter?: InputMaybe<JobFilter>;
@@ -518,7 +537,7 @@ export type JobsQueryVariables = Exact<{
 }>;
 
 
-export type JobsQuery = { jobs: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, finalStage: boolean, feed?: unknown | null, createdAt: string, sealedAt?: string | null, cancelledAt?: string | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
+export type JobsQuery = { jobs: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
 
 export type ItemsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -674,7 +693,7 @@ export type ExchangePartsMutation = { reportOutcomes?:
     | { code: ErrorCode, message: string, field?: string | null }
    };
 
-export type QueueFieldsFragment = { type: string, ready: number, scheduled: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null };
+export type QueueFieldsFragment = { type: string, ready: number, scheduled: number, waiting: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null };
 
 export type SetQueueMutationVariables = Exact<{
   input: SetQueueInput;
@@ -683,7 +702,7 @@ export type SetQueueMutationVariables = Exact<{
 
 export type SetQueueMutation = { setQueue:
     | { code: ErrorCode, message: string, field?: string | null }
-    | { queue: { type: string, ready: number, scheduled: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null } }
+    | { queue: { type: string, ready: number, scheduled: number, waiting: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null } }
    };
 
 export type QueueQueryVariables = Exact<{
@@ -691,7 +710,7 @@ export type QueueQueryVariables = Exact<{
 }>;
 
 
-export type QueueQuery = { queue: { type: string, ready: number, scheduled: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null } };
+export type QueueQuery = { queue: { type: string, ready: number, scheduled: number, waiting: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null } };
 
 export type QueuesQueryVariables = Exact<{
   types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
@@ -700,7 +719,7 @@ export type QueuesQueryVariables = Exact<{
 }>;
 
 
-export type QueuesQuery = { queues: Array<{ type: string, ready: number, scheduled: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null }> };
+export type QueuesQuery = { queues: Array<{ type: string, ready: number, scheduled: number, waiting: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null }> };
 
 export type HeartbeatMutationVariables = Exact<{
   input: HeartbeatInput;
@@ -718,7 +737,7 @@ export type JobProgressSubscriptionVariables = Exact<{
 }>;
 
 
-export type JobProgressSubscription = { jobProgress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null } };
+export type JobProgressSubscription = { jobProgress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null } };
 
 export type JobTreeProgressSubscriptionVariables = Exact<{
   rootId: Scalars['ID']['input'];
@@ -726,7 +745,7 @@ export type JobTreeProgressSubscriptionVariables = Exact<{
 }>;
 
 
-export type JobTreeProgressSubscription = { jobTreeProgress: { rootId: string, revision: string, openJobs: number, complete: boolean, jobs: Array<{ jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null }> } };
+export type JobTreeProgressSubscription = { jobTreeProgress: { rootId: string, revision: string, openJobs: number, complete: boolean, outcome?: JobOutcome | null, jobs: Array<{ jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null }> } };
 
 export type WorkAvailableSubscriptionVariables = Exact<{
   types: Array<Scalars['String']['input']> | Scalars['String']['input'];
@@ -768,6 +787,7 @@ export const ProgressFieldsFragmentDoc = new TypedDocumentString(`
   revision
   startedAt
   completedAt
+  outcome
 }
     `, {"fragmentName":"ProgressFields"}) as unknown as TypedDocumentString<ProgressFieldsFragment, unknown>;
 export const JobFieldsFragmentDoc = new TypedDocumentString(`
@@ -788,15 +808,20 @@ export const JobFieldsFragmentDoc = new TypedDocumentString(`
   backoffMs
   backoffJitter
   heartbeatIntervalMs
+  toleratedFailureCount
+  toleratedFailurePercentage
   finalStage
   feed
+  waitsForJobs
   createdAt
   sealedAt
+  failedAt
   cancelledAt
   occurrence {
     schedule
     at
   }
+  treeOutcome
   progress {
     ...ProgressFields
   }
@@ -815,6 +840,7 @@ export const JobFieldsFragmentDoc = new TypedDocumentString(`
   revision
   startedAt
   completedAt
+  outcome
 }`, {"fragmentName":"JobFields"}) as unknown as TypedDocumentString<JobFieldsFragment, unknown>;
 export const ItemFieldsFragmentDoc = new TypedDocumentString(`
     fragment ItemFields on JobItem {
@@ -885,6 +911,7 @@ export const QueueFieldsFragmentDoc = new TypedDocumentString(`
   type
   ready
   scheduled
+  waiting
   running
   paused
   concurrency
@@ -972,6 +999,7 @@ export const SealJobDocument = new TypedDocumentString(`
   revision
   startedAt
   completedAt
+  outcome
 }`) as unknown as TypedDocumentString<SealJobMutation, SealJobMutationVariables>;
 export const CancelJobDocument = new TypedDocumentString(`
     mutation CancelJob($input: CancelJobInput!) {
@@ -1010,6 +1038,9 @@ export const JobDocument = new TypedDocumentString(`
     children {
       id
     }
+    after {
+      id
+    }
     deletion {
       requestedAt
       itemCount
@@ -1031,6 +1062,7 @@ export const JobDocument = new TypedDocumentString(`
   revision
   startedAt
   completedAt
+  outcome
 }
 fragment JobFields on Job {
   id
@@ -1049,15 +1081,20 @@ fragment JobFields on Job {
   backoffMs
   backoffJitter
   heartbeatIntervalMs
+  toleratedFailureCount
+  toleratedFailurePercentage
   finalStage
   feed
+  waitsForJobs
   createdAt
   sealedAt
+  failedAt
   cancelledAt
   occurrence {
     schedule
     at
   }
+  treeOutcome
   progress {
     ...ProgressFields
   }
@@ -1090,6 +1127,7 @@ export const JobsDocument = new TypedDocumentString(`
   revision
   startedAt
   completedAt
+  outcome
 }
 fragment JobFields on Job {
   id
@@ -1108,15 +1146,20 @@ fragment JobFields on Job {
   backoffMs
   backoffJitter
   heartbeatIntervalMs
+  toleratedFailureCount
+  toleratedFailurePercentage
   finalStage
   feed
+  waitsForJobs
   createdAt
   sealedAt
+  failedAt
   cancelledAt
   occurrence {
     schedule
     at
   }
+  treeOutcome
   progress {
     ...ProgressFields
   }
@@ -1644,6 +1687,7 @@ export const SetQueueDocument = new TypedDocumentString(`
   type
   ready
   scheduled
+  waiting
   running
   paused
   concurrency
@@ -1668,6 +1712,7 @@ export const QueueDocument = new TypedDocumentString(`
   type
   ready
   scheduled
+  waiting
   running
   paused
   concurrency
@@ -1692,6 +1737,7 @@ export const QueuesDocument = new TypedDocumentString(`
   type
   ready
   scheduled
+  waiting
   running
   paused
   concurrency
@@ -1745,6 +1791,7 @@ export const JobProgressDocument = new TypedDocumentString(`
   revision
   startedAt
   completedAt
+  outcome
 }`) as unknown as TypedDocumentString<JobProgressSubscription, JobProgressSubscriptionVariables>;
 export const JobTreeProgressDocument = new TypedDocumentString(`
     subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {
@@ -1753,6 +1800,7 @@ export const JobTreeProgressDocument = new TypedDocumentString(`
     revision
     openJobs
     complete
+    outcome
     jobs {
       ...ProgressFields
     }
@@ -1772,6 +1820,7 @@ export const JobTreeProgressDocument = new TypedDocumentString(`
   revision
   startedAt
   completedAt
+  outcome
 }`) as unknown as TypedDocumentString<JobTreeProgressSubscription, JobTreeProgressSubscriptionVariables>;
 export const WorkAvailableDocument = new TypedDocumentString(`
     subscription WorkAvailable($types: [String!]!) {

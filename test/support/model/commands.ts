@@ -112,7 +112,8 @@ export function commandsOf(counter: Counter): fc.Arbitrary<fc.AsyncCommand<Model
       'select job_id, position, payload from jobtree.job_item where job_id = any ($1)',
       [jobs.map(({ id }) => id)],
     );
-    expect(rows.length).toBe((spec.items?.length ?? 0) + (spec.children?.[0]?.items?.length ?? 0));
+    const counts = [spec, ...(spec.children ?? [])].map(({ items }) => items?.length ?? 0);
+    expect(rows.length).toBe(counts.reduce((sum, count) => sum + count, 0));
     for (const { job_id, position, payload } of rows) {
       model.addItem(model.jobs.get(job_id) as ModelJob, { position: Number(position), payload });
     }

@@ -48,7 +48,16 @@ export function toItems({ size, specs }: Batch) {
 }
 
 export const treeSpec = fc.record({
-  shape: fc.constantFrom('SINGLE', 'CHAIN', 'FOR_EACH', 'TEMPLATE', 'REPORTS', 'INDEPENDENT'),
+  shape: fc.constantFrom(
+    'SINGLE',
+    'CHAIN',
+    'FOR_EACH',
+    'TEMPLATE',
+    'REPORTS',
+    'INDEPENDENT',
+    'AFTER',
+    'AFTER',
+  ),
   type,
   settings: fc.record({
     maxFailuresPerItem: fc.nat(3),
@@ -56,6 +65,8 @@ export const treeSpec = fc.record({
     priority: fc.integer({ min: -1, max: 1 }),
     later: fc.boolean(),
     sealed: fc.boolean(),
+    count: fc.constantFrom(null, null, null, 0, 2, 10),
+    share: fc.constantFrom(null, null, null, 0, 20, 60),
   }),
   key: fc.option(fc.nat(2)),
   items: fc.nat(40),
@@ -68,9 +79,12 @@ export function toTree({
   key,
   items,
 }: typeof treeSpec extends fc.Arbitrary<infer T> ? T : never): NewJob {
-  const { maxFailuresPerItem, backoffMs, priority, later, sealed } = settings;
+  const { maxFailuresPerItem, backoffMs, priority, later, sealed, count, share } = settings;
+  const typeAt = (offset: number) => types[(type + offset) % types.length] as string;
   const job = (offset: number, rest: Partial<NewJob> = {}): NewJob => ({
-    type: types[(type + offset) % types.length] as string,
+    type: typeAt(offset),
+    toleratedFailureCount: count,
+    toleratedFailurePercentage: share,
     maxFailuresPerItem,
     backoffMs,
     backoffJitter: 0,
@@ -90,6 +104,12 @@ export function toTree({
     INDEPENDENT: [
       job(1, { sealed: settings.sealed, items: toItems({ size: 3, specs: [] }) }),
       job(1, { feed: {} }),
+    ],
+    AFTER: [
+      // Sometimes none, so that what waits for it goes on soon.
+      job(1, { sealed: true, items: toItems({ size: items % 3, specs: [] }) }),
+      job(2, { feed: {}, after: [typeAt(1)] }),
+      job(3, { sealed, after: [typeAt(1)], items: toItems({ size: 150, specs: [] }) }),
     ],
   };
   return job(0, {

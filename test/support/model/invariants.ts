@@ -81,6 +81,16 @@ const rules: Readonly<Record<string, string>> = {
     where p.completed_at is not null
       and (j.sealed_at is null or exists (select from jobtree.queue_entry q where q.job_id = j.id)
         or exists (select from jobtree.lease l where l.job_id = j.id and bit_count(l.open) > 0))`,
+  'the entries of a job that waits for others wait, and no others do': `
+    select q.job_id, q.position, q.run_at from jobtree.queue_entry q join jobtree.job j on j.id = q.job_id
+    where (j.waits and q.run_at is distinct from 'infinity')
+      or (q.run_at = 'infinity' and not (j.waits or j.releasing or j.cancelling))`,
+  'what is complete has an outcome, and a tree the worst': `
+    select p.job_id, p.outcome, p.tree_outcome, p.completed_at from jobtree.job_progress p
+    where (p.outcome is null) <> (p.completed_at is null)
+      or p.tree_outcome is distinct from case when p.is_root then (
+        select case when bool_or(o.outcome = 'FAILED') then 'FAILED' when bool_or(o.outcome = 'CANCELLED') then 'CANCELLED' else min(o.outcome) end
+        from jobtree.job j join jobtree.job_progress o on o.job_id = j.id where j.root_id = p.job_id) end`,
   'nothing fails more often than it may': `
     select f.job_id, f.position, f.attempt from jobtree.failure f join jobtree.job j on j.id = f.job_id
     where f.attempt > j.max_failures_per_item + 1

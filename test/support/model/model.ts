@@ -2,6 +2,7 @@
  * What the service ought to be, in a few maps: each item is in one state, and each operation says what it does to it. It knows nothing
  * of ranges, leases' bits, deltas and places, which is what makes it worth comparing with.
  *
+ *     WAITING     its job waits for others
  *     READY       claims find it
  *     SCHEDULED   it waits for an instant that lies far ahead
  *     DUE         that instant is over, and nobody has promoted it: only a claim by name finds it
@@ -12,7 +13,7 @@
  */
 import type { Feed, NewJob } from '../../../src/domain/create-job.ts';
 
-export type State = 'READY' | 'SCHEDULED' | 'DUE' | 'HELD' | 'SUCCEEDED' | 'FAILED';
+export type State = 'WAITING' | 'READY' | 'SCHEDULED' | 'DUE' | 'HELD' | 'SUCCEEDED' | 'FAILED';
 
 export interface ModelItem {
   readonly job: ModelJob;
@@ -21,6 +22,8 @@ export interface ModelItem {
   readonly payload: unknown;
   attempt: number;
   state: State;
+  /** What it becomes when its job waits no longer. */
+  readonly released: State;
   /** The last assignment that had it. */
   assignment: ModelAssignment | undefined;
 }
@@ -37,8 +40,15 @@ export interface ModelJob {
   readonly keys: Map<string, number>;
   /** Its items are due later unless they say otherwise. */
   readonly later: boolean;
+  /** How many of its items may fail, and which share of them. */
+  readonly tolerated: { readonly count: number | null; readonly share: number | null };
+  /** The jobs that it waits for. */
+  readonly after: ModelJob[];
+  waits: boolean;
   sealed: boolean;
   cancelled: boolean;
+  /** Cancelled since more items failed than are tolerated. */
+  failed: boolean;
 }
 
 export interface ModelTree {
@@ -134,6 +144,7 @@ export class Model {
 
   /** The ids go up in the order of the document. */
   addTree(spec: NewJob, ids: readonly { id: string; parent_id: string | null }[]): ModelTree {
+    const waiting: [ModelJob, readonly string[]][] = [];
     const create = (job: NewJob, id: string): ModelJob => {
       const made: ModelJob = {
         id,
@@ -146,9 +157,17 @@ export class Model {
         items: new Map(),
         keys: new Map(),
         later: job.runAt != null,
+        tolerated: {
+          count: job.toleratedFailureCount ?? null,
+          share: job.toleratedFailurePercentage ?? null,
+        },
+        after: [],
+        waits: (job.after ?? []).length > 0,
         sealed: job.sealed ?? false,
         cancelled: false,
+        failed: false,
       };
+      waiting.push([made, job.after ?? []]);
       this.jobs.set(id, made);
       const below = ids.filter(({ parent_id }) => parent_id === id);
       for (const [i, child] of (job.children ?? []).entries())
@@ -156,6 +175,8 @@ export class Model {
       return made;
     };
     const root = create(spec, ids.find(({ parent_id }) => parent_id === null)?.id ?? '');
+    for (const [job, names] of waiting)
+      job.after.push(...subtree(root).filter(({ type }) => names.includes(type)));
     const tree = { root, jobs: subtree(root), key: spec.dedupeKey ?? undefined };
     this.trees.set(root.id, tree);
     return tree;
@@ -174,8 +195,10 @@ export class Model {
     job: ModelJob,
     item: { position: number; priority?: number; payload: unknown; state?: State },
   ): void {
-    const { position, payload, priority = job.priority, state = initial(job) } = item;
-    job.items.set(position, { job, position, priority, payload, attempt: 1, state, assignment: undefined });
+    const { position, payload, priority = job.priority, state: released = initial(job) } = item;
+    const state = job.waits ? 'WAITING' : released;
+    const added = { job, position, priority, payload, attempt: 1, state, released, assignment: undefined };
+    job.items.set(position, added as ModelItem);
   }
 
   hold(item: ModelItem, assignment: { id: string; leaseId: string; worker: string }): ModelAssignment {
@@ -267,6 +290,14 @@ export class Model {
 }
 
 export const initial = ({ later }: ModelJob): State => (later ? 'SCHEDULED' : 'READY');
+
+/** Whether more items failed than are tolerated; a share counts once no more items come. */
+export function isOverLimit({ items, tolerated: { count, share } }: ModelJob, sealed: boolean): boolean {
+  const failed = [...items.values()].filter(({ state }) => state === 'FAILED').length;
+  return (
+    (count !== null && failed > count) || (share !== null && sealed && 100 * failed > share * items.size)
+  );
+}
 
 export const isOpen = ({ end }: ModelAssignment) => end === undefined;
 

@@ -172,6 +172,7 @@ export async function cancel(model: Model, system: System, at: number, from: num
     if (model.completed.has(each.id)) continue;
     each.cancelled = true;
     each.sealed = true;
+    each.waits = false;
   }
 }
 
@@ -190,7 +191,7 @@ export async function comeDue(model: Model, system: System, from: number): Promi
   const job = jobOf(model, from);
   if (job === undefined || job.cancelled) return;
   await system.db.query(
-    `update jobtree.queue_entry set run_at = clock_timestamp() - interval '1 s' where job_id = $1 and run_at is not null`,
+    `update jobtree.queue_entry set run_at = clock_timestamp() - interval '1 s' where job_id = $1 and run_at < 'infinity'`,
     [job.id],
   );
   for (const item of job.items.values()) if (item.state === 'SCHEDULED') item.state = 'DUE';

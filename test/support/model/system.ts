@@ -19,6 +19,7 @@ import type { TestDatabase } from '../database.ts';
 import {
   initial,
   isFinished,
+  isOverLimit,
   type Model,
   type ModelAssignment,
   type ModelJob,
@@ -137,10 +138,13 @@ export class System {
 
   /** Folds a tree to the end, and compares its counters with the model. */
   async fold(model: Model, engine: Engine, tree: ModelTree): Promise<void> {
-    for (let retry = true; retry; ) {
+    // What was ended beside an open transaction has passed by what that had locked.
+    await this.finish();
+    for (let more = true; more; ) {
       const fold = await foldProgress(engine, tree.root.id, 0);
       expect(fold, 'nobody else folds').toBeDefined();
-      retry = fold?.retry ?? false;
+      more = (fold?.retry || fold?.unfinished) ?? false;
+      if (fold?.unfinished) await this.finish();
     }
     await this.readProgress(model, tree);
     for (const job of tree.jobs) {
@@ -149,8 +153,12 @@ export class System {
         expect(job.sealed).toBe(true);
       const pending = [...job.items.values()].filter((item) => !isFinished(item)).length;
       expect(model.completed.has(job.id), `${job.type} is complete`).toBe(
-        job.sealed && (pending === 0 || job.cancelled),
+        job.sealed && !job.waits && (pending === 0 || job.cancelled),
       );
+      if (job.cancelled) continue;
+      expect(isOverLimit(job, job.sealed), `${job.type} should have failed`).toBe(false);
+      const isReady = ({ id, cancelled }: ModelJob) => model.completed.has(id) && !cancelled;
+      expect(job.waits, `${job.type} waits`).toBe(!job.after.every(isReady));
     }
     const [progress] = await readTrees(engine.database, [tree.root.id]);
     expect(progress?.openJobs).toBe(tree.jobs.filter(({ id }) => !model.completed.has(id)).length);
@@ -169,6 +177,7 @@ export class System {
 
   /** Whatever was folded: nothing goes back, a completion stays, and only what is done is complete. */
   async readProgress(model: Model, tree: ModelTree): Promise<void> {
+    await this.#learnVerdicts(model);
     const [progress] = await readTrees(this.engines[0].database, [tree.root.id]);
     expect(progress?.jobs.length).toBe(tree.jobs.length);
     for (const row of progress?.jobs ?? []) {
@@ -186,6 +195,44 @@ export class System {
       if (!job.cancelled) for (const item of job.items.values()) expect(isFinished(item)).toBe(true);
       this.#completedAt.set(row.jobId, row.completedAt);
       model.completed.add(row.jobId);
+    }
+  }
+
+  /** What folds have decided, which must be right, and is finished: jobs that failed, go on, or wait in vain. */
+  async #learnVerdicts(model: Model): Promise<void> {
+    await this.finish();
+    const rows = await this.db.query<{
+      id: string;
+      sealed: boolean;
+      failed: boolean;
+      cancelled: boolean;
+      waits: boolean;
+      outcome: string | null;
+    }>(
+      `select j.id, j.sealed_at is not null as sealed, j.failed_at is not null as failed, j.cancelled_at is not null as cancelled,
+         j.waits or j.releasing as waits, p.outcome
+       from jobtree.job j join jobtree.job_progress p on p.job_id = j.id`,
+    );
+    const outcomes = new Map(rows.map(({ id, outcome }) => [id, outcome]));
+    const ended = ({ after }: ModelJob) => after.map(({ id }) => outcomes.get(id));
+    for (const { id, sealed, failed, cancelled, waits, outcome } of rows) {
+      const job = model.jobs.get(id);
+      if (job === undefined) continue;
+      if (cancelled && !job.cancelled) {
+        if (failed) expect(isOverLimit(job, sealed), `${job.type} failed`).toBe(true);
+        else
+          expect([job.waits, ended(job)]).toEqual([
+            true,
+            expect.arrayContaining([expect.stringMatching(/FAI|CAN/)]),
+          ]);
+        Object.assign(job, { failed, cancelled, sealed: true, waits: false });
+      } else if (job.waits && !waits) {
+        expect(new Set(ended(job))).toEqual(new Set(['SUCCEEDED']));
+        job.waits = false;
+        for (const item of job.items.values()) item.state = item.released;
+      }
+      if (outcome !== null)
+        expect(outcome).toBe(job.failed ? 'FAILED' : job.cancelled ? 'CANCELLED' : 'SUCCEEDED');
     }
   }
 

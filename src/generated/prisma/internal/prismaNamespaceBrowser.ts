@@ -104,7 +104,14 @@ export const JobScalarFieldEnum = {
   cancelledAt: 'cancelledAt',
   cancelling: 'cancelling',
   scheduleName: 'scheduleName',
-  occurrenceAt: 'occurrenceAt'
+  occurrenceAt: 'occurrenceAt',
+  toleratedFailureCount: 'toleratedFailureCount',
+  toleratedFailurePercentage: 'toleratedFailurePercentage',
+  failedAt: 'failedAt',
+  afterIds: 'afterIds',
+  awaited: 'awaited',
+  waits: 'waits',
+  releasing: 'releasing'
 } as const
 
 export type JobScalarFieldEnum = (typeof JobScalarFieldEnum)[keyof typeof JobScalarFieldEnum]
@@ -121,7 +128,9 @@ export const JobProgressScalarFieldEnum = {
   cancelled: 'cancelled',
   openJobs: 'openJobs',
   startedAt: 'startedAt',
-  completedAt: 'completedAt'
+  completedAt: 'completedAt',
+  outcome: 'outcome',
+  treeOutcome: 'treeOutcome'
 } as const
 
 export type JobProgressScalarFieldEnum = (typeof JobProgressScalarFieldEnum)[keyof typeof JobProgressScalarFieldEnum]

@@ -33,6 +33,8 @@ export type JobAvgAggregateOutputType = {
   backoffMs: number | null
   backoffJitter: number | null
   heartbeatIntervalMs: number | null
+  toleratedFailureCount: number | null
+  toleratedFailurePercentage: number | null
 }
 
 export type JobSumAggregateOutputType = {
@@ -42,6 +44,8 @@ export type JobSumAggregateOutputType = {
   backoffMs: number[]
   backoffJitter: number | null
   heartbeatIntervalMs: number | null
+  toleratedFailureCount: number | null
+  toleratedFailurePercentage: number | null
 }
 
 export type JobMinAggregateOutputType = {
@@ -64,6 +68,12 @@ export type JobMinAggregateOutputType = {
   cancelling: boolean | null
   scheduleName: string | null
   occurrenceAt: Date | null
+  toleratedFailureCount: number | null
+  toleratedFailurePercentage: number | null
+  failedAt: Date | null
+  awaited: boolean | null
+  waits: boolean | null
+  releasing: boolean | null
 }
 
 export type JobMaxAggregateOutputType = {
@@ -86,6 +96,12 @@ export type JobMaxAggregateOutputType = {
   cancelling: boolean | null
   scheduleName: string | null
   occurrenceAt: Date | null
+  toleratedFailureCount: number | null
+  toleratedFailurePercentage: number | null
+  failedAt: Date | null
+  awaited: boolean | null
+  waits: boolean | null
+  releasing: boolean | null
 }
 
 export type JobCountAggregateOutputType = {
@@ -110,6 +126,13 @@ export type JobCountAggregateOutputType = {
   cancelling: number
   scheduleName: number
   occurrenceAt: number
+  toleratedFailureCount: number
+  toleratedFailurePercentage: number
+  failedAt: number
+  afterIds: number
+  awaited: number
+  waits: number
+  releasing: number
   _all: number
 }
 
@@ -121,6 +144,8 @@ export type JobAvgAggregateInputType = {
   backoffMs?: true
   backoffJitter?: true
   heartbeatIntervalMs?: true
+  toleratedFailureCount?: true
+  toleratedFailurePercentage?: true
 }
 
 export type JobSumAggregateInputType = {
@@ -130,6 +155,8 @@ export type JobSumAggregateInputType = {
   backoffMs?: true
   backoffJitter?: true
   heartbeatIntervalMs?: true
+  toleratedFailureCount?: true
+  toleratedFailurePercentage?: true
 }
 
 export type JobMinAggregateInputType = {
@@ -152,6 +179,12 @@ export type JobMinAggregateInputType = {
   cancelling?: true
   scheduleName?: true
   occurrenceAt?: true
+  toleratedFailureCount?: true
+  toleratedFailurePercentage?: true
+  failedAt?: true
+  awaited?: true
+  waits?: true
+  releasing?: true
 }
 
 export type JobMaxAggregateInputType = {
@@ -174,6 +207,12 @@ export type JobMaxAggregateInputType = {
   cancelling?: true
   scheduleName?: true
   occurrenceAt?: true
+  toleratedFailureCount?: true
+  toleratedFailurePercentage?: true
+  failedAt?: true
+  awaited?: true
+  waits?: true
+  releasing?: true
 }
 
 export type JobCountAggregateInputType = {
@@ -198,6 +237,13 @@ export type JobCountAggregateInputType = {
   cancelling?: true
   scheduleName?: true
   occurrenceAt?: true
+  toleratedFailureCount?: true
+  toleratedFailurePercentage?: true
+  failedAt?: true
+  afterIds?: true
+  awaited?: true
+  waits?: true
+  releasing?: true
   _all?: true
 }
 
@@ -309,6 +355,13 @@ export type JobGroupByOutputType = {
   cancelling: boolean
   scheduleName: string | null
   occurrenceAt: Date | null
+  toleratedFailureCount: number | null
+  toleratedFailurePercentage: number | null
+  failedAt: Date | null
+  afterIds: string[]
+  awaited: boolean
+  waits: boolean
+  releasing: boolean
   _count: JobCountAggregateOutputType | null
   _avg: JobAvgAggregateOutputType | null
   _sum: JobSumAggregateOutputType | null
@@ -356,6 +409,13 @@ export type JobWhereInput = {
   cancelling?: Prisma.BoolFilter<"Job"> | boolean
   scheduleName?: Prisma.StringNullableFilter<"Job"> | string | null
   occurrenceAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
+  toleratedFailureCount?: Prisma.IntNullableFilter<"Job"> | number | null
+  toleratedFailurePercentage?: Prisma.FloatNullableFilter<"Job"> | number | null
+  failedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
+  afterIds?: Prisma.StringNullableListFilter<"Job">
+  awaited?: Prisma.BoolFilter<"Job"> | boolean
+  waits?: Prisma.BoolFilter<"Job"> | boolean
+  releasing?: Prisma.BoolFilter<"Job"> | boolean
   root?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
   parent?: Prisma.XOR<Prisma.JobNullableScalarRelationFilter, Prisma.JobWhereInput> | null
   tree?: Prisma.JobListRelationFilter
@@ -385,6 +445,13 @@ export type JobOrderByWithRelationInput = {
   cancelling?: Prisma.SortOrder
   scheduleName?: Prisma.SortOrderInput | Prisma.SortOrder
   occurrenceAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  toleratedFailureCount?: Prisma.SortOrderInput | Prisma.SortOrder
+  toleratedFailurePercentage?: Prisma.SortOrderInput | Prisma.SortOrder
+  failedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  afterIds?: Prisma.SortOrder
+  awaited?: Prisma.SortOrder
+  waits?: Prisma.SortOrder
+  releasing?: Prisma.SortOrder
   root?: Prisma.JobOrderByWithRelationInput
   parent?: Prisma.JobOrderByWithRelationInput
   tree?: Prisma.JobOrderByRelationAggregateInput
@@ -418,6 +485,13 @@ export type JobWhereUniqueInput = Prisma.AtLeast<{
   cancelling?: Prisma.BoolFilter<"Job"> | boolean
   scheduleName?: Prisma.StringNullableFilter<"Job"> | string | null
   occurrenceAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
+  toleratedFailureCount?: Prisma.IntNullableFilter<"Job"> | number | null
+  toleratedFailurePercentage?: Prisma.FloatNullableFilter<"Job"> | number | null
+  failedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
+  afterIds?: Prisma.StringNullableListFilter<"Job">
+  awaited?: Prisma.BoolFilter<"Job"> | boolean
+  waits?: Prisma.BoolFilter<"Job"> | boolean
+  releasing?: Prisma.BoolFilter<"Job"> | boolean
   root?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
   parent?: Prisma.XOR<Prisma.JobNullableScalarRelationFilter, Prisma.JobWhereInput> | null
   tree?: Prisma.JobListRelationFilter
@@ -447,6 +521,13 @@ export type JobOrderByWithAggregationInput = {
   cancelling?: Prisma.SortOrder
   scheduleName?: Prisma.SortOrderInput | Prisma.SortOrder
   occurrenceAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  toleratedFailureCount?: Prisma.SortOrderInput | Prisma.SortOrder
+  toleratedFailurePercentage?: Prisma.SortOrderInput | Prisma.SortOrder
+  failedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  afterIds?: Prisma.SortOrder
+  awaited?: Prisma.SortOrder
+  waits?: Prisma.SortOrder
+  releasing?: Prisma.SortOrder
   _count?: Prisma.JobCountOrderByAggregateInput
   _avg?: Prisma.JobAvgOrderByAggregateInput
   _max?: Prisma.JobMaxOrderByAggregateInput
@@ -479,6 +560,13 @@ export type JobScalarWhereWithAggregatesInput = {
   cancelling?: Prisma.BoolWithAggregatesFilter<"Job"> | boolean
   scheduleName?: Prisma.StringNullableWithAggregatesFilter<"Job"> | string | null
   occurrenceAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Job"> | Date | string | null
+  toleratedFailureCount?: Prisma.IntNullableWithAggregatesFilter<"Job"> | number | null
+  toleratedFailurePercentage?: Prisma.FloatNullableWithAggregatesFilter<"Job"> | number | null
+  failedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Job"> | Date | string | null
+  afterIds?: Prisma.StringNullableListFilter<"Job">
+  awaited?: Prisma.BoolWithAggregatesFilter<"Job"> | boolean
+  waits?: Prisma.BoolWithAggregatesFilter<"Job"> | boolean
+  releasing?: Prisma.BoolWithAggregatesFilter<"Job"> | boolean
 }
 
 export type JobCreateInput = {
@@ -501,6 +589,13 @@ export type JobCreateInput = {
   cancelling?: boolean
   scheduleName?: string | null
   occurrenceAt?: Date | string | null
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
@@ -530,6 +625,13 @@ export type JobUncheckedCreateInput = {
   cancelling?: boolean
   scheduleName?: string | null
   occurrenceAt?: Date | string | null
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
@@ -555,6 +657,13 @@ export type JobUpdateInput = {
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
@@ -584,6 +693,13 @@ export type JobUncheckedUpdateInput = {
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
@@ -611,6 +727,13 @@ export type JobCreateManyInput = {
   cancelling?: boolean
   scheduleName?: string | null
   occurrenceAt?: Date | string | null
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
 }
 
 export type JobUpdateManyMutationInput = {
@@ -633,6 +756,13 @@ export type JobUpdateManyMutationInput = {
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type JobUncheckedUpdateManyInput = {
@@ -657,6 +787,13 @@ export type JobUncheckedUpdateManyInput = {
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type IntNullableListFilter<$PrismaModel = never> = {
@@ -664,6 +801,14 @@ export type IntNullableListFilter<$PrismaModel = never> = {
   has?: number | Prisma.IntFieldRefInput<$PrismaModel> | null
   hasEvery?: number[] | Prisma.ListIntFieldRefInput<$PrismaModel>
   hasSome?: number[] | Prisma.ListIntFieldRefInput<$PrismaModel>
+  isEmpty?: boolean
+}
+
+export type StringNullableListFilter<$PrismaModel = never> = {
+  equals?: string[] | Prisma.ListStringFieldRefInput<$PrismaModel> | null
+  has?: string | Prisma.StringFieldRefInput<$PrismaModel> | null
+  hasEvery?: string[] | Prisma.ListStringFieldRefInput<$PrismaModel>
+  hasSome?: string[] | Prisma.ListStringFieldRefInput<$PrismaModel>
   isEmpty?: boolean
 }
 
@@ -714,6 +859,13 @@ export type JobCountOrderByAggregateInput = {
   cancelling?: Prisma.SortOrder
   scheduleName?: Prisma.SortOrder
   occurrenceAt?: Prisma.SortOrder
+  toleratedFailureCount?: Prisma.SortOrder
+  toleratedFailurePercentage?: Prisma.SortOrder
+  failedAt?: Prisma.SortOrder
+  afterIds?: Prisma.SortOrder
+  awaited?: Prisma.SortOrder
+  waits?: Prisma.SortOrder
+  releasing?: Prisma.SortOrder
 }
 
 export type JobAvgOrderByAggregateInput = {
@@ -723,6 +875,8 @@ export type JobAvgOrderByAggregateInput = {
   backoffMs?: Prisma.SortOrder
   backoffJitter?: Prisma.SortOrder
   heartbeatIntervalMs?: Prisma.SortOrder
+  toleratedFailureCount?: Prisma.SortOrder
+  toleratedFailurePercentage?: Prisma.SortOrder
 }
 
 export type JobMaxOrderByAggregateInput = {
@@ -745,6 +899,12 @@ export type JobMaxOrderByAggregateInput = {
   cancelling?: Prisma.SortOrder
   scheduleName?: Prisma.SortOrder
   occurrenceAt?: Prisma.SortOrder
+  toleratedFailureCount?: Prisma.SortOrder
+  toleratedFailurePercentage?: Prisma.SortOrder
+  failedAt?: Prisma.SortOrder
+  awaited?: Prisma.SortOrder
+  waits?: Prisma.SortOrder
+  releasing?: Prisma.SortOrder
 }
 
 export type JobMinOrderByAggregateInput = {
@@ -767,6 +927,12 @@ export type JobMinOrderByAggregateInput = {
   cancelling?: Prisma.SortOrder
   scheduleName?: Prisma.SortOrder
   occurrenceAt?: Prisma.SortOrder
+  toleratedFailureCount?: Prisma.SortOrder
+  toleratedFailurePercentage?: Prisma.SortOrder
+  failedAt?: Prisma.SortOrder
+  awaited?: Prisma.SortOrder
+  waits?: Prisma.SortOrder
+  releasing?: Prisma.SortOrder
 }
 
 export type JobSumOrderByAggregateInput = {
@@ -776,10 +942,16 @@ export type JobSumOrderByAggregateInput = {
   backoffMs?: Prisma.SortOrder
   backoffJitter?: Prisma.SortOrder
   heartbeatIntervalMs?: Prisma.SortOrder
+  toleratedFailureCount?: Prisma.SortOrder
+  toleratedFailurePercentage?: Prisma.SortOrder
 }
 
 export type JobCreatebackoffMsInput = {
   set: number[]
+}
+
+export type JobCreateafterIdsInput = {
+  set: string[]
 }
 
 export type JobCreateNestedOneWithoutTreeInput = {
@@ -861,6 +1033,27 @@ export type BoolFieldUpdateOperationsInput = {
 
 export type DateTimeFieldUpdateOperationsInput = {
   set?: Date | string
+}
+
+export type NullableIntFieldUpdateOperationsInput = {
+  set?: number | null
+  increment?: number
+  decrement?: number
+  multiply?: number
+  divide?: number
+}
+
+export type NullableFloatFieldUpdateOperationsInput = {
+  set?: number | null
+  increment?: number
+  decrement?: number
+  multiply?: number
+  divide?: number
+}
+
+export type JobUpdateafterIdsInput = {
+  set?: string[]
+  push?: string | string[]
 }
 
 export type JobUpdateOneRequiredWithoutTreeNestedInput = {
@@ -971,6 +1164,13 @@ export type JobCreateWithoutTreeInput = {
   cancelling?: boolean
   scheduleName?: string | null
   occurrenceAt?: Date | string | null
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
@@ -999,6 +1199,13 @@ export type JobUncheckedCreateWithoutTreeInput = {
   cancelling?: boolean
   scheduleName?: string | null
   occurrenceAt?: Date | string | null
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
 }
@@ -1028,6 +1235,13 @@ export type JobCreateWithoutChildrenInput = {
   cancelling?: boolean
   scheduleName?: string | null
   occurrenceAt?: Date | string | null
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
@@ -1056,6 +1270,13 @@ export type JobUncheckedCreateWithoutChildrenInput = {
   cancelling?: boolean
   scheduleName?: string | null
   occurrenceAt?: Date | string | null
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
 }
@@ -1085,6 +1306,13 @@ export type JobCreateWithoutRootInput = {
   cancelling?: boolean
   scheduleName?: string | null
   occurrenceAt?: Date | string | null
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
@@ -1112,6 +1340,13 @@ export type JobUncheckedCreateWithoutRootInput = {
   cancelling?: boolean
   scheduleName?: string | null
   occurrenceAt?: Date | string | null
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
@@ -1147,6 +1382,13 @@ export type JobCreateWithoutParentInput = {
   cancelling?: boolean
   scheduleName?: string | null
   occurrenceAt?: Date | string | null
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
@@ -1174,6 +1416,13 @@ export type JobUncheckedCreateWithoutParentInput = {
   cancelling?: boolean
   scheduleName?: string | null
   occurrenceAt?: Date | string | null
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
@@ -1220,6 +1469,13 @@ export type JobUpdateWithoutTreeInput = {
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
@@ -1248,6 +1504,13 @@ export type JobUncheckedUpdateWithoutTreeInput = {
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
 }
@@ -1283,6 +1546,13 @@ export type JobUpdateWithoutChildrenInput = {
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
@@ -1311,6 +1581,13 @@ export type JobUncheckedUpdateWithoutChildrenInput = {
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
 }
@@ -1356,6 +1633,13 @@ export type JobScalarWhereInput = {
   cancelling?: Prisma.BoolFilter<"Job"> | boolean
   scheduleName?: Prisma.StringNullableFilter<"Job"> | string | null
   occurrenceAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
+  toleratedFailureCount?: Prisma.IntNullableFilter<"Job"> | number | null
+  toleratedFailurePercentage?: Prisma.FloatNullableFilter<"Job"> | number | null
+  failedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
+  afterIds?: Prisma.StringNullableListFilter<"Job">
+  awaited?: Prisma.BoolFilter<"Job"> | boolean
+  waits?: Prisma.BoolFilter<"Job"> | boolean
+  releasing?: Prisma.BoolFilter<"Job"> | boolean
 }
 
 export type JobUpsertWithWhereUniqueWithoutParentInput = {
@@ -1394,6 +1678,13 @@ export type JobCreateWithoutProgressInput = {
   cancelling?: boolean
   scheduleName?: string | null
   occurrenceAt?: Date | string | null
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
@@ -1422,6 +1713,13 @@ export type JobUncheckedCreateWithoutProgressInput = {
   cancelling?: boolean
   scheduleName?: string | null
   occurrenceAt?: Date | string | null
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
 }
@@ -1462,6 +1760,13 @@ export type JobUpdateWithoutProgressInput = {
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
@@ -1490,6 +1795,13 @@ export type JobUncheckedUpdateWithoutProgressInput = {
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
 }
@@ -1515,6 +1827,13 @@ export type JobCreateManyRootInput = {
   cancelling?: boolean
   scheduleName?: string | null
   occurrenceAt?: Date | string | null
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
 }
 
 export type JobCreateManyParentInput = {
@@ -1538,6 +1857,13 @@ export type JobCreateManyParentInput = {
   cancelling?: boolean
   scheduleName?: string | null
   occurrenceAt?: Date | string | null
+  toleratedFailureCount?: number | null
+  toleratedFailurePercentage?: number | null
+  failedAt?: Date | string | null
+  afterIds?: Prisma.JobCreateafterIdsInput | string[]
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
 }
 
 export type JobUpdateWithoutRootInput = {
@@ -1560,6 +1886,13 @@ export type JobUpdateWithoutRootInput = {
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
@@ -1587,6 +1920,13 @@ export type JobUncheckedUpdateWithoutRootInput = {
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
@@ -1613,6 +1953,13 @@ export type JobUncheckedUpdateManyWithoutRootInput = {
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type JobUpdateWithoutParentInput = {
@@ -1635,6 +1982,13 @@ export type JobUpdateWithoutParentInput = {
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
@@ -1662,6 +2016,13 @@ export type JobUncheckedUpdateWithoutParentInput = {
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
@@ -1688,6 +2049,13 @@ export type JobUncheckedUpdateManyWithoutParentInput = {
   cancelling?: Prisma.BoolFieldUpdateOperationsInput | boolean
   scheduleName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   occurrenceAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  toleratedFailureCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  toleratedFailurePercentage?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  afterIds?: Prisma.JobUpdateafterIdsInput | string[]
+  awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 
@@ -1761,6 +2129,13 @@ export type JobSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = ru
   cancelling?: boolean
   scheduleName?: boolean
   occurrenceAt?: boolean
+  toleratedFailureCount?: boolean
+  toleratedFailurePercentage?: boolean
+  failedAt?: boolean
+  afterIds?: boolean
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
   tree?: boolean | Prisma.Job$treeArgs<ExtArgs>
@@ -1791,6 +2166,13 @@ export type JobSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extension
   cancelling?: boolean
   scheduleName?: boolean
   occurrenceAt?: boolean
+  toleratedFailureCount?: boolean
+  toleratedFailurePercentage?: boolean
+  failedAt?: boolean
+  afterIds?: boolean
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
 }, ExtArgs["result"]["job"]>
@@ -1817,6 +2199,13 @@ export type JobSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extension
   cancelling?: boolean
   scheduleName?: boolean
   occurrenceAt?: boolean
+  toleratedFailureCount?: boolean
+  toleratedFailurePercentage?: boolean
+  failedAt?: boolean
+  afterIds?: boolean
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
 }, ExtArgs["result"]["job"]>
@@ -1843,9 +2232,16 @@ export type JobSelectScalar = {
   cancelling?: boolean
   scheduleName?: boolean
   occurrenceAt?: boolean
+  toleratedFailureCount?: boolean
+  toleratedFailurePercentage?: boolean
+  failedAt?: boolean
+  afterIds?: boolean
+  awaited?: boolean
+  waits?: boolean
+  releasing?: boolean
 }
 
-export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "rootId" | "parentId" | "depth" | "type" | "dedupeKey" | "priority" | "runAt" | "maxFailuresPerItem" | "backoffMs" | "backoffJitter" | "heartbeatIntervalMs" | "finalStage" | "feed" | "feedsChildren" | "createdAt" | "sealedAt" | "cancelledAt" | "cancelling" | "scheduleName" | "occurrenceAt", ExtArgs["result"]["job"]>
+export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "rootId" | "parentId" | "depth" | "type" | "dedupeKey" | "priority" | "runAt" | "maxFailuresPerItem" | "backoffMs" | "backoffJitter" | "heartbeatIntervalMs" | "finalStage" | "feed" | "feedsChildren" | "createdAt" | "sealedAt" | "cancelledAt" | "cancelling" | "scheduleName" | "occurrenceAt" | "toleratedFailureCount" | "toleratedFailurePercentage" | "failedAt" | "afterIds" | "awaited" | "waits" | "releasing", ExtArgs["result"]["job"]>
 export type JobInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
@@ -1906,6 +2302,34 @@ export type $JobPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
      */
     scheduleName: string | null
     occurrenceAt: Date | null
+    /**
+     * With more failed items than this it fails as a whole; null for any number.
+     */
+    toleratedFailureCount: number | null
+    /**
+     * With more than this share of its items failed, of 100; counts once it is sealed. Null for any share.
+     */
+    toleratedFailurePercentage: number | null
+    /**
+     * Since when more items have failed than it tolerates.
+     */
+    failedAt: Date | null
+    /**
+     * The jobs of its tree that it waits for; null for none.
+     */
+    afterIds: string[]
+    /**
+     * Whether any job waits for it, so that its completion need not look for them otherwise.
+     */
+    awaited: boolean
+    /**
+     * It still waits for other jobs: its items are in entries that no claim sees.
+     */
+    waits: boolean
+    /**
+     * It waits no longer, and not all of its entries are known to be released: the sweep sees to it.
+     */
+    releasing: boolean
   }, ExtArgs["result"]["job"]>
   composites: {}
 }
@@ -2355,6 +2779,13 @@ export interface JobFieldRefs {
   readonly cancelling: Prisma.FieldRef<"Job", 'Boolean'>
   readonly scheduleName: Prisma.FieldRef<"Job", 'String'>
   readonly occurrenceAt: Prisma.FieldRef<"Job", 'DateTime'>
+  readonly toleratedFailureCount: Prisma.FieldRef<"Job", 'Int'>
+  readonly toleratedFailurePercentage: Prisma.FieldRef<"Job", 'Float'>
+  readonly failedAt: Prisma.FieldRef<"Job", 'DateTime'>
+  readonly afterIds: Prisma.FieldRef<"Job", 'String[]'>
+  readonly awaited: Prisma.FieldRef<"Job", 'Boolean'>
+  readonly waits: Prisma.FieldRef<"Job", 'Boolean'>
+  readonly releasing: Prisma.FieldRef<"Job", 'Boolean'>
 }
     
 

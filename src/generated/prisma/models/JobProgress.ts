@@ -58,6 +58,8 @@ export type JobProgressMinAggregateOutputType = {
   openJobs: number | null
   startedAt: Date | null
   completedAt: Date | null
+  outcome: string | null
+  treeOutcome: string | null
 }
 
 export type JobProgressMaxAggregateOutputType = {
@@ -72,6 +74,8 @@ export type JobProgressMaxAggregateOutputType = {
   openJobs: number | null
   startedAt: Date | null
   completedAt: Date | null
+  outcome: string | null
+  treeOutcome: string | null
 }
 
 export type JobProgressCountAggregateOutputType = {
@@ -86,6 +90,8 @@ export type JobProgressCountAggregateOutputType = {
   openJobs: number
   startedAt: number
   completedAt: number
+  outcome: number
+  treeOutcome: number
   _all: number
 }
 
@@ -122,6 +128,8 @@ export type JobProgressMinAggregateInputType = {
   openJobs?: true
   startedAt?: true
   completedAt?: true
+  outcome?: true
+  treeOutcome?: true
 }
 
 export type JobProgressMaxAggregateInputType = {
@@ -136,6 +144,8 @@ export type JobProgressMaxAggregateInputType = {
   openJobs?: true
   startedAt?: true
   completedAt?: true
+  outcome?: true
+  treeOutcome?: true
 }
 
 export type JobProgressCountAggregateInputType = {
@@ -150,6 +160,8 @@ export type JobProgressCountAggregateInputType = {
   openJobs?: true
   startedAt?: true
   completedAt?: true
+  outcome?: true
+  treeOutcome?: true
   _all?: true
 }
 
@@ -251,6 +263,8 @@ export type JobProgressGroupByOutputType = {
   openJobs: number
   startedAt: Date | null
   completedAt: Date | null
+  outcome: string | null
+  treeOutcome: string | null
   _count: JobProgressCountAggregateOutputType | null
   _avg: JobProgressAvgAggregateOutputType | null
   _sum: JobProgressSumAggregateOutputType | null
@@ -288,6 +302,8 @@ export type JobProgressWhereInput = {
   openJobs?: Prisma.IntFilter<"JobProgress"> | number
   startedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
   completedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
+  outcome?: Prisma.StringNullableFilter<"JobProgress"> | string | null
+  treeOutcome?: Prisma.StringNullableFilter<"JobProgress"> | string | null
   job?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
 }
 
@@ -303,6 +319,8 @@ export type JobProgressOrderByWithRelationInput = {
   openJobs?: Prisma.SortOrder
   startedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   completedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  outcome?: Prisma.SortOrderInput | Prisma.SortOrder
+  treeOutcome?: Prisma.SortOrderInput | Prisma.SortOrder
   job?: Prisma.JobOrderByWithRelationInput
 }
 
@@ -322,6 +340,8 @@ export type JobProgressWhereUniqueInput = Prisma.AtLeast<{
   openJobs?: Prisma.IntFilter<"JobProgress"> | number
   startedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
   completedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
+  outcome?: Prisma.StringNullableFilter<"JobProgress"> | string | null
+  treeOutcome?: Prisma.StringNullableFilter<"JobProgress"> | string | null
   job?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
 }, "jobId_version">
 
@@ -337,6 +357,8 @@ export type JobProgressOrderByWithAggregationInput = {
   openJobs?: Prisma.SortOrder
   startedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   completedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  outcome?: Prisma.SortOrderInput | Prisma.SortOrder
+  treeOutcome?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.JobProgressCountOrderByAggregateInput
   _avg?: Prisma.JobProgressAvgOrderByAggregateInput
   _max?: Prisma.JobProgressMaxOrderByAggregateInput
@@ -359,6 +381,8 @@ export type JobProgressScalarWhereWithAggregatesInput = {
   openJobs?: Prisma.IntWithAggregatesFilter<"JobProgress"> | number
   startedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"JobProgress"> | Date | string | null
   completedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"JobProgress"> | Date | string | null
+  outcome?: Prisma.StringNullableWithAggregatesFilter<"JobProgress"> | string | null
+  treeOutcome?: Prisma.StringNullableWithAggregatesFilter<"JobProgress"> | string | null
 }
 
 export type JobProgressCreateInput = {
@@ -372,6 +396,8 @@ export type JobProgressCreateInput = {
   openJobs?: number
   startedAt?: Date | string | null
   completedAt?: Date | string | null
+  outcome?: string | null
+  treeOutcome?: string | null
   job: Prisma.JobCreateNestedOneWithoutProgressInput
 }
 
@@ -387,6 +413,8 @@ export type JobProgressUncheckedCreateInput = {
   openJobs?: number
   startedAt?: Date | string | null
   completedAt?: Date | string | null
+  outcome?: string | null
+  treeOutcome?: string | null
 }
 
 export type JobProgressUpdateInput = {
@@ -400,6 +428,8 @@ export type JobProgressUpdateInput = {
   openJobs?: Prisma.IntFieldUpdateOperationsInput | number
   startedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  treeOutcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   job?: Prisma.JobUpdateOneRequiredWithoutProgressNestedInput
 }
 
@@ -415,6 +445,8 @@ export type JobProgressUncheckedUpdateInput = {
   openJobs?: Prisma.IntFieldUpdateOperationsInput | number
   startedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  treeOutcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type JobProgressCreateManyInput = {
@@ -429,6 +461,8 @@ export type JobProgressCreateManyInput = {
   openJobs?: number
   startedAt?: Date | string | null
   completedAt?: Date | string | null
+  outcome?: string | null
+  treeOutcome?: string | null
 }
 
 export type JobProgressUpdateManyMutationInput = {
@@ -442,6 +476,8 @@ export type JobProgressUpdateManyMutationInput = {
   openJobs?: Prisma.IntFieldUpdateOperationsInput | number
   startedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  treeOutcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type JobProgressUncheckedUpdateManyInput = {
@@ -456,6 +492,8 @@ export type JobProgressUncheckedUpdateManyInput = {
   openJobs?: Prisma.IntFieldUpdateOperationsInput | number
   startedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  treeOutcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type JobProgressListRelationFilter = {
@@ -485,6 +523,8 @@ export type JobProgressCountOrderByAggregateInput = {
   openJobs?: Prisma.SortOrder
   startedAt?: Prisma.SortOrder
   completedAt?: Prisma.SortOrder
+  outcome?: Prisma.SortOrder
+  treeOutcome?: Prisma.SortOrder
 }
 
 export type JobProgressAvgOrderByAggregateInput = {
@@ -509,6 +549,8 @@ export type JobProgressMaxOrderByAggregateInput = {
   openJobs?: Prisma.SortOrder
   startedAt?: Prisma.SortOrder
   completedAt?: Prisma.SortOrder
+  outcome?: Prisma.SortOrder
+  treeOutcome?: Prisma.SortOrder
 }
 
 export type JobProgressMinOrderByAggregateInput = {
@@ -523,6 +565,8 @@ export type JobProgressMinOrderByAggregateInput = {
   openJobs?: Prisma.SortOrder
   startedAt?: Prisma.SortOrder
   completedAt?: Prisma.SortOrder
+  outcome?: Prisma.SortOrder
+  treeOutcome?: Prisma.SortOrder
 }
 
 export type JobProgressSumOrderByAggregateInput = {
@@ -596,6 +640,8 @@ export type JobProgressCreateWithoutJobInput = {
   openJobs?: number
   startedAt?: Date | string | null
   completedAt?: Date | string | null
+  outcome?: string | null
+  treeOutcome?: string | null
 }
 
 export type JobProgressUncheckedCreateWithoutJobInput = {
@@ -609,6 +655,8 @@ export type JobProgressUncheckedCreateWithoutJobInput = {
   openJobs?: number
   startedAt?: Date | string | null
   completedAt?: Date | string | null
+  outcome?: string | null
+  treeOutcome?: string | null
 }
 
 export type JobProgressCreateOrConnectWithoutJobInput = {
@@ -652,6 +700,8 @@ export type JobProgressScalarWhereInput = {
   openJobs?: Prisma.IntFilter<"JobProgress"> | number
   startedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
   completedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
+  outcome?: Prisma.StringNullableFilter<"JobProgress"> | string | null
+  treeOutcome?: Prisma.StringNullableFilter<"JobProgress"> | string | null
 }
 
 export type JobProgressCreateManyJobInput = {
@@ -665,6 +715,8 @@ export type JobProgressCreateManyJobInput = {
   openJobs?: number
   startedAt?: Date | string | null
   completedAt?: Date | string | null
+  outcome?: string | null
+  treeOutcome?: string | null
 }
 
 export type JobProgressUpdateWithoutJobInput = {
@@ -678,6 +730,8 @@ export type JobProgressUpdateWithoutJobInput = {
   openJobs?: Prisma.IntFieldUpdateOperationsInput | number
   startedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  treeOutcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type JobProgressUncheckedUpdateWithoutJobInput = {
@@ -691,6 +745,8 @@ export type JobProgressUncheckedUpdateWithoutJobInput = {
   openJobs?: Prisma.IntFieldUpdateOperationsInput | number
   startedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  treeOutcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type JobProgressUncheckedUpdateManyWithoutJobInput = {
@@ -704,6 +760,8 @@ export type JobProgressUncheckedUpdateManyWithoutJobInput = {
   openJobs?: Prisma.IntFieldUpdateOperationsInput | number
   startedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  treeOutcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 
@@ -720,6 +778,8 @@ export type JobProgressSelect<ExtArgs extends runtime.Types.Extensions.InternalA
   openJobs?: boolean
   startedAt?: boolean
   completedAt?: boolean
+  outcome?: boolean
+  treeOutcome?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -735,6 +795,8 @@ export type JobProgressSelectCreateManyAndReturn<ExtArgs extends runtime.Types.E
   openJobs?: boolean
   startedAt?: boolean
   completedAt?: boolean
+  outcome?: boolean
+  treeOutcome?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -750,6 +812,8 @@ export type JobProgressSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.E
   openJobs?: boolean
   startedAt?: boolean
   completedAt?: boolean
+  outcome?: boolean
+  treeOutcome?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -765,9 +829,11 @@ export type JobProgressSelectScalar = {
   openJobs?: boolean
   startedAt?: boolean
   completedAt?: boolean
+  outcome?: boolean
+  treeOutcome?: boolean
 }
 
-export type JobProgressOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "version" | "isRoot" | "generation" | "itemCount" | "succeeded" | "failed" | "cancelled" | "openJobs" | "startedAt" | "completedAt", ExtArgs["result"]["jobProgress"]>
+export type JobProgressOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "version" | "isRoot" | "generation" | "itemCount" | "succeeded" | "failed" | "cancelled" | "openJobs" | "startedAt" | "completedAt" | "outcome" | "treeOutcome", ExtArgs["result"]["jobProgress"]>
 export type JobProgressInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }
@@ -801,6 +867,14 @@ export type $JobProgressPayload<ExtArgs extends runtime.Types.Extensions.Interna
     openJobs: number
     startedAt: Date | null
     completedAt: Date | null
+    /**
+     * What came of the job: SUCCEEDED, FAILED or CANCELLED once it is complete.
+     */
+    outcome: string | null
+    /**
+     * On the root's row: the worst outcome of the jobs that are complete. Null elsewhere.
+     */
+    treeOutcome: string | null
   }, ExtArgs["result"]["jobProgress"]>
   composites: {}
 }
@@ -1236,6 +1310,8 @@ export interface JobProgressFieldRefs {
   readonly openJobs: Prisma.FieldRef<"JobProgress", 'Int'>
   readonly startedAt: Prisma.FieldRef<"JobProgress", 'DateTime'>
   readonly completedAt: Prisma.FieldRef<"JobProgress", 'DateTime'>
+  readonly outcome: Prisma.FieldRef<"JobProgress", 'String'>
+  readonly treeOutcome: Prisma.FieldRef<"JobProgress", 'String'>
 }
     
 

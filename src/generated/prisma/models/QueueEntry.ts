@@ -543,7 +543,7 @@ export type $QueueEntryPayload<ExtArgs extends runtime.Types.Extensions.Internal
      */
     bytes: bigint
     /**
-     * Null once the entry is claimable.
+     * Null once the entry is claimable; infinity while its job waits for other jobs.
      */
     runAt: Date | null
     /**

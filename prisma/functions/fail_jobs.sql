@@ -1,0 +1,56 @@
+-- Ends jobs of which more items failed than they tolerate: from this commit on they take no more items, give none away, and what is
+-- pending in them is cancelled; cancel_items does that, as it does for cancel_job. A job that somebody has cancelled is left alone.
+--
+-- p_rows     counters of jobs, as a fold has just added them up
+-- p_touched  which of them to look at
+-- p_exact    those that were known to be sealed before all their deltas were read: a share of the items counts of these alone,
+--            while a number of failures only grows
+-- returns    the jobs that were ended; those that a share may have passed, but whose counters are not known to be exact, and then
+--            nothing was ended; and those that somebody is adding to, for a later call. Null for none
+-- locks      the jobs' rows in the order of their ids, skipping those that somebody else has
+create or replace function jobtree.fail_jobs(p_rows jobtree.job_progress[], p_touched uuid[], p_exact uuid[])
+returns table (ended uuid[], inexact uuid[], held uuid[])
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_over uuid[];
+  v_inexact uuid[];
+  v_ended uuid[];
+begin
+  select array_agg(o.id) filter (where o.is_sure), array_agg(o.id) filter (where not o.is_sure) into v_over, v_inexact
+  from (
+    select j.id, coalesce(r.failed > j.tolerated_failure_count, false) or j.id = any (p_exact) as is_sure
+    from unnest(p_rows) r
+    join jobtree.job j on j.id = r.job_id
+    where r.job_id = any (p_touched) and r.failed > 0 and r.completed_at is null and j.cancelled_at is null
+      and (
+        r.failed > j.tolerated_failure_count
+        -- Not in floating point, in which 57 of 10,000 are more than 0.57 %.
+        or j.sealed_at is not null and 100 * r.failed > j.tolerated_failure_percentage::numeric * r.item_count
+      )
+  ) o;
+  if v_inexact is not null or v_over is null then
+    return query select null::uuid[], v_inexact, null::uuid[];
+    return;
+  end if;
+
+  with free as (
+    select j.id from jobtree.job j where j.id = any (v_over) and j.cancelled_at is null
+    order by j.id
+    for no key update skip locked
+  ), ended as (
+    update jobtree.job j
+    set failed_at = v_now, cancelled_at = v_now, cancelling = true, sealed_at = coalesce(j.sealed_at, v_now)
+    where j.id = any (array(select f.id from free f))
+    returning j.id
+  )
+  select array_agg(e.id) into v_ended from ended e;
+  return query select v_ended, null::uuid[], (select array_agg(o.id) from unnest(v_over) o(id) where (o.id = any (v_ended)) is not true);
+end
+$$;

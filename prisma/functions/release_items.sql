@@ -1,0 +1,61 @@
+-- Lets the items of a job that waits for no other job any more be claimed, up to p_limit entries: they are ready, behind all that is
+-- ready already, or wait for their run_at if that is ahead. Repeat until done.
+--
+-- p_from     the position to go on from
+-- returns    the job's type; how many entries; how many items are ready; the position to go on from, 0 for another pass; and
+--            whether nothing is left to release
+-- locks      queue entries, and at the end the job's row, skipping what somebody else has
+create or replace function jobtree.release_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 2000)
+returns table (type text, entries integer, ready bigint, next_from bigint, done boolean)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_job record;
+  v_released record;
+begin
+  select j.type, j.releasing and j.cancelled_at is null as is_due into v_job from jobtree.job j where j.id = p_job_id;
+  with picked as materialized (
+    select q.ctid as tid, q.position from jobtree.queue_entry q
+    where q.job_id = p_job_id and q.position >= p_from and v_job.is_due
+      -- In a form that the index of scheduled entries, of all jobs, is of no use for.
+      and coalesce(q.run_at = 'infinity', false)
+    order by q.position
+    limit p_limit
+    for update skip locked
+  ), placed as materialized (
+    -- All items of an entry had the same run_at ahead of them when they were added, or none.
+    select p.tid, nextval('jobtree.block_seq') * 1024 as place,
+      (select i.run_at from jobtree.job_item i where i.job_id = p_job_id and i.position = p.position) as run_at
+    from (select * from picked order by position) p
+  ), released as (
+    update jobtree.queue_entry q set place = p.place, run_at = case when p.run_at > v_now then p.run_at end
+    from placed p where q.ctid = p.tid
+    returning q.position, q.count, q.run_at
+  )
+  select count(*)::integer as entries, coalesce(sum(r.count) filter (where r.run_at is null), 0) as ready, max(r.position) as last
+  into v_released
+  from released r;
+
+  type := v_job.type;
+  entries := v_released.entries;
+  ready := v_released.ready;
+  next_from := case when entries = p_limit then v_released.last + 1 else 0 end;
+  done := entries < p_limit and not (v_job.is_due and exists (
+    select from jobtree.queue_entry q where q.job_id = p_job_id and coalesce(q.run_at = 'infinity', false)
+  ));
+  if done then
+    -- Who adds to the job has its row: then there is one more call.
+    perform 1 from jobtree.job j where j.id = p_job_id for no key update skip locked;
+    if found then
+      update jobtree.job j set releasing = false where j.id = p_job_id;
+    end if;
+    done := found or v_job.type is null;
+  end if;
+  return next;
+end
+$$;

@@ -1,0 +1,138 @@
+/** The very code of docs/failure-policies.md and docs/dependencies.md, with a server and workers. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Client, createClient, PermanentError, Worker } from '../../src/client/index.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { collect, data, request, subscribe } from '../support/api.ts';
+import { bundle } from '../support/bundle.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { example } from '../support/documentation.ts';
+import { startServer } from '../support/server.ts';
+
+let database: TestDatabase;
+let server: App;
+let client: Client;
+let worker: Worker;
+/** The types of the items in the order in which they were worked on. */
+const done: string[] = [];
+
+beforeAll(async () => {
+  database = await createDatabase();
+  server = await startServer(database.url);
+  client = createClient({ url: server.url });
+  const types = ['findAddress', 'sendLetter', 'bookOrders', 'countStock', 'writeReport', 'mail'];
+  const handler = (payload: unknown, { type }: { type: string }) => {
+    done.push(type);
+    if (payload === 'bad') throw new PermanentError('no');
+    return payload;
+  };
+  const handlers = types.map((type) => [type, { concurrency: 2, handler }] as const);
+  worker = new Worker({ url: server.url, types: Object.fromEntries(handlers) });
+  await worker.start();
+});
+afterAll(async () => {
+  await worker?.stop();
+  await client?.close();
+  await server?.close();
+  await database?.drop();
+});
+
+async function run(page: string, name: string, ...args: unknown[]): Promise<unknown> {
+  const { code } = await bundle({ main: example(page, name) }, 'node');
+  const [act] = Object.values(await import(`data:text/javascript,${encodeURIComponent(code)}`));
+  return (act as (...args: unknown[]) => unknown)(client, ...args);
+}
+
+describe('failure policies', () => {
+  const letters = (bad: number) => Array.from({ length: 20 }, (_, i) => (i < bad ? 'bad' : `address ${i}`));
+
+  it.each([
+    [1, 'SUCCEEDED'],
+    [2, 'FAILED'],
+  ])('%i of 20 that fail: the tree of the example has %s', async (bad, outcome) => {
+    expect(await run('failure-policies.md', 'failure-policy', letters(bad))).toBe(outcome);
+  });
+
+  it('the API tells the policy, the verdict and the outcomes, in queries and in subscriptions', async () => {
+    const { id } = await client.createJob({
+      type: 'findAddress',
+      toleratedFailureCount: 0,
+      toleratedFailurePercentage: 2.5,
+      sealed: true,
+      items: [{ payload: 'bad' }],
+    });
+    const events = await collect(
+      subscribe(
+        server.url,
+        'subscription ($id: ID!) { jobTreeProgress(rootId: $id) { outcome complete jobs { outcome message } } }',
+        { id },
+      ),
+    );
+    expect(events.at(-1).data.jobTreeProgress).toEqual({
+      outcome: 'FAILED',
+      complete: true,
+      jobs: [{ outcome: 'FAILED', message: 'Job failed' }],
+    });
+    for (const { data } of events.slice(0, -1)) expect(data.jobTreeProgress.outcome).toBe(null);
+    const query = `query ($id: ID!) { job(id: $id) {
+      toleratedFailureCount toleratedFailurePercentage failedAt cancelledAt treeOutcome progress { status outcome } } }`;
+    expect((await data(server.url, query, { id })).job).toEqual({
+      toleratedFailureCount: 0,
+      toleratedFailurePercentage: 2.5,
+      failedAt: expect.any(String),
+      cancelledAt: expect.any(String),
+      treeOutcome: 'FAILED',
+      progress: { status: 'COMPLETED', outcome: 'FAILED' },
+    });
+    expect(await client.job(id)).toMatchObject({ toleratedFailureCount: 0, progress: { outcome: 'FAILED' } });
+  });
+});
+
+describe('dependencies', () => {
+  const orders = Array.from({ length: 10 }, (_, i) => ({ order: i }));
+
+  it('the jobs of the example run one behind the other', async () => {
+    done.length = 0;
+    expect(await run('dependencies.md', 'dependencies', { orders, month: '2026-11' })).toBe('SUCCEEDED');
+    expect(done.slice(-2)).toEqual(['writeReport', 'mail']);
+    expect(done).toHaveLength(13);
+  });
+
+  it('a failure of what the report waits for cancels the report and the mail', async () => {
+    done.length = 0;
+    const month = { orders: [...orders, 'bad'], month: '2026-11' };
+    expect(await run('dependencies.md', 'dependencies', month)).toBe('FAILED');
+    expect(done).not.toContain('writeReport');
+    expect(done).not.toContain('mail');
+  });
+
+  it('the API tells which jobs a job waits for, below lists with two queries, and refuses a circle', async () => {
+    const { id } = await client.createJob({
+      type: 'held',
+      children: [
+        { type: 'first', name: 'a', after: ['b', 'held'] },
+        { type: 'second', name: 'b' },
+      ],
+    });
+    const query = 'query ($id: ID!) { job(id: $id) { tree { type waitsForJobs after { type } } } }';
+    expect((await data(server.url, query, { id })).job.tree).toEqual([
+      { type: 'held', waitsForJobs: false, after: [] },
+      { type: 'first', waitsForJobs: true, after: [{ type: 'held' }, { type: 'second' }] },
+      { type: 'second', waitsForJobs: false, after: [] },
+    ]);
+    const create =
+      'mutation ($input: JobInput!) { createJob(input: $input) { ... on Error { code field message } } }';
+    expect(await request(server.url, create, { input: { type: 'x', after: ['x'] } })).toEqual({
+      data: {
+        createJob: {
+          code: 'INVALID_INPUT',
+          field: 'after[0]',
+          message: 'after[0] names "x", which is the job itself.',
+        },
+      },
+    });
+    await expect(client.createJob({ type: 'x', after: ['y'] })).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      field: 'after[0]',
+    });
+  });
+});
