@@ -175,6 +175,27 @@ create table "jobtree"."watch" (
 ) with (fillfactor = 10);
 insert into "jobtree"."watch" values (1, now(), now());
 
+-- What failed for good, until somebody replays or discards it: the latest failure of each, and what it has in common with others.
+create table "jobtree"."dead_letter" (
+  "job_id" uuid not null,
+  "position" bigint not null,
+  "type" text not null,
+  "died_at" timestamptz(3) not null,
+  "code" text not null,
+  "pattern" text not null,
+  "fingerprint" uuid not null,
+  constraint "dead_letter_pkey" primary key ("job_id", "position")
+);
+create index "dead_letter_group" on "jobtree"."dead_letter" ("type", "fingerprint", "died_at");
+
+-- Items that were replayed, and the attempts that they had had by then: what comes after counts afresh.
+create table "jobtree"."replay" (
+  "job_id" uuid not null,
+  "position" bigint not null,
+  "attempt" integer not null,
+  constraint "replay_pkey" primary key ("job_id", "position")
+);
+
 -- Where each item stands: the one place in SQL that decides it.
 create view "jobtree"."item_state" as
 select i.job_id, i.position, j.root_id, j.type,

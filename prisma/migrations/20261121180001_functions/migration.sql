@@ -280,6 +280,37 @@ as $$
   select (B'1'::bit(128) >> (p_number - 1))::bit(128)
 $$;
 
+-- Lets items fail for good: writes their outcomes and their dead letters, and counts them.
+--
+-- p_lease_ids, p_numbers   assignments that this transaction has ended, each once
+-- p_codes, p_messages      the failure of each
+-- locks      none
+create or replace function jobtree.bury_items(p_lease_ids uuid[], p_numbers integer[], p_codes text[], p_messages text[])
+returns void
+language sql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+  with dead as materialized (
+    select l.id as lease_id, l.job_id, l.position + u.number - 1 as position, clock_timestamp()::timestamptz(3) as at,
+      u.code, jobtree.message_pattern(u.message) as pattern, j.root_id, j.type
+    from unnest(p_lease_ids, p_numbers, p_codes, p_messages) u(lease_id, number, code, message)
+    cross join lateral (select l.* from jobtree.lease l where l.id = u.lease_id offset 0) l
+    cross join lateral (select j.root_id, j.type from jobtree.job j where j.id = l.job_id offset 0) j
+  ), failed as (
+    insert into jobtree.outcome (job_id, position, lease_id, finished_at, failed)
+    select d.job_id, d.position, d.lease_id, d.at, true from dead d
+  ), kept as (
+    insert into jobtree.dead_letter (job_id, position, type, died_at, code, pattern, fingerprint)
+    select d.job_id, d.position, d.type, d.at, d.code, d.pattern, jobtree.fingerprint(d.type, d.code, d.pattern) from dead d
+  )
+  insert into jobtree.progress_delta (root_id, job_id, failed)
+  select d.root_id, d.job_id, count(*) from dead d group by d.root_id, d.job_id
+$$;
+
 -- Cancels what is pending in a cancelled job, up to p_limit ranges of items: what waits leaves the queue, and what is held ends
 -- (its workers learn it from the next heartbeat). What somebody has locked is left for the next pass: repeat until done.
 --
@@ -946,6 +977,8 @@ begin
     delete from jobtree.outcome o where o.job_id = v_job_id and o.position between v_deletion.next_position and v_last;
     delete from jobtree.failure f where f.job_id = v_job_id and f.position between v_deletion.next_position and v_last;
     delete from jobtree.lease l where l.job_id = v_job_id and l.position between v_deletion.next_position and v_last;
+    delete from jobtree.dead_letter d where d.job_id = v_job_id and d.position between v_deletion.next_position and v_last;
+    delete from jobtree.replay r where r.job_id = v_job_id and r.position between v_deletion.next_position and v_last;
     delete from jobtree.job_item i where i.job_id = v_job_id and i.position between v_deletion.next_position and v_last;
     update jobtree.tree_deletion d
     set deleted_items = d.deleted_items + v_count,
@@ -968,6 +1001,31 @@ begin
   delete from jobtree.tree_deletion d where d.root_id = p_root_id;
   return true;
 end
+$$;
+
+-- Settles dead letters: the items stay failed, and are no dead letters any more.
+--
+-- p_job_ids, p_positions   the items; what is no dead letter is left
+-- returns    how many were dead letters
+-- locks      the dead letters, in their order
+create or replace function jobtree.discard_items(p_job_ids uuid[], p_positions bigint[])
+returns integer
+language sql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+  with locked as materialized (
+    select d.ctid as tid from jobtree.dead_letter d
+    join unnest(p_job_ids, p_positions) u(job_id, position) on d.job_id = u.job_id and d.position = u.position
+    order by d.job_id, d.position
+    for update of d
+  ), gone as (
+    delete from jobtree.dead_letter d where d.ctid = any (array(select l.tid from locked l)) returning 1
+  )
+  select count(*)::integer from gone
 $$;
 
 -- How many items a queue entry may have whose largest payload has so many bytes: 128 at most, so that claimers on several servers
@@ -1021,7 +1079,7 @@ end
 $$;
 
 -- Ends attempts that failed: the failure is kept, and the item goes back into the queue, to wait out its backoff, or has failed
--- once it has failed more than maxFailuresPerItem times, or for good. Of the failures of an item the first and the last twenty
+-- once it has failed more than maxFailuresPerItem times since it was added or replayed, or for good. Of the failures of an item the first and the last twenty
 -- are kept.
 --
 -- p_lease_ids, p_numbers   open assignments, each once, whose leases this transaction has locked
@@ -1050,7 +1108,11 @@ begin
   with ended as materialized (
     select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, j.root_id, j.type,
       u.failure ->> 'code' as code, u.failure ->> 'message' as message,
-      coalesce((u.failure ->> 'permanent')::boolean, false) or l.attempt > j.max_failures_per_item as is_final,
+      coalesce((u.failure ->> 'permanent')::boolean, false) or (
+        l.attempt > j.max_failures_per_item and l.attempt > j.max_failures_per_item + coalesce((
+          select r.attempt from jobtree.replay r where r.job_id = l.job_id and r.position = l.position + u.number - 1
+        ), 0)
+      ) as is_final,
       -- One draw for a lease, so that its items that fail together wait together.
       (v_now + (1 + j.backoff_jitter * l.draw) * interval '1 millisecond'
         * coalesce(j.backoff_ms[least(l.attempt, cardinality(j.backoff_ms))], 0))::timestamptz(3) as due_at
@@ -1076,22 +1138,13 @@ begin
     array_agg(e.attempt + 1) filter (where not e.is_final) as attempts, array_agg(e.priority) filter (where not e.is_final) as priorities,
     array_agg(case when e.due_at > v_now then e.due_at end) filter (where not e.is_final) as waits,
     array_agg(e.lease_id) filter (where e.is_final) as final_lease_ids, array_agg(e.number) filter (where e.is_final) as final_numbers,
+    array_agg(e.code) filter (where e.is_final) as final_codes, array_agg(e.message) filter (where e.is_final) as final_messages,
     max(e.attempt) as last_attempt
   into v_ended
   from ended e;
 
   if v_ended.final_lease_ids is not null then
-    with failed as (
-      insert into jobtree.outcome (job_id, position, lease_id, finished_at, failed)
-      select l.job_id, l.position + u.number - 1, l.id, v_now, true
-      from unnest(v_ended.final_lease_ids, v_ended.final_numbers) u(lease_id, number)
-      cross join lateral (select l.* from jobtree.lease l where l.id = u.lease_id offset 0) l
-      returning job_id
-    )
-    insert into jobtree.progress_delta (root_id, job_id, failed)
-    select j.root_id, f.job_id, f.count
-    from (select f.job_id, count(*) as count from failed f group by f.job_id) f
-    cross join lateral (select j.root_id from jobtree.job j where j.id = f.job_id offset 0) j;
+    perform jobtree.bury_items(v_ended.final_lease_ids, v_ended.final_numbers, v_ended.final_codes, v_ended.final_messages);
   end if;
   if v_ended.last_attempt > 40 then
     delete from jobtree.failure f where f.ctid = any (array(
@@ -1350,6 +1403,13 @@ as $$
       #> (string_to_array(p_path, '.'))[2:],
     'null'
   )
+$$;
+
+-- The group of dead letters that a failure belongs to.
+create or replace function jobtree.fingerprint(p_type text, p_code text, p_pattern text) returns uuid
+language sql immutable parallel safe
+as $$
+  select md5(p_type || E'\x1f' || p_code || E'\x1f' || p_pattern)::uuid
 $$;
 
 -- Turns the deltas of one tree into counters, completes what is complete, and tells who listens.
@@ -2190,6 +2250,22 @@ begin
 end
 $$;
 
+-- What the messages of one kind of failure have in common: without what is quoted, and without words that have a digit, such as
+-- numbers, times, ids and addresses.
+create or replace function jobtree.message_pattern(p_message text) returns text
+language sql immutable parallel safe
+as $$
+  select left(
+    regexp_replace(
+      regexp_replace(
+        regexp_replace(
+          left(p_message, 1000), '"[^"]*"|`[^`]*`|(?<!\w)''[^'']*''(?!\w)', '…', 'g'
+        ), '\m[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\M', '…', 'gi'
+      ), '\m\w*\d\w*([.,:/+-]+\w*\d\w*)*', '…', 'g'
+    ), 200
+  )
+$$;
+
 -- Ready entries that claims do not see, because they stand before where claims start to look: they committed late, or came back.
 --
 -- p_types, p_priorities, p_places   from where claims look, by type and priority
@@ -2443,6 +2519,55 @@ begin
 end
 $$;
 
+-- Opens jobs again whose failed items are replayed, and all that they feed: these are unsealed, since their parents are not complete.
+-- Each begins a new generation.
+--
+-- p_job_ids  the job of each replayed item
+-- returns    the new states of these jobs, and that of the root
+-- locks      none: the caller has the root's job_progress row and the jobs' rows
+create or replace function jobtree.reopen_jobs(p_root_id uuid, p_job_ids uuid[])
+returns jobtree.job_progress[]
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_rows jobtree.job_progress[];
+  v_fed uuid[];
+begin
+  with recursive opened as (
+    select distinct u.id, false as fed from unnest(p_job_ids) u(id)
+    union
+    select c.id, true from jobtree.job c join opened o on c.parent_id = o.id where c.feed is not null and c.cancelled_at is null
+  ), known as (
+    select p.*, n.replayed, n.opened
+    from (
+      select o.id, bool_or(true) as opened, (select count(*) from unnest(p_job_ids) u where u = o.id) as replayed
+      from opened o group by o.id
+      union all
+      select p_root_id, false, 0 where p_root_id not in (select o.id from opened o)
+    ) n
+    cross join lateral (select * from jobtree.job_progress p where p.job_id = n.id order by p.version desc limit 1) p
+  )
+  select array_agg(row(
+      k.job_id, k.version + 1, k.is_root, k.generation + case when k.opened then 1 else 0 end, k.item_count, k.succeeded, k.failed - k.replayed, k.cancelled,
+      k.open_jobs + case when k.is_root then (select count(*) from known c where c.opened and c.completed_at is not null) else 0 end,
+      k.started_at, case when not k.opened then k.completed_at end
+    )::jobtree.job_progress),
+    (select array_agg(o.id) from opened o where o.fed)
+  into v_rows, v_fed
+  from known k;
+
+  update jobtree.job j set sealed_at = null where j.id = any (v_fed) and j.sealed_at is not null;
+  delete from jobtree.job_progress p using unnest(v_rows) r where p.job_id = r.job_id and p.version < r.version;
+  insert into jobtree.job_progress select r.* from unnest(v_rows) r;
+  return v_rows;
+end
+$$;
+
 -- Gives the leases again that a claim got, for a caller that never saw the answer: what of them is not finished. Counts as a
 -- heartbeat, since the worker is there.
 --
@@ -2505,6 +2630,93 @@ begin
     where get_bit(k.open, i.number - 1) = 1
   ) i
   order by k.id;
+end
+$$;
+
+-- Tries items again that failed for good: they go to the end of the queue, and may fail as often as a new item. Their jobs are open
+-- again, and so are the jobs that those feed; each counts as a new generation, which is told.
+--
+-- p_job_ids, p_positions   the items: of one tree, and each once. What is no dead letter, or belongs to a job that was cancelled, is left
+-- p_payload  what they get as their payload from now on; null to leave it
+-- returns    the items that are replayed, and their types that have ready items now, and how many: {type: count}
+-- locks      the root's job_progress row, so no fold is under way; the rows of the jobs, in the order of their ids, which waits for
+--            who adds, feeds, cancels or deletes; the dead letters
+-- notifies   as fold_progress does
+-- errors     JT001 the tree is gone, or is being deleted
+create or replace function jobtree.replay_items(p_root_id uuid, p_job_ids uuid[], p_positions bigint[], p_payload json default null)
+returns table (job_ids uuid[], positions bigint[], ready jsonb)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_durability constant text := current_setting('synchronous_commit');
+  v_open uuid[];
+  v_dead record;
+  v_rows jobtree.job_progress[];
+begin
+  loop
+    perform 1 from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1 for no key update;
+    exit when found;
+    -- It waited for a fold, which has written another version.
+    if not exists (select from jobtree.job j where j.id = p_root_id and j.root_id = j.id) then
+      raise exception 'There is no job %.', p_root_id using errcode = 'JT001', column = 'jobId';
+    end if;
+  end loop;
+  -- From here on the counts are exact, as far as what is replayed goes: it has failed before.
+  perform jobtree.fold_progress(p_root_id, 0);
+  perform set_config('synchronous_commit', v_durability, true);
+
+  with recursive opened as (
+    select distinct u.id from unnest(p_job_ids) u(id)
+    union
+    select c.id from jobtree.job c join opened o on c.parent_id = o.id where c.feed is not null
+  )
+  select array_agg(o.id order by o.id) into v_open from opened o;
+  perform 1 from jobtree.job j where j.id = any (v_open) order by j.id for no key update;
+  if exists (select from jobtree.tree_deletion d where d.root_id = p_root_id) then
+    raise exception 'The tree of job % is being deleted.', p_root_id using errcode = 'JT001', column = 'jobId';
+  end if;
+
+  with gone as (
+    delete from jobtree.dead_letter d
+    using unnest(p_job_ids, p_positions) u(job_id, position), jobtree.job j
+    where d.job_id = u.job_id and d.position = u.position and j.id = d.job_id and j.root_id = p_root_id and j.cancelled_at is null
+    returning d.job_id, d.position, d.type, j.priority
+  ), undone as (
+    delete from jobtree.outcome o using gone g where o.job_id = g.job_id and o.position = g.position
+  ), corrected as (
+    update jobtree.job_item i set payload = p_payload, payload_bytes = octet_length(p_payload::text)
+    from gone g where p_payload is not null and i.job_id = g.job_id and i.position = g.position
+  ), counted as (
+    select g.*, coalesce(i.priority, g.priority) as item_priority, coalesce((
+        select max(f.attempt) from jobtree.failure f where f.job_id = g.job_id and f.position = g.position
+      ), 0) as attempt
+    from gone g
+    join jobtree.job_item i on i.job_id = g.job_id and i.position = g.position
+  ), noted as (
+    insert into jobtree.replay as r (job_id, position, attempt)
+    select c.job_id, c.position, c.attempt from counted c
+    on conflict on constraint replay_pkey do update set attempt = excluded.attempt
+  )
+  select array_agg(c.job_id order by c.job_id, c.position) as job_ids, array_agg(c.position order by c.job_id, c.position) as positions,
+    array_agg(c.attempt + 1 order by c.job_id, c.position) as attempts,
+    array_agg(c.item_priority order by c.job_id, c.position) as priorities, jobtree.count_names(array_agg(c.type)) as ready
+  into v_dead
+  from counted c;
+  if v_dead.job_ids is null then
+    return query select '{}'::uuid[], '{}'::bigint[], null::jsonb;
+    return;
+  end if;
+  perform jobtree.requeue(v_dead.job_ids, v_dead.positions, v_dead.attempts, v_dead.priorities,
+    array_fill(null::timestamptz, array[cardinality(v_dead.job_ids)]), true);
+  v_rows := jobtree.reopen_jobs(p_root_id, v_dead.job_ids);
+  perform jobtree.tell_progress(p_root_id, v_rows);
+  return query select v_dead.job_ids, v_dead.positions, v_dead.ready;
 end
 $$;
 

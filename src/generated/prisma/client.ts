@@ -83,6 +83,16 @@ export type Outcome = Prisma.OutcomeModel
  */
 export type Failure = Prisma.FailureModel
 /**
+ * Model DeadLetter
+ * What failed for good, until somebody replays or discards it.
+ */
+export type DeadLetter = Prisma.DeadLetterModel
+/**
+ * Model Replay
+ * An item that was replayed, and the attempts that it had had by then.
+ */
+export type Replay = Prisma.ReplayModel
+/**
  * Model TreeDeletion
  * A tree that is being deleted, and how far that is.
  */

@@ -405,6 +405,8 @@ export const ModelName = {
   Lease: 'Lease',
   Outcome: 'Outcome',
   Failure: 'Failure',
+  DeadLetter: 'DeadLetter',
+  Replay: 'Replay',
   TreeDeletion: 'TreeDeletion',
   Watch: 'Watch'
 } as const
@@ -422,7 +424,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "queueEntry" | "lease" | "outcome" | "failure" | "treeDeletion" | "watch"
+    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "queueEntry" | "lease" | "outcome" | "failure" | "deadLetter" | "replay" | "treeDeletion" | "watch"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1018,6 +1020,154 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    DeadLetter: {
+      payload: Prisma.$DeadLetterPayload<ExtArgs>
+      fields: Prisma.DeadLetterFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.DeadLetterFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.DeadLetterFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterPayload>
+        }
+        findFirst: {
+          args: Prisma.DeadLetterFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.DeadLetterFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterPayload>
+        }
+        findMany: {
+          args: Prisma.DeadLetterFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterPayload>[]
+        }
+        create: {
+          args: Prisma.DeadLetterCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterPayload>
+        }
+        createMany: {
+          args: Prisma.DeadLetterCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.DeadLetterCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterPayload>[]
+        }
+        delete: {
+          args: Prisma.DeadLetterDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterPayload>
+        }
+        update: {
+          args: Prisma.DeadLetterUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterPayload>
+        }
+        deleteMany: {
+          args: Prisma.DeadLetterDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.DeadLetterUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.DeadLetterUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterPayload>[]
+        }
+        upsert: {
+          args: Prisma.DeadLetterUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterPayload>
+        }
+        aggregate: {
+          args: Prisma.DeadLetterAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateDeadLetter>
+        }
+        groupBy: {
+          args: Prisma.DeadLetterGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DeadLetterGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.DeadLetterCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DeadLetterCountAggregateOutputType> | number
+        }
+      }
+    }
+    Replay: {
+      payload: Prisma.$ReplayPayload<ExtArgs>
+      fields: Prisma.ReplayFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.ReplayFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReplayPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.ReplayFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReplayPayload>
+        }
+        findFirst: {
+          args: Prisma.ReplayFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReplayPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.ReplayFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReplayPayload>
+        }
+        findMany: {
+          args: Prisma.ReplayFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReplayPayload>[]
+        }
+        create: {
+          args: Prisma.ReplayCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReplayPayload>
+        }
+        createMany: {
+          args: Prisma.ReplayCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.ReplayCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReplayPayload>[]
+        }
+        delete: {
+          args: Prisma.ReplayDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReplayPayload>
+        }
+        update: {
+          args: Prisma.ReplayUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReplayPayload>
+        }
+        deleteMany: {
+          args: Prisma.ReplayDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.ReplayUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.ReplayUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReplayPayload>[]
+        }
+        upsert: {
+          args: Prisma.ReplayUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReplayPayload>
+        }
+        aggregate: {
+          args: Prisma.ReplayAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateReplay>
+        }
+        groupBy: {
+          args: Prisma.ReplayGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ReplayGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.ReplayCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ReplayCountAggregateOutputType> | number
+        }
+      }
+    }
     TreeDeletion: {
       payload: Prisma.$TreeDeletionPayload<ExtArgs>
       fields: Prisma.TreeDeletionFieldRefs
@@ -1335,6 +1485,28 @@ export const FailureScalarFieldEnum = {
 } as const
 
 export type FailureScalarFieldEnum = (typeof FailureScalarFieldEnum)[keyof typeof FailureScalarFieldEnum]
+
+
+export const DeadLetterScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  type: 'type',
+  diedAt: 'diedAt',
+  code: 'code',
+  pattern: 'pattern',
+  fingerprint: 'fingerprint'
+} as const
+
+export type DeadLetterScalarFieldEnum = (typeof DeadLetterScalarFieldEnum)[keyof typeof DeadLetterScalarFieldEnum]
+
+
+export const ReplayScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  attempt: 'attempt'
+} as const
+
+export type ReplayScalarFieldEnum = (typeof ReplayScalarFieldEnum)[keyof typeof ReplayScalarFieldEnum]
 
 
 export const TreeDeletionScalarFieldEnum = {
@@ -1661,6 +1833,8 @@ export type GlobalOmitConfig = {
   lease?: Prisma.LeaseOmit
   outcome?: Prisma.OutcomeOmit
   failure?: Prisma.FailureOmit
+  deadLetter?: Prisma.DeadLetterOmit
+  replay?: Prisma.ReplayOmit
   treeDeletion?: Prisma.TreeDeletionOmit
   watch?: Prisma.WatchOmit
 }

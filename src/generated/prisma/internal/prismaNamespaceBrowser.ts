@@ -59,6 +59,8 @@ export const ModelName = {
   Lease: 'Lease',
   Outcome: 'Outcome',
   Failure: 'Failure',
+  DeadLetter: 'DeadLetter',
+  Replay: 'Replay',
   TreeDeletion: 'TreeDeletion',
   Watch: 'Watch'
 } as const
@@ -209,6 +211,28 @@ export const FailureScalarFieldEnum = {
 } as const
 
 export type FailureScalarFieldEnum = (typeof FailureScalarFieldEnum)[keyof typeof FailureScalarFieldEnum]
+
+
+export const DeadLetterScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  type: 'type',
+  diedAt: 'diedAt',
+  code: 'code',
+  pattern: 'pattern',
+  fingerprint: 'fingerprint'
+} as const
+
+export type DeadLetterScalarFieldEnum = (typeof DeadLetterScalarFieldEnum)[keyof typeof DeadLetterScalarFieldEnum]
+
+
+export const ReplayScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  attempt: 'attempt'
+} as const
+
+export type ReplayScalarFieldEnum = (typeof ReplayScalarFieldEnum)[keyof typeof ReplayScalarFieldEnum]
 
 
 export const TreeDeletionScalarFieldEnum = {

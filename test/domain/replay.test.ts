@@ -1,0 +1,149 @@
+/** Dead letters: what failed for good, replayed or discarded. */
+import { describe, expect, it } from 'vitest';
+import { claimItems } from '../../src/domain/claim-items.ts';
+import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
+import { newType, useEngine } from '../support/engine.ts';
+
+const t = useEngine();
+
+const failure = { code: 'E', message: 'no' };
+
+/** A job of which some items have failed for good, folded. */
+async function failedJob(items: number, failed: number, more: object = {}) {
+  const type = newType();
+  const jobs = await t.create({ type, sealed: true, maxFailuresPerItem: 0, items: Array(items).fill({}), ...more });
+  const claimed = await claimItems(t.engine, 'w', [{ type, limit: items }]);
+  await reportOutcomes(
+    t.engine,
+    claimed.map(({ id }, i) =>
+      i < failed ? { assignmentId: id, failure } : { assignmentId: id, result: i },
+    ),
+  );
+  const id = jobs[type] ?? '';
+  return { type, jobs, id, progress: await t.fold(id) };
+}
+
+const deadLetters = (jobId: string) =>
+  t.db.query('select * from jobtree.dead_letter where job_id = $1 order by position', [jobId]);
+
+async function replay(jobId: string, rootId = jobId, payload: unknown = null) {
+  const items = await deadLetters(jobId);
+  const [row] = await t.db.query<{ positions: string[]; ready: unknown }>(
+    'select positions, ready from jobtree.replay_items($1, $2, $3, $4)',
+    [
+      rootId,
+      items.map(() => jobId),
+      items.map(({ position }) => position),
+      payload === null ? null : JSON.stringify(payload),
+    ],
+  );
+  return row;
+}
+
+describe('message_pattern', () => {
+  it.each([
+    ['User 4711 not found', 'User … not found'],
+    ['User 4712 not found', 'User … not found'],
+    ["no \"a b\" in `x` of 'y', but can't", "no … in … of …, but can't"],
+    ['019a1b2c-0000-7000-8000-00000000abcd is gone', '… is gone'],
+    ['at 2026-11-21T10:00:00.123Z from 10.0.0.1:5432', 'at … from …'],
+    ['', ''],
+  ])('of %j', async (message, pattern) => {
+    expect(await t.db.query('select jobtree.message_pattern($1) as pattern', [message])).toEqual([
+      { pattern },
+    ]);
+  });
+});
+
+describe('dead letters', () => {
+  it('are what failed for good, by type, code and pattern of the message', async () => {
+    const { type, id, progress } = await failedJob(3, 2);
+    expect(progress[type]).toMatchObject({ failed: 2, succeeded: 1, completedAt: expect.any(Number) });
+    const dead = await deadLetters(id);
+    expect(dead).toMatchObject([{ type, code: 'E', pattern: 'no' }, { type }]);
+    expect(dead[0]?.fingerprint).toBe(dead[1]?.fingerprint);
+  });
+});
+
+describe('replay', () => {
+  it('opens the job again in a new generation, and completes it a second time', async () => {
+    const { type, id, progress } = await failedJob(3, 2);
+    expect(progress[type]).toMatchObject({ generation: 0, completedAt: expect.any(Number) });
+    expect(await replay(id)).toMatchObject({
+      positions: expect.objectContaining({ length: 2 }),
+      ready: { [type]: 2 },
+    });
+    expect(await deadLetters(id)).toEqual([]);
+    expect((await t.fold(id))[type]).toMatchObject({
+      generation: 1,
+      failed: 0,
+      succeeded: 1,
+      itemCount: 3,
+      completedAt: null,
+      sealed: true,
+    });
+    const again = await claimItems(t.engine, 'w', [{ type, limit: 9 }]);
+    expect(again.map(({ attempt }) => attempt)).toEqual([2, 2]);
+    await reportOutcomes(
+      t.engine,
+      again.map(({ id }) => ({ assignmentId: id, result: 'now' })),
+    );
+    expect((await t.fold(id))[type]).toMatchObject({
+      generation: 1,
+      failed: 0,
+      succeeded: 3,
+      completedAt: expect.any(Number),
+    });
+  });
+
+  it('lets an item fail as often as a new one', async () => {
+    const type = newType();
+    const { [type]: jobId = '' } = await t.create({ type, sealed: true, maxFailuresPerItem: 1, backoffMs: [0], items: [{}] });
+    const fail = async () => {
+      const { id } = await t.claimOne(type);
+      const [{ status } = { status: '' }] = await reportOutcomes(t.engine, [{ assignmentId: id, failure }]);
+      expect(status).toBe('ACCEPTED');
+      return (await deadLetters(jobId)).length;
+    };
+    expect([await fail(), await fail()]).toEqual([0, 1]);
+    await replay(jobId);
+    expect([await fail(), await fail()]).toEqual([0, 1]);
+    expect((await t.fold(jobId))[type]).toMatchObject({
+      failed: 1,
+      generation: 1,
+      completedAt: expect.any(Number),
+    });
+  });
+
+  it('unseals the jobs that it feeds, which get what succeeds now and nothing twice', async () => {
+    const [parent, child] = [newType('parent'), newType('child')];
+    const jobs = await t.create({
+      type: parent,
+      sealed: true,
+      maxFailuresPerItem: 0,
+      items: [{}, {}],
+      children: [{ type: child, feed: {} }],
+    });
+    const root = jobs[parent] ?? '';
+    const [a, b] = await claimItems(t.engine, 'w', [{ type: parent, limit: 2 }]);
+    await reportOutcomes(t.engine, [
+      { assignmentId: a?.id ?? '', result: 'first' },
+      { assignmentId: b?.id ?? '', failure },
+    ]);
+    const fed = await t.claimOne(child);
+    await reportOutcomes(t.engine, [{ assignmentId: fed.id, result: 1 }]);
+    expect((await t.fold(root))[child]).toMatchObject({ sealed: true, completedAt: expect.any(Number) });
+    await replay(root);
+    const reopened = await t.fold(root);
+    expect(reopened[parent]).toMatchObject({ completedAt: null, generation: 1 });
+    expect(reopened[child]).toMatchObject({ completedAt: null, generation: 1, sealed: false, itemCount: 1 });
+    const again = await t.claimOne(parent);
+    await reportOutcomes(t.engine, [{ assignmentId: again.id, result: 'second' }]);
+    const second = await t.claimOne(child);
+    expect(String(second.payload?.text ?? second.payload)).toContain('second');
+    await reportOutcomes(t.engine, [{ assignmentId: second.id, result: 2 }]);
+    const done = await t.fold(root);
+    expect(done[parent]).toMatchObject({ completedAt: expect.any(Number), failed: 0 });
+    expect(done[child]).toMatchObject({ itemCount: 2, succeeded: 2, completedAt: expect.any(Number) });
+  });
+});
