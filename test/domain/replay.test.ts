@@ -11,7 +11,13 @@ const failure = { code: 'E', message: 'no' };
 /** A job of which some items have failed for good, folded. */
 async function failedJob(items: number, failed: number, more: object = {}) {
   const type = newType();
-  const jobs = await t.create({ type, sealed: true, maxFailuresPerItem: 0, items: Array(items).fill({}), ...more });
+  const jobs = await t.create({
+    type,
+    sealed: true,
+    maxFailuresPerItem: 0,
+    items: Array(items).fill({}),
+    ...more,
+  });
   const claimed = await claimItems(t.engine, 'w', [{ type, limit: items }]);
   await reportOutcomes(
     t.engine,
@@ -98,7 +104,13 @@ describe('replay', () => {
 
   it('lets an item fail as often as a new one', async () => {
     const type = newType();
-    const { [type]: jobId = '' } = await t.create({ type, sealed: true, maxFailuresPerItem: 1, backoffMs: [0], items: [{}] });
+    const { [type]: jobId = '' } = await t.create({
+      type,
+      sealed: true,
+      maxFailuresPerItem: 1,
+      backoffMs: [0],
+      items: [{}],
+    });
     const fail = async () => {
       const { id } = await t.claimOne(type);
       const [{ status } = { status: '' }] = await reportOutcomes(t.engine, [{ assignmentId: id, failure }]);
@@ -145,5 +157,60 @@ describe('replay', () => {
     const done = await t.fold(root);
     expect(done[parent]).toMatchObject({ completedAt: expect.any(Number), failed: 0 });
     expect(done[child]).toMatchObject({ itemCount: 2, succeeded: 2, completedAt: expect.any(Number) });
+  });
+});
+
+describe('operations', () => {
+  const start = async (kind: string, filter: object, payload?: unknown) => {
+    const [row] = await t.db.query<{ operation_id: string; total: string }>(
+      'select * from jobtree.start_operation($1, $2, $3)',
+      [kind, JSON.stringify(filter), payload === undefined ? null : JSON.stringify(payload)],
+    );
+    return { id: row?.operation_id ?? '', total: Number(row?.total) };
+  };
+  const run = async (id: string, window: number) => {
+    const steps = [];
+    for (;;) {
+      const [step] = await t.db.query<{ finished: boolean }>('select * from jobtree.run_operation($1, $2)', [
+        id,
+        window,
+      ]);
+      steps.push(step);
+      if (step?.finished !== false) return steps;
+    }
+  };
+  const read = async (id: string) =>
+    (await t.db.query('select * from jobtree.operation where id = $1', [id]))[0];
+
+  it('replay what a filter names, in batches, over several trees', async () => {
+    const one = await failedJob(7, 5);
+    const two = await failedJob(3, 3);
+    const { id, total } = await start('REPLAY', { types: [one.type, two.type] });
+    expect(total).toBe(8);
+    expect((await run(id, 2)).length).toBeGreaterThan(4);
+    expect(await read(id)).toMatchObject({ done: '8', finished_at: expect.any(Date) });
+    expect((await t.fold(one.id))[one.type]).toMatchObject({ failed: 0, completedAt: null });
+    expect((await t.fold(two.id))[two.type]).toMatchObject({ failed: 0, completedAt: null });
+  });
+
+  it('discard: the items stay failed', async () => {
+    const { id: job, type } = await failedJob(4, 3);
+    const { id, total } = await start('DISCARD', { jobId: job });
+    expect(total).toBe(3);
+    await run(id, 100);
+    expect(await deadLetters(job)).toEqual([]);
+    expect((await t.fold(job))[type]).toMatchObject({ failed: 3, completedAt: expect.any(Number) });
+  });
+
+  it.each([
+    [{ codes: ['E'] }, 2],
+    [{ codes: ['F'] }, 0],
+    [{ diedUntil: '2020-01-01T00:00:00Z' }, 0],
+    [{ diedFrom: '2020-01-01T00:00:00Z' }, 2],
+    [{ groupIds: ['00000000-0000-0000-0000-000000000000'] }, 0],
+    [{ dedupeKeys: ['none'] }, 0],
+  ])('find by %j', async (filter, total) => {
+    const { type } = await failedJob(2, 2);
+    expect(await start('DISCARD', { types: [type], ...filter })).toMatchObject({ total });
   });
 });

@@ -196,6 +196,33 @@ create table "jobtree"."replay" (
   constraint "replay_pkey" primary key ("job_id", "position")
 );
 
+-- Work on many items that somebody has asked for, and how far it is: which dead letters, as far as any of these names them.
+create table "jobtree"."operation" (
+  "id" uuid not null,
+  "kind" text not null,
+  "requested_at" timestamptz(3) not null,
+  "job_id" uuid,
+  "types" text[],
+  "codes" text[],
+  "fingerprints" uuid[],
+  "died_from" timestamptz(3),
+  "died_until" timestamptz(3),
+  "dedupe_keys" text[],
+  "item_job_ids" uuid[],
+  "item_positions" bigint[],
+  "payload" json,
+  "total" bigint not null default 0,
+  "done" bigint not null default 0,
+  "next_job_id" uuid not null default '00000000-0000-0000-0000-000000000000',
+  "next_position" bigint not null default -1,
+  "was_busy" boolean not null default false,
+  "cancelled_at" timestamptz(3),
+  "finished_at" timestamptz(3),
+  constraint "operation_pkey" primary key ("id"),
+  constraint "operation_kind_check" check ("kind" in ('REPLAY', 'DISCARD'))
+);
+create index "operation_running" on "jobtree"."operation" ("id") where "finished_at" is null;
+
 -- Where each item stands: the one place in SQL that decides it.
 create view "jobtree"."item_state" as
 select i.job_id, i.position, j.root_id, j.type,

@@ -1,3 +1,6 @@
+-- AlterTable
+ALTER TABLE "jobtree"."operation" ALTER COLUMN "next_job_id" SET DEFAULT '00000000-0000-0000-0000-000000000000';
+
 set local check_function_bodies = off;
 
 -- Takes failures, of those reports whose lease and item are open: what accept_results is for results.
@@ -2250,6 +2253,79 @@ begin
 end
 $$;
 
+-- The dead letters that an operation is about, in the order of their items.
+--
+-- p_after_job_id, p_after_position   the item behind which to begin
+-- p_window   how many to look at, at most
+-- returns    of each that was looked at its item, its tree, and whether it is one of them
+create or replace function jobtree.matching_dead_letters(
+  p_operation jobtree.operation, p_after_job_id uuid, p_after_position bigint, p_window bigint
+)
+returns table (job_id uuid, "position" bigint, root_id uuid, matches boolean)
+language plpgsql stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+declare
+  v_jobs uuid[];
+begin
+  if p_operation.job_id is not null then
+    with recursive subtree as (
+      select p_operation.job_id as id
+      union all
+      select c.id from jobtree.job c join subtree s on c.parent_id = s.id
+    )
+    select array_agg(s.id) into v_jobs from subtree s;
+  elsif p_operation.item_job_ids is not null then
+    v_jobs := array(select distinct unnest(p_operation.item_job_ids));
+  end if;
+
+  return query
+  with looked_at as (
+    (
+      select d.* from jobtree.dead_letter d
+      where v_jobs is null and (d.job_id, d.position) > (p_after_job_id, p_after_position)
+      order by d.job_id, d.position
+      limit p_window
+    )
+    union all
+    (
+      select d.* from unnest(v_jobs) u(id)
+      cross join lateral (
+        select d.* from jobtree.dead_letter d
+        where d.job_id = u.id and (d.job_id, d.position) > (p_after_job_id, p_after_position)
+        order by d.job_id, d.position
+        limit p_window
+      ) d
+      order by d.job_id, d.position
+      limit p_window
+    )
+  )
+  select l.job_id, l.position, j.root_id,
+    -- What fails again meanwhile has had its turn.
+    l.died_at <= p_operation.requested_at
+      and l.type = any (coalesce(p_operation.types, array[l.type]))
+      and l.code = any (coalesce(p_operation.codes, array[l.code]))
+      and l.fingerprint = any (coalesce(p_operation.fingerprints, array[l.fingerprint]))
+      and l.died_at >= coalesce(p_operation.died_from, '-infinity')
+      and l.died_at < coalesce(p_operation.died_until, 'infinity')
+      and (p_operation.dedupe_keys is null or exists (
+        select from jobtree.job_item i
+        where i.job_id = l.job_id and i.position = l.position and i.dedupe_key = any (p_operation.dedupe_keys)
+      ))
+      and (p_operation.item_job_ids is null or exists (
+        select from unnest(p_operation.item_job_ids, p_operation.item_positions) u(job_id, position)
+        where u.job_id = l.job_id and u.position = l.position
+      ))
+  from looked_at l
+  join jobtree.job j on j.id = l.job_id
+  order by l.job_id, l.position;
+end
+$$;
+
 -- What the messages of one kind of failure have in common: without what is quoted, and without words that have a digit, such as
 -- numbers, times, ids and addresses.
 create or replace function jobtree.message_pattern(p_message text) returns text
@@ -3065,6 +3141,78 @@ begin
 end
 $$;
 
+-- Does the next batch of an operation: call it until it is finished. Each call goes on where the last one ended. What somebody has
+-- locked is passed by, and gets another turn at the end.
+--
+-- p_window   how many dead letters to look at
+-- returns    whether it is finished, the trees that changed, and the types that have ready items, and how many; no row if
+--            somebody else is at it, or there is none
+-- locks      the operation's row, skipping it if somebody has it; then, tree by tree in the order of their ids, those of replay_items
+create or replace function jobtree.run_operation(p_id uuid, p_window bigint default 1000)
+returns table (finished boolean, root_ids uuid[], ready jsonb)
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_operation jobtree.operation;
+  v_looked bigint;
+  v_tree record;
+  v_replayed record;
+begin
+  select * into v_operation from jobtree.operation o where o.id = p_id for update skip locked;
+  if not found then
+    return;
+  end if;
+  finished := v_operation.finished_at is not null or v_operation.cancelled_at is not null;
+  if finished then
+    update jobtree.operation o set finished_at = clock_timestamp() where o.id = p_id and o.finished_at is null;
+    return next;
+    return;
+  end if;
+
+  v_looked := 0;
+  for v_tree in
+    select m.root_id, sum(count(*)) over () as looked, array_agg(m.job_id order by m.job_id, m.position) filter (where m.matches) as job_ids,
+      array_agg(m.position order by m.job_id, m.position) filter (where m.matches) as positions,
+      max(max(array[m.job_id::text, lpad(m.position::text, 20, '0')])) over () as last
+    from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, p_window) m
+    group by m.root_id
+    order by m.root_id
+  loop
+    v_looked := v_tree.looked;
+    v_operation.next_job_id := v_tree.last[1];
+    v_operation.next_position := v_tree.last[2];
+    continue when v_tree.job_ids is null;
+    if v_operation.kind = 'DISCARD' then
+      v_operation.done := v_operation.done + jobtree.discard_items(v_tree.job_ids, v_tree.positions);
+      continue;
+    end if;
+    begin
+      select * into v_replayed from jobtree.replay_items(v_tree.root_id, v_tree.job_ids, v_tree.positions, v_operation.payload);
+      v_operation.done := v_operation.done + cardinality(v_replayed.positions);
+      root_ids := root_ids || v_tree.root_id;
+      ready := jobtree.add_up(ready, v_replayed.ready);
+    exception
+      when lock_not_available then v_operation.was_busy := true;
+      -- It is deleted meanwhile.
+      when sqlstate 'JT001' then null;
+    end;
+  end loop;
+
+  finished := v_looked < p_window and not v_operation.was_busy;
+  if v_looked < p_window and v_operation.was_busy then
+    v_operation.was_busy := false;
+    v_operation.next_job_id := '00000000-0000-0000-0000-000000000000';
+    v_operation.next_position := -1;
+  end if;
+  update jobtree.operation o
+  set done = v_operation.done, was_busy = v_operation.was_busy, next_job_id = v_operation.next_job_id,
+    next_position = v_operation.next_position, finished_at = case when finished then clock_timestamp() end
+  where o.id = p_id;
+  return next;
+end
+$$;
+
 -- Says that a job gets no more items. Sealing a sealed job does nothing.
 --
 -- locks      the job's row, exclusively: waits for add_items in flight
@@ -3092,6 +3240,55 @@ begin
     insert into jobtree.progress_delta (root_id, job_id) values (v_job.root_id, v_job.id);
   end if;
   return v_job.root_id;
+end
+$$;
+
+-- Begins to replay or discard dead letters: those that meet all that the filter says. run_operation does it, in batches, called by any
+-- server until it is finished.
+--
+-- p_kind     REPLAY or DISCARD
+-- p_filter   {jobId?, types?, codes?, groupIds?, diedFrom?, diedUntil?, dedupeKeys?, items?: [{jobId, position}]}, at least one of
+--            them. A job stands for all below it
+-- p_payload  what a replayed item gets as its payload; for a filter of one item only
+-- returns    the operation, and how many dead letters there are for it
+-- locks      none
+-- errors     JT001 no such job; JT002 the filter names nothing, or something is wrong with it
+create or replace function jobtree.start_operation(p_kind text, p_filter jsonb, p_payload json default null)
+returns table (operation_id uuid, total bigint)
+language plpgsql volatile
+as $$
+declare
+  v_operation jobtree.operation;
+begin
+  if coalesce(p_filter, '{}') = '{}' then
+    raise exception 'filter names nothing: it would be everything.' using errcode = 'JT002', column = 'filter';
+  elsif p_payload is not null and (p_kind <> 'REPLAY' or jsonb_array_length(coalesce(p_filter -> 'items', '[]')) <> 1) then
+    raise exception 'payload is for one item that is replayed.' using errcode = 'JT002', column = 'payload';
+  elsif not exists (select from jobtree.job j where j.id = coalesce((p_filter ->> 'jobId')::uuid, j.id)) and p_filter ? 'jobId' then
+    raise exception 'There is no job %.', p_filter ->> 'jobId' using errcode = 'JT001', column = 'filter.jobId';
+  end if;
+  insert into jobtree.operation as o (
+    id, kind, requested_at, job_id, types, codes, fingerprints, died_from, died_until, dedupe_keys, item_job_ids, item_positions, payload
+  )
+  select jobtree.new_id(), p_kind, clock_timestamp(), f."jobId", f.types, f.codes, f."groupIds", f."diedFrom", f."diedUntil",
+    f."dedupeKeys", i.job_ids, i.positions, p_payload
+  from jsonb_to_record(p_filter) f(
+    "jobId" uuid, types text[], codes text[], "groupIds" uuid[], "diedFrom" timestamptz, "diedUntil" timestamptz, "dedupeKeys" text[],
+    items jsonb
+  )
+  cross join lateral (
+    select array_agg((e ->> 'jobId')::uuid) as job_ids, array_agg((e ->> 'position')::bigint) as positions
+    from jsonb_array_elements(f.items) e
+  ) i
+  returning * into v_operation;
+  update jobtree.operation o
+  set total = (
+    select count(*) from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, 1000000000) m
+    where m.matches
+  )
+  where o.id = v_operation.id
+  returning o.id, o.total into operation_id, total;
+  return next;
 end
 $$;
 

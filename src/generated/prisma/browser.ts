@@ -69,6 +69,11 @@ export type DeadLetter = Prisma.DeadLetterModel
  */
 export type Replay = Prisma.ReplayModel
 /**
+ * Model Operation
+ * Work on many items that somebody has asked for, and how far it is.
+ */
+export type Operation = Prisma.OperationModel
+/**
  * Model TreeDeletion
  * A tree that is being deleted, and how far that is.
  */

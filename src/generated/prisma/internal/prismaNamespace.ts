@@ -407,6 +407,7 @@ export const ModelName = {
   Failure: 'Failure',
   DeadLetter: 'DeadLetter',
   Replay: 'Replay',
+  Operation: 'Operation',
   TreeDeletion: 'TreeDeletion',
   Watch: 'Watch'
 } as const
@@ -424,7 +425,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "queueEntry" | "lease" | "outcome" | "failure" | "deadLetter" | "replay" | "treeDeletion" | "watch"
+    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "queueEntry" | "lease" | "outcome" | "failure" | "deadLetter" | "replay" | "operation" | "treeDeletion" | "watch"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1168,6 +1169,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    Operation: {
+      payload: Prisma.$OperationPayload<ExtArgs>
+      fields: Prisma.OperationFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.OperationFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OperationPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.OperationFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OperationPayload>
+        }
+        findFirst: {
+          args: Prisma.OperationFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OperationPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.OperationFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OperationPayload>
+        }
+        findMany: {
+          args: Prisma.OperationFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OperationPayload>[]
+        }
+        create: {
+          args: Prisma.OperationCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OperationPayload>
+        }
+        createMany: {
+          args: Prisma.OperationCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.OperationCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OperationPayload>[]
+        }
+        delete: {
+          args: Prisma.OperationDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OperationPayload>
+        }
+        update: {
+          args: Prisma.OperationUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OperationPayload>
+        }
+        deleteMany: {
+          args: Prisma.OperationDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.OperationUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.OperationUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OperationPayload>[]
+        }
+        upsert: {
+          args: Prisma.OperationUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OperationPayload>
+        }
+        aggregate: {
+          args: Prisma.OperationAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateOperation>
+        }
+        groupBy: {
+          args: Prisma.OperationGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.OperationGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.OperationCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.OperationCountAggregateOutputType> | number
+        }
+      }
+    }
     TreeDeletion: {
       payload: Prisma.$TreeDeletionPayload<ExtArgs>
       fields: Prisma.TreeDeletionFieldRefs
@@ -1509,6 +1584,32 @@ export const ReplayScalarFieldEnum = {
 export type ReplayScalarFieldEnum = (typeof ReplayScalarFieldEnum)[keyof typeof ReplayScalarFieldEnum]
 
 
+export const OperationScalarFieldEnum = {
+  id: 'id',
+  kind: 'kind',
+  requestedAt: 'requestedAt',
+  jobId: 'jobId',
+  types: 'types',
+  codes: 'codes',
+  fingerprints: 'fingerprints',
+  diedFrom: 'diedFrom',
+  diedUntil: 'diedUntil',
+  dedupeKeys: 'dedupeKeys',
+  itemJobIds: 'itemJobIds',
+  itemPositions: 'itemPositions',
+  payload: 'payload',
+  total: 'total',
+  done: 'done',
+  nextJobId: 'nextJobId',
+  nextPosition: 'nextPosition',
+  wasBusy: 'wasBusy',
+  cancelledAt: 'cancelledAt',
+  finishedAt: 'finishedAt'
+} as const
+
+export type OperationScalarFieldEnum = (typeof OperationScalarFieldEnum)[keyof typeof OperationScalarFieldEnum]
+
+
 export const TreeDeletionScalarFieldEnum = {
   rootId: 'rootId',
   requestedAt: 'requestedAt',
@@ -1835,6 +1936,7 @@ export type GlobalOmitConfig = {
   failure?: Prisma.FailureOmit
   deadLetter?: Prisma.DeadLetterOmit
   replay?: Prisma.ReplayOmit
+  operation?: Prisma.OperationOmit
   treeDeletion?: Prisma.TreeDeletionOmit
   watch?: Prisma.WatchOmit
 }

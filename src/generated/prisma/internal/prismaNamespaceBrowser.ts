@@ -61,6 +61,7 @@ export const ModelName = {
   Failure: 'Failure',
   DeadLetter: 'DeadLetter',
   Replay: 'Replay',
+  Operation: 'Operation',
   TreeDeletion: 'TreeDeletion',
   Watch: 'Watch'
 } as const
@@ -233,6 +234,32 @@ export const ReplayScalarFieldEnum = {
 } as const
 
 export type ReplayScalarFieldEnum = (typeof ReplayScalarFieldEnum)[keyof typeof ReplayScalarFieldEnum]
+
+
+export const OperationScalarFieldEnum = {
+  id: 'id',
+  kind: 'kind',
+  requestedAt: 'requestedAt',
+  jobId: 'jobId',
+  types: 'types',
+  codes: 'codes',
+  fingerprints: 'fingerprints',
+  diedFrom: 'diedFrom',
+  diedUntil: 'diedUntil',
+  dedupeKeys: 'dedupeKeys',
+  itemJobIds: 'itemJobIds',
+  itemPositions: 'itemPositions',
+  payload: 'payload',
+  total: 'total',
+  done: 'done',
+  nextJobId: 'nextJobId',
+  nextPosition: 'nextPosition',
+  wasBusy: 'wasBusy',
+  cancelledAt: 'cancelledAt',
+  finishedAt: 'finishedAt'
+} as const
+
+export type OperationScalarFieldEnum = (typeof OperationScalarFieldEnum)[keyof typeof OperationScalarFieldEnum]
 
 
 export const TreeDeletionScalarFieldEnum = {
