@@ -20,12 +20,15 @@ import { Socket } from './socket.ts';
 import type {
   Assignment,
   CallOptions,
+  DeadLetterFilter,
+  DeadLetterGroup,
   HoldAnswer,
   Item,
   Job,
   JobProgress,
   JobTreeProgress,
   JobWithChildren,
+  Operation,
   Page,
   PageOptions,
   ReportAnswer,
@@ -198,6 +201,69 @@ export class Client {
       }
       after = hasNextPage ? endCursor : undefined;
     } while (after !== undefined);
+  }
+
+  /**
+   * Lists what failed for good, in groups of one type, failure code and pattern of messages: the largest first.
+   *
+   * @param options `types`: only these. `first`: how many, 1 to 1,000; default: 50
+   */
+  async deadLetterGroups(
+    options: CallOptions & { readonly types?: readonly string[]; readonly first?: number } = {},
+  ): Promise<DeadLetterGroup[]> {
+    const variables = { types: options.types && [...options.types], first: options.first };
+    return (await this.#send(operations.deadLetterGroups, variables, options, true)).deadLetterGroups;
+  }
+
+  /**
+   * Tries items again that failed for good, as if they were new. What takes longer than about half a second goes on in the server:
+   * `operation` says how far it is.
+   *
+   * @param options `payload`: a corrected payload, for a filter whose `itemIds` names one item
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT
+   */
+  async replayDeadLetters(
+    filter: DeadLetterFilter,
+    options: CallOptions & { readonly payload?: unknown } = {},
+  ): Promise<Operation> {
+    const input = { filter, ...(options.payload !== undefined && { payload: options.payload }) };
+    const data = await this.#send(operations.replayDeadLetters, { input }, options, false);
+    return payloadOf(data.replayDeadLetters).operation;
+  }
+
+  /**
+   * Settles dead letters: the items stay failed. Goes on in the server as `replayDeadLetters` does.
+   *
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT
+   */
+  async discardDeadLetters(filter: DeadLetterFilter, options: CallOptions = {}): Promise<Operation> {
+    const data = await this.#send(operations.discardDeadLetters, { input: { filter } }, options, true);
+    return payloadOf(data.discardDeadLetters).operation;
+  }
+
+  /**
+   * Keeps a note on a group of dead letters, in place of an earlier one; null removes it.
+   *
+   * @throws JobtreeError NOT_FOUND
+   */
+  async noteDeadLetters(groupId: string, note: string | null, options: CallOptions = {}): Promise<void> {
+    const data = await this.#send(operations.noteDeadLetters, { input: { groupId, note } }, options, true);
+    payloadOf(data.noteDeadLetters);
+  }
+
+  /** @throws JobtreeError NOT_FOUND */
+  async operation(id: string, options: CallOptions = {}): Promise<Operation> {
+    return found((await this.#send(operations.operation, { id }, options, true)).node, id) as Operation;
+  }
+
+  /**
+   * Ends an operation where it is; what it did stays.
+   *
+   * @throws JobtreeError NOT_FOUND
+   */
+  async cancelOperation(operationId: string, options: CallOptions = {}): Promise<Operation> {
+    const data = await this.#send(operations.cancelOperation, { input: { operationId } }, options, true);
+    return payloadOf(data.cancelOperation).operation;
   }
 
   /**

@@ -1,9 +1,12 @@
 /** What calls of the client take and give. */
 import type {
+  DeadLetterGroupsQuery,
   ItemFieldsFragment,
   JobFieldsFragment,
   JobQuery,
+  OperationFieldsFragment,
   ProgressFieldsFragment,
+  ReplayDeadLettersMutationVariables,
   ReportStatus,
 } from '../generated/graphql/graphql.ts';
 
@@ -50,6 +53,13 @@ export interface JobTreeProgress {
   /** The progress of each of its jobs. */
   readonly jobs: readonly JobProgress[];
 }
+
+/** Which dead letters: those that meet all that is set, and something must be. Lists have 1 to 1,000 entries. */
+export type DeadLetterFilter = NonNullable<ReplayDeadLettersMutationVariables['input']['filter']>;
+/** Items that failed for good in the same way. Times are text in ISO 8601. */
+export type DeadLetterGroup = DeadLetterGroupsQuery['deadLetterGroups'][number];
+/** Work on many dead letters, and how far it is. */
+export type Operation = OperationFieldsFragment;
 
 /** The result of one item of a final stage. */
 export interface Result<Payload, R> {

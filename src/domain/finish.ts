@@ -1,29 +1,46 @@
 /**
- * Finishes what calls have begun and left: cancellations of jobs with very many ranges of items, and deletions of large trees. Both
- * are rows in Postgres, so any server goes on with them, also after a crash.
+ * Finishes what calls have begun and left: cancellations of jobs with very many ranges of items, deletions of large trees, and
+ * operations on many items. All are rows in Postgres, so any server goes on with them, also after a crash.
  */
 import { isOutage } from '../db/sqlstate.ts';
 import type { Engine } from './engine.ts';
 import { foldProgress } from './fold-progress.ts';
+import { runSome } from './operations.ts';
+
+/** A step of each kind; whether there is more to do at once. */
+const steps = {
+  cancellation: (engine: Engine, id: string, rootId: string, signal: AbortSignal) =>
+    cancelSome(engine, id, rootId, signal),
+  deletion: async (engine: Engine, id: string) => (await deleteSome(engine, id)) === 'MORE',
+  operation: async (engine: Engine, id: string) => (await runSome(engine, id)) === 'MORE',
+};
 
 /** One step of everything that is unfinished, in turn; resolves to whether there is more to do at once. */
 export async function finishSome(engine: Engine, signal: AbortSignal): Promise<boolean> {
-  const { rows } = await engine.database.pool.query<{ id: string; root_id: string; deleting: boolean }>({
+  const { rows } = await engine.database.pool.query<{
+    id: string;
+    root_id: string;
+    kind: keyof typeof steps;
+  }>({
     name: 'read_unfinished',
-    text: `(select j.id, j.root_id, false as deleting from jobtree.job j where j.cancelling order by j.id limit 1000)
+    text: `(select j.id, j.root_id, 'cancellation' as kind from jobtree.job j where j.cancelling order by j.id limit 1000)
            union all
-           (select d.root_id, d.root_id, true from jobtree.tree_deletion d order by d.root_id limit 1000)`,
+           (select d.root_id, d.root_id, 'deletion' from jobtree.tree_deletion d order by d.root_id limit 1000)
+           union all
+           (select o.id, o.id, 'operation' from jobtree.operation o where o.finished_at is null order by o.id limit 1000)`,
   });
   let more = false;
-  for (const { id, root_id: rootId, deleting } of rows) {
+  for (const { id, root_id: rootId, kind } of rows) {
     if (signal.aborted) return false;
     try {
-      if (deleting) more = (await deleteSome(engine, id)) === 'MORE' || more;
-      else more = (await cancelSome(engine, id, rootId, signal)) || more;
+      if (await steps[kind](engine, id, rootId, signal)) more = true;
     } catch (error) {
       if (isOutage(error)) throw error;
       // Such as of a tree with a row that a stranger's transaction holds: the others do not wait for it.
-      engine.logger.warn({ err: error, jobId: id, deleting }, 'finishing a job failed; it is tried again');
+      engine.logger.warn(
+        { err: error, id, kind },
+        'finishing what a call has begun failed; it is tried again',
+      );
     }
   }
   return more;

@@ -6,7 +6,13 @@ import { checkId } from '../domain/checks.ts';
 import { type ItemKey, itemIdOf, parseItemId } from '../domain/item-state.ts';
 import { InvalidInputError } from '../errors.ts';
 
-const kinds = { Job: 'a job', JobItem: 'an item', Assignment: 'an assignment' } as const;
+const kinds = {
+  Job: 'a job',
+  JobItem: 'an item',
+  Assignment: 'an assignment',
+  DeadLetterGroup: 'a group of dead letters',
+  Operation: 'an operation',
+} as const;
 export type NodeType = keyof typeof kinds;
 
 export function encodeGlobalId(typename: string, id: string): string {

@@ -13,6 +13,8 @@ import './job.ts';
 import './inputs.ts';
 import './query.ts';
 import './queue-stats.ts';
+import './dead-letters.ts';
+import './operation.ts';
 import './subscription.ts';
 import './mutations/create-job.ts';
 import './mutations/add-items.ts';
@@ -25,6 +27,10 @@ import './mutations/report-outcomes.ts';
 import './mutations/exchange.ts';
 import './mutations/heartbeat.ts';
 import './mutations/release-assignments.ts';
+import './mutations/replay-dead-letters.ts';
+import './mutations/discard-dead-letters.ts';
+import './mutations/note-dead-letters.ts';
+import './mutations/cancel-operation.ts';
 
 builder.mutationType({
   description:

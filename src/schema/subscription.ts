@@ -1,5 +1,6 @@
 import { checkInteger, checkRevision } from '../domain/checks.ts';
 import { parseItemId } from '../domain/item-state.ts';
+import { readOperations } from '../domain/operations.ts';
 import {
   type MarkedRow,
   type QueueStats as QueueStatsRow,
@@ -13,6 +14,7 @@ import { builder, type Services } from './builder.ts';
 import { encodeGlobalId, keyOf } from './global-id.ts';
 import { Job, JobFilter, toConditions } from './job.ts';
 import { JobItem, loadItems } from './job-item.ts';
+import { Operation } from './operation.ts';
 import { JobProgress, JobTreeProgress } from './progress.ts';
 import { checkTypes, QueueStats, typesDescription } from './queue-stats.ts';
 
@@ -189,6 +191,37 @@ builder.subscriptionType({
         return hub.watchPage(read, checkInterval(intervalMs, pageIntervalMs));
       },
       resolve: (change) => change,
+    }),
+    operationProgress: t.field({
+      ...shared,
+      type: Operation,
+      description:
+        'How far an operation is: now, then whenever it has changed, until it is finished or cancelled; then the stream completes. NOT_FOUND if there is no such operation.',
+      args: {
+        operationId: t.arg.id({ required: true, description: 'The operation.' }),
+        intervalMs: t.arg.int({ defaultValue: 500, description: intervalDescription(pageIntervalMs) }),
+      },
+      subscribe: async (_, { operationId, intervalMs }, { hub, engine }) => {
+        const id = keyOf('Operation', operationId, 'operationId');
+        const everyMs = checkInterval(intervalMs, pageIntervalMs);
+        if ((await readOperations(engine.database, [id])).length === 0)
+          throw new NotFoundError(`There is no operation ${operationId}.`, 'operationId');
+        const read = async () => {
+          const rows = await readOperations(engine.database, [id]);
+          return {
+            rows: rows.map((operation) => ({
+              ...operation,
+              mark: `${operation.done}/${operation.finishedAt}`,
+            })),
+            final: rows.every(({ finishedAt }) => finishedAt !== null),
+          };
+        };
+        return hub.watchPage(read, everyMs);
+      },
+      resolve: ({ changed: [operation] }) => {
+        if (operation === undefined) throw new Error('An event without an operation.');
+        return operation;
+      },
     }),
     queueStats: t.field({
       ...shared,

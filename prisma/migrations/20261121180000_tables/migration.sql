@@ -187,6 +187,7 @@ create table "jobtree"."dead_letter" (
   constraint "dead_letter_pkey" primary key ("job_id", "position")
 );
 create index "dead_letter_group" on "jobtree"."dead_letter" ("type", "fingerprint", "died_at");
+create index "dead_letter_fingerprint" on "jobtree"."dead_letter" ("fingerprint", "died_at");
 
 -- Items that were replayed, and the attempts that they had had by then: what comes after counts afresh.
 create table "jobtree"."replay" (
@@ -194,6 +195,14 @@ create table "jobtree"."replay" (
   "position" bigint not null,
   "attempt" integer not null,
   constraint "replay_pkey" primary key ("job_id", "position")
+);
+
+-- What people know about a group of dead letters.
+create table "jobtree"."dead_letter_note" (
+  "fingerprint" uuid not null,
+  "note" text not null,
+  "noted_at" timestamptz(3) not null,
+  constraint "dead_letter_note_pkey" primary key ("fingerprint")
 );
 
 -- Work on many items that somebody has asked for, and how far it is: which dead letters, as far as any of these names them.

@@ -3174,7 +3174,7 @@ begin
   for v_tree in
     select m.root_id, sum(count(*)) over () as looked, array_agg(m.job_id order by m.job_id, m.position) filter (where m.matches) as job_ids,
       array_agg(m.position order by m.job_id, m.position) filter (where m.matches) as positions,
-      max(max(array[m.job_id::text, lpad(m.position::text, 20, '0')])) over () as last
+      max(max(array[m.job_id::text, lpad(m.position::text, 20, '0')] collate "C")) over () as last
     from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, p_window) m
     group by m.root_id
     order by m.root_id

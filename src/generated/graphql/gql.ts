@@ -20,6 +20,13 @@ type Documents = {
     "\n  mutation SealJob($input: SealJobInput!) {\n    sealJob(input: $input) {\n      ... on SealJobPayload { job { progress { ...ProgressFields } } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.SealJobDocument,
     "\n  mutation CancelJob($input: CancelJobInput!) {\n    cancelJob(input: $input) {\n      ... on CancelJobPayload { job { id } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.CancelJobDocument,
     "\n  mutation DeleteJob($input: DeleteJobInput!) {\n    deleteJob(input: $input) {\n      ... on DeleteJobPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.DeleteJobDocument,
+    "\n  mutation ReplayDeadLetters($input: ReplayDeadLettersInput!) {\n    replayDeadLetters(input: $input) {\n      ... on ReplayDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.ReplayDeadLettersDocument,
+    "\n  mutation DiscardDeadLetters($input: DiscardDeadLettersInput!) {\n    discardDeadLetters(input: $input) {\n      ... on DiscardDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.DiscardDeadLettersDocument,
+    "\n  mutation NoteDeadLetters($input: NoteDeadLettersInput!) {\n    noteDeadLetters(input: $input) {\n      ... on NoteDeadLettersPayload { group { id } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.NoteDeadLettersDocument,
+    "\n  mutation CancelOperation($input: CancelOperationInput!) {\n    cancelOperation(input: $input) {\n      ... on CancelOperationPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.CancelOperationDocument,
+    "\n  query Operation($id: ID!) { node(id: $id) { ... on Operation { ...OperationFields } } }\n": typeof types.OperationDocument,
+    "\n  query DeadLetterGroups($types: [String!], $first: Int) {\n    deadLetterGroups(types: $types, first: $first) {\n      id type code pattern count firstAt lastAt note notedAt example { id job { id } }\n    }\n  }\n": typeof types.DeadLetterGroupsDocument,
+    "\n  fragment OperationFields on Operation { id kind status total done requestedAt finishedAt }\n": typeof types.OperationFieldsFragmentDoc,
     "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt\n  }\n": typeof types.ProgressFieldsFragmentDoc,
     "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt progress { ...ProgressFields }\n  }\n": typeof types.JobFieldsFragmentDoc,
     "\n  fragment ItemFields on JobItem {\n    id status payload result failureCount failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n": typeof types.ItemFieldsFragmentDoc,
@@ -41,6 +48,13 @@ const documents: Documents = {
     "\n  mutation SealJob($input: SealJobInput!) {\n    sealJob(input: $input) {\n      ... on SealJobPayload { job { progress { ...ProgressFields } } }\n      ... on Error { code message field }\n    }\n  }\n": types.SealJobDocument,
     "\n  mutation CancelJob($input: CancelJobInput!) {\n    cancelJob(input: $input) {\n      ... on CancelJobPayload { job { id } }\n      ... on Error { code message field }\n    }\n  }\n": types.CancelJobDocument,
     "\n  mutation DeleteJob($input: DeleteJobInput!) {\n    deleteJob(input: $input) {\n      ... on DeleteJobPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n": types.DeleteJobDocument,
+    "\n  mutation ReplayDeadLetters($input: ReplayDeadLettersInput!) {\n    replayDeadLetters(input: $input) {\n      ... on ReplayDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.ReplayDeadLettersDocument,
+    "\n  mutation DiscardDeadLetters($input: DiscardDeadLettersInput!) {\n    discardDeadLetters(input: $input) {\n      ... on DiscardDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.DiscardDeadLettersDocument,
+    "\n  mutation NoteDeadLetters($input: NoteDeadLettersInput!) {\n    noteDeadLetters(input: $input) {\n      ... on NoteDeadLettersPayload { group { id } }\n      ... on Error { code message field }\n    }\n  }\n": types.NoteDeadLettersDocument,
+    "\n  mutation CancelOperation($input: CancelOperationInput!) {\n    cancelOperation(input: $input) {\n      ... on CancelOperationPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.CancelOperationDocument,
+    "\n  query Operation($id: ID!) { node(id: $id) { ... on Operation { ...OperationFields } } }\n": types.OperationDocument,
+    "\n  query DeadLetterGroups($types: [String!], $first: Int) {\n    deadLetterGroups(types: $types, first: $first) {\n      id type code pattern count firstAt lastAt note notedAt example { id job { id } }\n    }\n  }\n": types.DeadLetterGroupsDocument,
+    "\n  fragment OperationFields on Operation { id kind status total done requestedAt finishedAt }\n": types.OperationFieldsFragmentDoc,
     "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt\n  }\n": types.ProgressFieldsFragmentDoc,
     "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt progress { ...ProgressFields }\n  }\n": types.JobFieldsFragmentDoc,
     "\n  fragment ItemFields on JobItem {\n    id status payload result failureCount failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n": types.ItemFieldsFragmentDoc,
@@ -77,6 +91,34 @@ export function graphql(source: "\n  mutation CancelJob($input: CancelJobInput!)
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
 export function graphql(source: "\n  mutation DeleteJob($input: DeleteJobInput!) {\n    deleteJob(input: $input) {\n      ... on DeleteJobPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').DeleteJobDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation ReplayDeadLetters($input: ReplayDeadLettersInput!) {\n    replayDeadLetters(input: $input) {\n      ... on ReplayDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').ReplayDeadLettersDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation DiscardDeadLetters($input: DiscardDeadLettersInput!) {\n    discardDeadLetters(input: $input) {\n      ... on DiscardDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').DiscardDeadLettersDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation NoteDeadLetters($input: NoteDeadLettersInput!) {\n    noteDeadLetters(input: $input) {\n      ... on NoteDeadLettersPayload { group { id } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').NoteDeadLettersDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation CancelOperation($input: CancelOperationInput!) {\n    cancelOperation(input: $input) {\n      ... on CancelOperationPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').CancelOperationDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query Operation($id: ID!) { node(id: $id) { ... on Operation { ...OperationFields } } }\n"): typeof import('./graphql.ts').OperationDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query DeadLetterGroups($types: [String!], $first: Int) {\n    deadLetterGroups(types: $types, first: $first) {\n      id type code pattern count firstAt lastAt note notedAt example { id job { id } }\n    }\n  }\n"): typeof import('./graphql.ts').DeadLetterGroupsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  fragment OperationFields on Operation { id kind status total done requestedAt finishedAt }\n"): typeof import('./graphql.ts').OperationFieldsFragmentDoc;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */

@@ -47,6 +47,12 @@ export type CancelJobInput = {
   jobId: Scalars['ID']['input'];
 };
 
+/** Which operation to cancel. */
+export type CancelOperationInput = {
+  /** The operation. */
+  operationId: Scalars['ID']['input'];
+};
+
 /** Who wants which item. */
 export type ClaimItemInput = {
   /** The item. */
@@ -73,10 +79,36 @@ export type ClaimRequestInput = {
   type: Scalars['String']['input'];
 };
 
+/** Which dead letters: those that meet all that is set, and something must be. Lists have 1 to 1,000 entries. */
+export type DeadLetterFilter = {
+  /** Whose last failure has one of these codes. */
+  codes?: InputMaybe<Array<Scalars['String']['input']>>;
+  /** With one of these dedupe keys. */
+  dedupeKeys?: InputMaybe<Array<Scalars['String']['input']>>;
+  /** That failed for good at this time or later. */
+  diedFrom?: InputMaybe<Scalars['DateTime']['input']>;
+  /** That failed for good before this time. */
+  diedUntil?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Of one of these groups. */
+  groupIds?: InputMaybe<Array<Scalars['ID']['input']>>;
+  /** These items. */
+  itemIds?: InputMaybe<Array<Scalars['ID']['input']>>;
+  /** Items of this job and of all jobs below it. */
+  jobId?: InputMaybe<Scalars['ID']['input']>;
+  /** Of one of these types. */
+  types?: InputMaybe<Array<Scalars['String']['input']>>;
+};
+
 /** The root of the tree to delete. */
 export type DeleteJobInput = {
   /** The job. */
   jobId: Scalars['ID']['input'];
+};
+
+/** What is settled. */
+export type DiscardDeadLettersInput = {
+  /** Which items. */
+  filter: DeadLetterFilter;
 };
 
 /** Every reason for which a request can be refused. */
@@ -258,6 +290,30 @@ export type NotClaimableReason =
   /** It has its result. */
   | 'SUCCEEDED';
 
+/** What to note about which group. */
+export type NoteDeadLettersInput = {
+  /** The group. */
+  groupId: Scalars['ID']['input'];
+  /** What to note, up to 10,000 characters, in place of an earlier note. Default: no note. */
+  note?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** What an operation does with dead letters. */
+export type OperationKind =
+  /** Settles them: the items stay failed, and are no dead letters any more. */
+  | 'DISCARD'
+  /** Tries the items again, as if they were new. */
+  | 'REPLAY';
+
+/** Where an operation stands. */
+export type OperationStatus =
+  /** It was cancelled; what it did stays. */
+  | 'CANCELLED'
+  /** All that it is about is done. */
+  | 'FINISHED'
+  /** Some server goes on with it. */
+  | 'RUNNING';
+
 /** What a worker gives back. */
 export type ReleaseAssignmentsInput = {
   /** The holds to give back: 1 to 1,000. */
@@ -272,6 +328,14 @@ export type ReleaseStatus =
   | 'RELEASED'
   /** There was no such hold (any more). Nothing changed. */
   | 'STALE';
+
+/** What to try again. */
+export type ReplayDeadLettersInput = {
+  /** Which items. */
+  filter: DeadLetterFilter;
+  /** A corrected payload, if `filter.itemIds` names exactly one item: any JSON, up to 1 MB of text (a setting of the server). Default: the payload that it has. */
+  payload?: InputMaybe<Scalars['JSON']['input']>;
+};
 
 /** The outcome of one attempt: exactly one of `result` and `failure`. */
 export type ReportInput = {
@@ -365,6 +429,70 @@ export type DeleteJobMutation = { deleteJob:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
    };
+
+export type ReplayDeadLettersMutationVariables = Exact<{
+  input: ReplayDeadLettersInput;
+}>;
+
+
+export type ReplayDeadLettersMutation = { replayDeadLetters:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
+   };
+
+export type DiscardDeadLettersMutationVariables = Exact<{
+  input: DiscardDeadLettersInput;
+}>;
+
+
+export type DiscardDeadLettersMutation = { discardDeadLetters:
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   };
+
+export type NoteDeadLettersMutationVariables = Exact<{
+  input: NoteDeadLettersInput;
+}>;
+
+
+export type NoteDeadLettersMutation = { noteDeadLetters:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { group: { id: string } }
+   };
+
+export type CancelOperationMutationVariables = Exact<{
+  input: CancelOperationInput;
+}>;
+
+
+export type CancelOperationMutation = { cancelOperation:
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   };
+
+export type OperationQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type OperationQuery = { node?:
+    | { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null }
+    | Record<PropertyKey, never>
+   | null };
+
+export type DeadLetterGroupsQueryVariables = Exact<{
+  types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+}>;
+
+
+export type DeadLetterGroupsQuery = { deadLetterGroups: Array<{ id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, example: { id: string, job: { id: string } } }> };
+
+export type OperationFieldsFragment = { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null };
 
 export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null };
 
@@ -502,6 +630,17 @@ export class TypedDocumentString<TResult, TVariables>
     return this.value;
   }
 }
+export const OperationFieldsFragmentDoc = new TypedDocumentString(`
+    fragment OperationFields on Operation {
+  id
+  kind
+  status
+  total
+  done
+  requestedAt
+  finishedAt
+}
+    `, {"fragmentName":"OperationFields"}) as unknown as TypedDocumentString<OperationFieldsFragment, unknown>;
 export const ProgressFieldsFragmentDoc = new TypedDocumentString(`
     fragment ProgressFields on JobProgress {
   jobId
@@ -694,6 +833,132 @@ export const DeleteJobDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<DeleteJobMutation, DeleteJobMutationVariables>;
+export const ReplayDeadLettersDocument = new TypedDocumentString(`
+    mutation ReplayDeadLetters($input: ReplayDeadLettersInput!) {
+  replayDeadLetters(input: $input) {
+    ... on ReplayDeadLettersPayload {
+      operation {
+        ...OperationFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment OperationFields on Operation {
+  id
+  kind
+  status
+  total
+  done
+  requestedAt
+  finishedAt
+}`) as unknown as TypedDocumentString<ReplayDeadLettersMutation, ReplayDeadLettersMutationVariables>;
+export const DiscardDeadLettersDocument = new TypedDocumentString(`
+    mutation DiscardDeadLetters($input: DiscardDeadLettersInput!) {
+  discardDeadLetters(input: $input) {
+    ... on DiscardDeadLettersPayload {
+      operation {
+        ...OperationFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment OperationFields on Operation {
+  id
+  kind
+  status
+  total
+  done
+  requestedAt
+  finishedAt
+}`) as unknown as TypedDocumentString<DiscardDeadLettersMutation, DiscardDeadLettersMutationVariables>;
+export const NoteDeadLettersDocument = new TypedDocumentString(`
+    mutation NoteDeadLetters($input: NoteDeadLettersInput!) {
+  noteDeadLetters(input: $input) {
+    ... on NoteDeadLettersPayload {
+      group {
+        id
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<NoteDeadLettersMutation, NoteDeadLettersMutationVariables>;
+export const CancelOperationDocument = new TypedDocumentString(`
+    mutation CancelOperation($input: CancelOperationInput!) {
+  cancelOperation(input: $input) {
+    ... on CancelOperationPayload {
+      operation {
+        ...OperationFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment OperationFields on Operation {
+  id
+  kind
+  status
+  total
+  done
+  requestedAt
+  finishedAt
+}`) as unknown as TypedDocumentString<CancelOperationMutation, CancelOperationMutationVariables>;
+export const OperationDocument = new TypedDocumentString(`
+    query Operation($id: ID!) {
+  node(id: $id) {
+    ... on Operation {
+      ...OperationFields
+    }
+  }
+}
+    fragment OperationFields on Operation {
+  id
+  kind
+  status
+  total
+  done
+  requestedAt
+  finishedAt
+}`) as unknown as TypedDocumentString<OperationQuery, OperationQueryVariables>;
+export const DeadLetterGroupsDocument = new TypedDocumentString(`
+    query DeadLetterGroups($types: [String!], $first: Int) {
+  deadLetterGroups(types: $types, first: $first) {
+    id
+    type
+    code
+    pattern
+    count
+    firstAt
+    lastAt
+    note
+    notedAt
+    example {
+      id
+      job {
+        id
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DeadLetterGroupsQuery, DeadLetterGroupsQueryVariables>;
 export const JobDocument = new TypedDocumentString(`
     query Job($id: ID!) {
   job(id: $id) {

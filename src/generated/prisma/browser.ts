@@ -69,6 +69,11 @@ export type DeadLetter = Prisma.DeadLetterModel
  */
 export type Replay = Prisma.ReplayModel
 /**
+ * Model DeadLetterNote
+ * What people know about a group of dead letters.
+ */
+export type DeadLetterNote = Prisma.DeadLetterNoteModel
+/**
  * Model Operation
  * Work on many items that somebody has asked for, and how far it is.
  */

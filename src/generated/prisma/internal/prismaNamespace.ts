@@ -407,6 +407,7 @@ export const ModelName = {
   Failure: 'Failure',
   DeadLetter: 'DeadLetter',
   Replay: 'Replay',
+  DeadLetterNote: 'DeadLetterNote',
   Operation: 'Operation',
   TreeDeletion: 'TreeDeletion',
   Watch: 'Watch'
@@ -425,7 +426,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "queueEntry" | "lease" | "outcome" | "failure" | "deadLetter" | "replay" | "operation" | "treeDeletion" | "watch"
+    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "queueEntry" | "lease" | "outcome" | "failure" | "deadLetter" | "replay" | "deadLetterNote" | "operation" | "treeDeletion" | "watch"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1169,6 +1170,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    DeadLetterNote: {
+      payload: Prisma.$DeadLetterNotePayload<ExtArgs>
+      fields: Prisma.DeadLetterNoteFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.DeadLetterNoteFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterNotePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.DeadLetterNoteFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterNotePayload>
+        }
+        findFirst: {
+          args: Prisma.DeadLetterNoteFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterNotePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.DeadLetterNoteFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterNotePayload>
+        }
+        findMany: {
+          args: Prisma.DeadLetterNoteFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterNotePayload>[]
+        }
+        create: {
+          args: Prisma.DeadLetterNoteCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterNotePayload>
+        }
+        createMany: {
+          args: Prisma.DeadLetterNoteCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.DeadLetterNoteCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterNotePayload>[]
+        }
+        delete: {
+          args: Prisma.DeadLetterNoteDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterNotePayload>
+        }
+        update: {
+          args: Prisma.DeadLetterNoteUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterNotePayload>
+        }
+        deleteMany: {
+          args: Prisma.DeadLetterNoteDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.DeadLetterNoteUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.DeadLetterNoteUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterNotePayload>[]
+        }
+        upsert: {
+          args: Prisma.DeadLetterNoteUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterNotePayload>
+        }
+        aggregate: {
+          args: Prisma.DeadLetterNoteAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateDeadLetterNote>
+        }
+        groupBy: {
+          args: Prisma.DeadLetterNoteGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DeadLetterNoteGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.DeadLetterNoteCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DeadLetterNoteCountAggregateOutputType> | number
+        }
+      }
+    }
     Operation: {
       payload: Prisma.$OperationPayload<ExtArgs>
       fields: Prisma.OperationFieldRefs
@@ -1584,6 +1659,15 @@ export const ReplayScalarFieldEnum = {
 export type ReplayScalarFieldEnum = (typeof ReplayScalarFieldEnum)[keyof typeof ReplayScalarFieldEnum]
 
 
+export const DeadLetterNoteScalarFieldEnum = {
+  fingerprint: 'fingerprint',
+  note: 'note',
+  notedAt: 'notedAt'
+} as const
+
+export type DeadLetterNoteScalarFieldEnum = (typeof DeadLetterNoteScalarFieldEnum)[keyof typeof DeadLetterNoteScalarFieldEnum]
+
+
 export const OperationScalarFieldEnum = {
   id: 'id',
   kind: 'kind',
@@ -1936,6 +2020,7 @@ export type GlobalOmitConfig = {
   failure?: Prisma.FailureOmit
   deadLetter?: Prisma.DeadLetterOmit
   replay?: Prisma.ReplayOmit
+  deadLetterNote?: Prisma.DeadLetterNoteOmit
   operation?: Prisma.OperationOmit
   treeDeletion?: Prisma.TreeDeletionOmit
   watch?: Prisma.WatchOmit

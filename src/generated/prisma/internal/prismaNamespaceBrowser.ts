@@ -61,6 +61,7 @@ export const ModelName = {
   Failure: 'Failure',
   DeadLetter: 'DeadLetter',
   Replay: 'Replay',
+  DeadLetterNote: 'DeadLetterNote',
   Operation: 'Operation',
   TreeDeletion: 'TreeDeletion',
   Watch: 'Watch'
@@ -234,6 +235,15 @@ export const ReplayScalarFieldEnum = {
 } as const
 
 export type ReplayScalarFieldEnum = (typeof ReplayScalarFieldEnum)[keyof typeof ReplayScalarFieldEnum]
+
+
+export const DeadLetterNoteScalarFieldEnum = {
+  fingerprint: 'fingerprint',
+  note: 'note',
+  notedAt: 'notedAt'
+} as const
+
+export type DeadLetterNoteScalarFieldEnum = (typeof DeadLetterNoteScalarFieldEnum)[keyof typeof DeadLetterNoteScalarFieldEnum]
 
 
 export const OperationScalarFieldEnum = {
