@@ -1,14 +1,68 @@
 import { createRequire } from 'node:module';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-export default defineConfig({
+/** Each in a process that did nothing before: what counts the memory, timers or calls of its process, and what loads little. */
+const alone = [
+  'test/embedded/**/*.test.ts',
+  'test/server/{leaks,limits,memory}.test.ts',
+  'test/events/lost-messages.test.ts',
+  'test/schema/query-counts.test.ts',
+  'test/layout/**/*.test.ts',
+];
+
+/** What takes longest begins first, so that nothing runs alone at the end: one that works, and some that mostly wait. */
+const first = [
+  'server/hostile.test.ts',
+  'events/transport.test.ts',
+  'events/relay-processes.test.ts',
+  'events/redis-faults.test.ts',
+  'cli/processes.test.ts',
+  'crash/live.test.ts',
+  'server/hostile-bytes.test.ts',
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const turn = ({ moduleId }: TestSpecification) => {
+      const index = first.findIndex((name) => moduleId.endsWith(`/test/${name}`));
+      return index < 0 ? first.length : index;
+    };
+    return (await super.sort(files)).toSorted((a, b) => turn(a) - turn(b));
+  }
+}
+
+const shared = {
   // One copy of graphql, the one that Node gives its dependants: Vite would take the module build for our files.
   resolve: { alias: { graphql: createRequire(import.meta.url).resolve('graphql') } },
   test: {
+    // What is waited for comes within a moment, or never: so the patience is for machines that are slow or busy.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000, interval: 20 } },
+  },
+};
+
+export default defineConfig({
+  test: {
     globalSetup: ['test/support/global-setup.ts'],
-    include: ['test/**/*.test.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    maxWorkers: 3,
+    // Many tests wait, for servers that are away or silent: so there is work for more of them than a small machine has cores.
+    maxWorkers: 4,
+    sequence: { sequencer: LongestFirst },
+    projects: [
+      // Most files share their processes with others: loading the server takes each process more than a second.
+      {
+        ...shared,
+        test: {
+          ...shared.test,
+          name: 'shared',
+          isolate: false,
+          restoreMocks: true,
+          include: ['test/**/*.test.ts'],
+          exclude: alone,
+        },
+      },
+      { ...shared, test: { ...shared.test, name: 'alone', include: alone } },
+    ],
   },
 });

@@ -51,10 +51,10 @@ test('two processes serve on one port; one that is killed is replaced, and SIGTE
   await program.printed('it is replaced');
   // The other one takes what comes meanwhile.
   for (let i = 0; i < 20; i++) expect((await client.job(id)).progress.itemCount).toBe(1);
-  await expect.poll(() => processesOf(program).length, { timeout: 20_000 }).toBe(2);
+  await expect.poll(() => processesOf(program).length).toBe(2);
   expect(processesOf(program)).toContain(stays);
   expect(processesOf(program)).not.toContain(killed);
-  await expect.poll(listeners, { timeout: 20_000 }).toBe(2);
+  await expect.poll(listeners).toBe(2);
   const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status;
   for (let i = 0; i < 10; i++) expect(await ready()).toBe(200);
   expect((await request(url, '{ jobs(first: 1) { nodes { id } } }')).errors).toBeUndefined();

@@ -16,6 +16,7 @@ import { launchBrowser, withoutBrowser } from '../support/browser.ts';
 import { bundle } from '../support/bundle.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { example } from '../support/documentation.ts';
+import { eventually } from '../support/eventually.ts';
 import { startProxy, type TcpProxy } from '../support/proxy.ts';
 import { startServer } from '../support/server.ts';
 
@@ -69,7 +70,7 @@ async function copy(url: string): Promise<typeof older> {
     await client.query(text).finally(() => client.end());
   };
   // Postgres needs a moment to notice that the sessions of the server have ended.
-  await vi.waitFor(() => admin(`create database ${name} template ${new URL(url).pathname.slice(1)}`), 10_000);
+  await eventually(() => admin(`create database ${name} template ${new URL(url).pathname.slice(1)}`));
   const copied = new URL(url);
   copied.pathname = `/${name}`;
   return { url: copied.href, drop: () => admin(`drop database ${name} with (force)`) };
@@ -136,23 +137,23 @@ function move(to: App): void {
   balancer.mend(to.url);
 }
 
-describe.each(types.filter((name) => !skipped(name)))('%s', { timeout: 60_000 }, (name) => {
+describe.each(types.filter((name) => !skipped(name)))('%s', (name) => {
   test('is shown no step back by a server that lags, nor when the server changes again and again', async () => {
     move(server);
     const { shown, ended } = await follow(name);
     await work(server.url, name, 3);
-    await expect.poll(() => shown.at(-1), { timeout: 20_000 }).toBe(50);
+    await expect.poll(() => shown.at(-1)).toBe(50);
     for (let turn = 0; turn < 2; turn++) {
       const job = vi.spyOn(Hub.prototype, 'watchJob');
       const tree = vi.spyOn(Hub.prototype, 'watchTree');
       move(lagging);
       const calls = () => job.mock.calls.length + tree.mock.calls.length;
-      await expect.poll(calls, { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(calls).toBeGreaterThan(0);
       vi.restoreAllMocks();
       await delay(300); // for what it would say, if it says anything
       move(server);
       await work(server.url, name, 1);
-      await expect.poll(() => shown.at(-1), { timeout: 20_000 }).toBe(60 + 10 * turn);
+      await expect.poll(() => shown.at(-1)).toBe(60 + 10 * turn);
     }
     await work(server.url, name, 3);
     await ended;
@@ -161,9 +162,7 @@ describe.each(types.filter((name) => !skipped(name)))('%s', { timeout: 60_000 },
   });
 });
 
-test('everybody outlasts refusals and a server that is away, without long pauses', {
-  timeout: 120_000,
-}, async () => {
+test('everybody outlasts refusals and a server that is away, without long pauses', async () => {
   move(server);
   const names = types.filter((name) => !skipped(name));
   const ids = new Map<Name, string>();
@@ -171,17 +170,17 @@ test('everybody outlasts refusals and a server that is away, without long pauses
     ids.set(name, await createJob(server.url, { type: 'away', sealed: true, items: [{}] }));
   postgres.cut();
   const isRefused = async () => (await request(server.url, '{ jobs { edges { cursor } } }')).errors?.length;
-  await expect.poll(isRefused, { timeout: 20_000 }).toBe(1);
+  await expect.poll(isRefused).toBe(1);
   const watching = await Promise.all(names.map((name) => follow(name, ids.get(name))));
   await delay(500); // for a refusal or two
   const { refused } = balancer;
   balancer.cut();
   const each = () => (balancer.refused - refused) / names.length;
-  await expect.poll(each, { timeout: 60_000 }).toBeGreaterThanOrEqual(refusals);
+  await expect.poll(each).toBeGreaterThanOrEqual(refusals);
   expect(watching.flatMap(({ shown }) => shown)).toEqual([]);
   postgres.mend();
   balancer.mend(server.url);
-  await expect.poll(isRefused, { timeout: 20_000 }).toBe(undefined);
+  await expect.poll(isRefused).toBe(undefined);
   await work(server.url, 'away', names.length);
   await Promise.all(watching.map(({ ended }) => ended));
   for (const { shown } of watching) expect(shown.at(-1)).toBe(100);

@@ -147,7 +147,7 @@ test('two failed heartbeats in a row abort every handler, and their items are gi
   await started.promise;
 
   proxy.cut();
-  await expect.poll(() => codes.length, { timeout: 20_000 }).toBe(3);
+  await expect.poll(() => codes.length).toBe(3);
   expect(reasons).toEqual(items.map(() => new HoldEndedError('HEARTBEATS_FAILED')));
   proxy.mend();
 

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { createClient, Worker } from '../../src/client/index.ts';
 import { Problems } from '../../src/client/worker/problems.ts';
 import { createDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { startServer } from '../support/server.ts';
 
 test('what a server can not do at all is told once, however often a worker tries it', async () => {
@@ -21,7 +22,7 @@ test('what a server can not do at all is told once, however often a worker tries
   worker.on('error', (error) => errors.push(error));
   const requests = vi.spyOn(client.socket, 'request');
   await worker.start();
-  await vi.waitFor(() => expect(requests.mock.calls.length).toBeGreaterThan(4), { timeout: 20_000 });
+  await eventually(() => expect(requests.mock.calls.length).toBeGreaterThan(4));
   expect(errors).toMatchObject([{ code: 'BAD_RESPONSE' }]);
 });
 

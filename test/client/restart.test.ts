@@ -8,6 +8,7 @@ import type { App } from '../../src/server/create-app.ts';
 import { SocketReader } from '../../src/server/socket-reader.ts';
 import { createJob, work } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { startServer } from '../support/server.ts';
 
 let db: TestDatabase;
@@ -80,7 +81,7 @@ it('what is known is not told again after a restart, but what has changed is', a
   const watched = [vi.spyOn(Hub.prototype, 'watchJob'), vi.spyOn(Hub.prototype, 'watchTree')];
   const told = vi.spyOn(SocketReader.prototype, 'tell');
   await restart();
-  for (const one of watched) await vi.waitFor(() => expect(one).toHaveBeenCalled(), { timeout: 10_000 });
+  for (const one of watched) await eventually(() => expect(one).toHaveBeenCalled());
   await work(app.url, 'known', 1);
   for (const { value } of await Promise.all(next)) {
     const progress = value && 'jobs' in value ? value.jobs.find(({ jobId }) => jobId === id) : value;

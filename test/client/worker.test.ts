@@ -256,7 +256,7 @@ describe('handlers', () => {
       },
     });
     await other.start();
-    await expect.poll(async () => (await client.job(id))?.progress.succeeded, { timeout: 20_000 }).toBe(59);
+    await expect.poll(async () => (await client.job(id))?.progress.succeeded).toBe(59);
     finish.fire('late');
     expect(await completed(id)).toMatchObject({ succeeded: 60, failed: 0 });
     expect(released.length).toBeGreaterThan(0);

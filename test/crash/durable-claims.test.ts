@@ -46,7 +46,7 @@ async function killAfterClaims(env: Record<string, string>) {
     await expectGone(postmaster);
     proxy.mend((await start(folder)).url);
     const ready = async () => (await fetch(new URL('/readyz', app.url))).status;
-    await expect.poll(ready, { timeout: 30_000 }).toBe(200);
+    await expect.poll(ready).toBe(200);
     return claimed.flat();
   };
   const report = async (assignments: readonly Assignment[]) =>

@@ -145,7 +145,7 @@ test('cancelling a job with very many ranges answers at once, and ends with exac
   expect(await client.claimItems('w', [{ type: `large-${jobs}`, limit: 1_000 }])).toEqual([]);
   await letGo();
   expectCancelled(await watching);
-}, 60_000);
+});
 
 test('the server that began to cancel is killed: another one ends it', async () => {
   const { server, client } = await startVictim();
@@ -157,7 +157,7 @@ test('the server that began to cancel is killed: another one ends it', async () 
   const watching = watch(another, id);
   await letGo();
   expectCancelled(await watching);
-}, 60_000);
+});
 
 test('deleting a large tree answers at once, and goes on until there is no such job', async () => {
   const client = await startAnother();
@@ -171,7 +171,7 @@ test('deleting a large tree answers at once, and goes on until there is no such 
   expect((await gone).length).toBeGreaterThan(0);
   await watching.catch((error) => expect(error).toMatchObject({ code: 'NOT_FOUND' }));
   await expectNothingLeft(id);
-}, 60_000);
+});
 
 test('the server that began to delete is killed: another one ends it', async () => {
   const { server, client } = await startVictim();
@@ -184,7 +184,7 @@ test('the server that began to delete is killed: another one ends it', async () 
   await letGo();
   await untilGone(another, id);
   await expectNothingLeft(id);
-}, 60_000);
+});
 
 test('a tree with a row that somebody holds keeps no other from being deleted', async () => {
   const client = await startAnother();
@@ -206,7 +206,7 @@ test('a tree with a row that somebody holds keeps no other from being deleted', 
   expect((await client.job(locked)).deletion).not.toBeNull();
   await holder.query('rollback');
   await anyRow(db, 'select 1 where not exists (select from jobtree.job where id = $1)', [keyOf(locked)]);
-}, 30_000);
+});
 
 test('a job that is deleted while it is read is NOT_FOUND', async () => {
   const client = await startAnother();
@@ -219,4 +219,4 @@ test('a job that is deleted while it is read is NOT_FOUND', async () => {
     await client.deleteJob(id);
     for (const end of await ends) expect(end).toMatchObject({ reason: { code: 'NOT_FOUND' } });
   }
-}, 60_000);
+});

@@ -39,7 +39,7 @@ test.each([
     expect(await ready()).toBe(503);
     const second = await start(folder);
     proxy.mend(second.url);
-    await expect.poll(ready, { timeout: 30_000 }).toBe(200);
+    await expect.poll(ready).toBe(200);
 
     // What was acknowledged is there: fifteen are left.
     expect(await work(server.url, 'crash', 20)).toBe(15);

@@ -1,6 +1,6 @@
 /** Races, each forced: one side holds its locks, the other is seen to wait (or to pass by), then the first lets go. */
 import type pg from 'pg';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { addItems } from '../../src/domain/add-items.ts';
 import type { Assignment } from '../../src/domain/assignment.ts';
 import { cancelJob } from '../../src/domain/cancel-job.ts';
@@ -652,6 +652,11 @@ describe('fold', () => {
     const [root, child] = [newType('root'), newType('child')];
     const jobs = await t.create({ type: root, children: [{ type: child, items: [{}] }] });
     await reportOutcomes(t.engine, [{ assignmentId: (await t.claimOne(child)).id, result: 1 }]);
+    // It would wait for 50 ms only, which a busy machine may take for what happens meanwhile.
+    await t.db.query(`alter function jobtree.fold_progress set lock_timeout = '60s'`);
+    onTestFinished(async () => {
+      await t.db.query(`alter function jobtree.fold_progress set lock_timeout = '50ms'`);
+    });
     await other.query('select from jobtree.job_progress where job_id = $1 for update', [jobs[child]]);
     const fold = foldProgress(t.engine, jobs[root] ?? '', 0);
     await lockWaiters(t.db, 1);

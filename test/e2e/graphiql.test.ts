@@ -34,7 +34,7 @@ describe.skipIf(withoutBrowser)('GraphiQL', () => {
   const response = async (page: Page) =>
     (await page.locator('.graphiql-response').innerText()).replace(/\s/g, '');
   const shows = (page: Page, text: string) =>
-    expect.poll(() => response(page), { timeout: 20_000 }).toContain(text.replace(/\s/g, ''));
+    expect.poll(() => response(page)).toContain(text.replace(/\s/g, ''));
 
   it.each(['light', 'dark'] as const)(
     'runs a mutation and a moving subscription, offline (%s)',

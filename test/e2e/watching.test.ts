@@ -92,9 +92,7 @@ describe.skipIf(withoutBrowser)('in a browser', () => {
     await page.evaluate('document.body.replaceChildren()');
     await page.addScriptTag({ type: 'module', content: code });
     const shows = (words: string) =>
-      expect
-        .poll(async () => [(await page.innerText('body')).trim(), faults], { timeout: 20_000 })
-        .toEqual([words, []]);
+      expect.poll(async () => [(await page.innerText('body')).trim(), faults]).toEqual([words, []]);
     return { page, shows };
   }
 

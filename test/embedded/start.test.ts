@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import {
   childrenOf,
   expectGone,
@@ -78,7 +79,7 @@ describe('an embedded Postgres', () => {
   test('does not keep a program alive that has nothing left to do, and ends with it', async () => {
     const owner = await startOwner(folder, {}, 'forgetful');
     await expectGone(owner.pid);
-    await vi.waitFor(() => expect(existsSync(pidFile(folder))).toBe(false), 10_000);
+    await eventually(() => expect(existsSync(pidFile(folder))).toBe(false));
   });
 
   test.skipIf(process.platform !== 'linux')('leaves no process after a stop', async () => {

@@ -8,13 +8,14 @@ import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { buildSync } from 'esbuild';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { isAlive } from '../../src/embedded/postmaster.ts';
 import {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
   startEmbeddedPostgres,
 } from '../../src/embedded/start.ts';
+import { eventually } from '../support/eventually.ts';
 
 export const isRoot = process.getuid?.() === 0;
 
@@ -36,7 +37,7 @@ function makeFolder(atTheEnd: (cleanUp: () => Promise<void>) => void): string {
   chmodSync(folder, 0o755);
   atTheEnd(async () => {
     try {
-      await vi.waitFor(() => expect(processesNaming(folder)).toEqual([]), 10_000);
+      await eventually(() => expect(processesNaming(folder)).toEqual([]));
     } finally {
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     }
@@ -134,7 +135,7 @@ export function serverPid(folder: string): number {
 }
 
 export async function expectGone(...pids: number[]): Promise<void> {
-  await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), 10_000);
+  await eventually(() => expect(pids.filter(isAlive)).toEqual([]));
 }
 
 /** On Linux: the processes that this one started and that live: server, watchdog. */

@@ -121,13 +121,10 @@ describe.skipIf(!inject('redisProgram'))('Redis', () => {
     const [a, b] = [await start(url), await start(url)];
     await deliver(a, b);
     await master.kill();
-    await until(
-      'failed over',
-      async () =>
-        String(await sentinel.command('sentinel', 'get-master-addr-by-name', 'mymaster')).includes(
-          String(replica.port),
-        ),
-      30_000,
+    await until('failed over', async () =>
+      String(await sentinel.command('sentinel', 'get-master-addr-by-name', 'mymaster')).includes(
+        String(replica.port),
+      ),
     );
     // What is said while they change over is lost, and announced as a resync; so say it until they are there.
     const root = randomUUID();
@@ -140,7 +137,7 @@ describe.skipIf(!inject('redisProgram'))('Redis', () => {
       });
     }
     expect(String(await replica.command('pubsub', 'channels', `*${root}`))).toContain(root);
-  }, 60_000);
+  });
 
   it.skipIf(withoutOpenssl)('with TLS, and a certificate that Node.js was told to trust', async () => {
     const [key, certificate] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];

@@ -45,7 +45,7 @@ describe.skipIf(inject('redisUrl') === undefined)('a relay', () => {
       await until('taken over', () => third.output().includes(passing));
       const took = performance.now() - killedAt;
       // One that hangs is thrown out after eight seconds; until then the other one goes on.
-      expect(took).toBeLessThan(signal === 'SIGKILL' ? 6_000 : 15_000);
+      expect(took).toBeLessThan(signal === 'SIGKILL' ? 7_000 : 20_000);
       console.log(`${signal}: replaced after ${Math.round(took)} ms`);
       const now = await relays(db);
       expect(now).toHaveLength(2);
@@ -61,7 +61,6 @@ describe.skipIf(inject('redisUrl') === undefined)('a relay', () => {
       }
       await Promise.all(servers.splice(0).map((server) => server.end()));
     },
-    60_000,
   );
 
   it('and the other one hang at once: a third takes over', async () => {
@@ -78,5 +77,5 @@ describe.skipIf(inject('redisUrl') === undefined)('a relay', () => {
     await until('on Redis', async () =>
       (await (await fetch(new URL('/readyz', third.url))).text()).includes('redis'),
     );
-  }, 60_000);
+  });
 });

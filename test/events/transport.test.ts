@@ -123,7 +123,7 @@ it('a process that does nothing else for five seconds keeps its connection, and 
   await announce(db, root, 7);
   await until('told', () => openJobs(a).at(-1) === 7);
   expect({ pids: await listeners(), resyncs: a.resyncs() }).toEqual(before);
-}, 60_000);
+});
 
 describe.skipIf(inject('redisUrl') === undefined)('with Redis', () => {
   const env = { REDIS_URL: inject('redisUrl') as string };
@@ -248,7 +248,7 @@ describe.skipIf(inject('redisUrl') === undefined)('with Redis', () => {
         const now = await relays(db);
         return now.length === 2 && now.some((pid) => !before.includes(pid));
       });
-      expect(performance.now() - cutAt).toBeLessThan(15_000);
+      expect(performance.now() - cutAt).toBeLessThan(20_000);
       // The other relay went on, and so nobody had to turn to Postgres; the one that was cut off has Redis.
       await announce(db, root, 1);
       for (const transport of [b, c, cutOff]) {

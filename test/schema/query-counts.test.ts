@@ -13,7 +13,7 @@ import { data, work } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
 
-const parents = Number(process.env.QUERY_PARENTS ?? 20);
+const parents = Number(process.env.QUERY_PARENTS ?? 8);
 const query = vi.spyOn(pg.Client.prototype, 'query');
 let db: TestDatabase;
 let app: App;

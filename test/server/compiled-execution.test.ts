@@ -1,9 +1,10 @@
 /** What comes again and again is compiled, and is answered as it was the first time. */
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { request, subscribe } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { startServer } from '../support/server.ts';
 
 let db: TestDatabase;
@@ -112,7 +113,7 @@ it('events, after many as before', async () => {
   })();
   for (let i = 0; i < more; i++) {
     await client.addItems(id, [{ payload: i }]);
-    await vi.waitFor(() => expect(seen.at(-1)).toMatchObject({ data: { jobProgress: { total: i + 1 } } }));
+    await eventually(() => expect(seen.at(-1)).toMatchObject({ data: { jobProgress: { total: i + 1 } } }));
   }
   const fresh = watchWith('Fresh');
   const { value } = await fresh[Symbol.asyncIterator]().next();

@@ -56,61 +56,45 @@ const head = (length: number) =>
 /** Only Linux tells how much memory a process had. */
 const onLinux = it.skipIf(process.platform !== 'linux');
 
-onLinux(
-  '60 bodies, each of which lacks its end',
-  async () => {
-    const chunk = Buffer.alloc(1_000_000, 120);
-    for (let i = 0; i < 60; i++) {
-      const socket = open();
-      socket.write(head(25_000_000));
-      for (let n = 0; n < 24; n++) socket.write(chunk);
-    }
-    await expectServing();
-  },
-  60_000,
-);
+onLinux('60 bodies, each of which lacks its end', async () => {
+  const chunk = Buffer.alloc(1_000_000, 120);
+  for (let i = 0; i < 60; i++) {
+    const socket = open();
+    socket.write(head(25_000_000));
+    for (let n = 0; n < 24; n++) socket.write(chunk);
+  }
+  await expectServing();
+});
 
-onLinux(
-  '20 messages of WebSockets, each of which lacks its end',
-  async () => {
-    const chunk = Buffer.alloc(1_000_000, 120);
-    for (let i = 0; i < 20; i++) {
-      const { socket } = await openRaw(server.url);
-      sockets.push({ destroy: () => socket.terminate() });
-      for (let n = 0; n < 24; n++) socket.send(chunk, { fin: false });
-    }
-    await expectServing();
-  },
-  60_000,
-);
+onLinux('20 messages of WebSockets, each of which lacks its end', async () => {
+  const chunk = Buffer.alloc(1_000_000, 120);
+  for (let i = 0; i < 20; i++) {
+    const { socket } = await openRaw(server.url);
+    sockets.push({ destroy: () => socket.terminate() });
+    for (let n = 0; n < 24; n++) socket.send(chunk, { fin: false });
+  }
+  await expectServing();
+});
 
-onLinux(
-  'large pings on 10 sockets that read no pongs',
-  async () => {
-    const text = JSON.stringify({ type: 'ping', payload: { x: 'x'.repeat(1_000_000) } });
-    for (let i = 0; i < 10; i++) {
-      const { socket } = await openRaw(server.url);
-      sockets.push({ destroy: () => socket.terminate() });
-      socket.pause();
-      for (let n = 0; n < 30; n++) socket.send(text);
-    }
-    await expectServing();
-  },
-  60_000,
-);
+onLinux('large pings on 10 sockets that read no pongs', async () => {
+  const text = JSON.stringify({ type: 'ping', payload: { x: 'x'.repeat(1_000_000) } });
+  for (let i = 0; i < 10; i++) {
+    const { socket } = await openRaw(server.url);
+    sockets.push({ destroy: () => socket.terminate() });
+    socket.pause();
+    for (let n = 0; n < 30; n++) socket.send(text);
+  }
+  await expectServing();
+});
 
-onLinux(
-  '15 answers of 60 MB that nobody reads',
-  async () => {
-    const id = await createJob(server.url, { type: 'large', items: Array.from({ length: 60 }, () => ({})) });
-    for (let i = 0; i < 6; i++) await work(server.url, 'large', 10, 'x'.repeat(990_000));
-    const body = JSON.stringify({ query: `{ job(id: "${id}") { items(first: 60) { nodes { result } } } }` });
-    for (let i = 0; i < 15; i++) {
-      const socket = open();
-      socket.pause();
-      socket.write(head(body.length) + body);
-    }
-    await expectServing();
-  },
-  120_000,
-);
+onLinux('15 answers of 60 MB that nobody reads', async () => {
+  const id = await createJob(server.url, { type: 'large', items: Array.from({ length: 60 }, () => ({})) });
+  for (let i = 0; i < 6; i++) await work(server.url, 'large', 10, 'x'.repeat(990_000));
+  const body = JSON.stringify({ query: `{ job(id: "${id}") { items(first: 60) { nodes { result } } } }` });
+  for (let i = 0; i < 15; i++) {
+    const socket = open();
+    socket.pause();
+    socket.write(head(body.length) + body);
+  }
+  await expectServing();
+});

@@ -20,7 +20,7 @@ const isLong = process.env.HOSTILE === 'long';
 const watcherCount = Number(process.env.HOSTILE_WATCHERS ?? (isLong ? 100 : 30));
 const only = new RegExp(process.env.HOSTILE_ONLY ?? '');
 const mostMb = 600;
-const timeoutMs = isLong ? 600_000 : 30_000;
+const timeoutMs = isLong ? 600_000 : 120_000;
 const script = fileURLToPath(new URL('../support/hostile/bystanders.ts', import.meta.url));
 
 let db: TestDatabase;

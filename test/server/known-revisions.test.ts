@@ -6,6 +6,7 @@ import { Hub } from '../../src/events/hub.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, data, stepsIn, subscribe, type Watch, work } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { lockWaiters } from '../support/locks.ts';
 import { startProxy, type TcpProxy } from '../support/proxy.ts';
 import { startServer } from '../support/server.ts';
@@ -160,7 +161,7 @@ it('an event stream whose client leaves before the first event leaves nothing be
   await expect(answer).rejects.toThrow();
   await lock.query('commit');
   await lock.end();
-  await vi.waitFor(async () => expect((await watched.mock.results[0]?.value)?.isClosed).toBe(true), 5_000);
+  await eventually(async () => expect((await watched.mock.results[0]?.value)?.isClosed).toBe(true));
 });
 
 it('operations of the same text share, though each was parsed on its own', async () => {

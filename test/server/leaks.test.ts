@@ -6,14 +6,15 @@ import { once } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { startServer } from '../support/server.ts';
 
-const cycles = Number(process.env.LEAK_CYCLES ?? 200);
+const cycles = Number(process.env.LEAK_CYCLES ?? 120);
 const atOnce = 20;
 
 const redisUrl = inject('redisUrl');
@@ -28,7 +29,7 @@ beforeAll(async () => {
     redisUrl === undefined ? {} : { REDIS_URL: redisUrl, JOBTREE_REDIS_PREFIX: prefix },
   );
   if (redisUrl !== undefined) {
-    await vi.waitFor(async () => expect(await readiness()).toContain('redis'), 20_000);
+    await eventually(async () => expect(await readiness()).toContain('redis'));
   }
 });
 afterAll(async () => {
@@ -98,23 +99,20 @@ it(`${cycles} clients that came and went leave nothing behind`, async () => {
       );
     }
   };
-  await run(100);
+  await run(60);
   if (redisUrl !== undefined) expect(await treeChannels()).toBe(1);
   const before = await holdings();
   collectGarbage();
   const heapBefore = process.memoryUsage().heapUsed;
   await run(cycles);
-  await vi.waitFor(
-    async () => {
-      const after = await holdings();
-      expect(after.sockets).toBeLessThanOrEqual(before.sockets);
-      expect(after.timeouts).toBeLessThanOrEqual(before.timeouts + 2);
-      expect(after.connections).toBeLessThanOrEqual(before.connections + 5);
-    },
-    { timeout: 20_000, interval: 250 },
-  );
+  await eventually(async () => {
+    const after = await holdings();
+    expect(after.sockets).toBeLessThanOrEqual(before.sockets);
+    expect(after.timeouts).toBeLessThanOrEqual(before.timeouts + 2);
+    expect(after.connections).toBeLessThanOrEqual(before.connections + 5);
+  });
   // Trees that nobody watches are kept for a while, for those who come back.
-  await vi.waitFor(async () => expect(await treeChannels()).toBe(0), { timeout: 30_000, interval: 250 });
+  await eventually(async () => expect(await treeChannels()).toBe(0));
   collectGarbage();
   const grownKiB = (process.memoryUsage().heapUsed - heapBefore) / 1024;
   if (process.env.LEAK_CYCLES !== undefined)

@@ -1,10 +1,11 @@
 /** A client may send requests before earlier ones are answered (pipelining), and leave before any of them is. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, data, request } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { startServer } from '../support/server.ts';
 
 let db: TestDatabase;
@@ -42,7 +43,7 @@ it('requests that wait behind another one do not count any more once their clien
   const body = JSON.stringify({ query: '{ __typename }' });
   const post = `POST /graphql HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   for (let i = 0; i < 5; i++) await leaveBehind(stream, post.repeat(5));
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     expect(await request(app.url, '{ __typename }')).toEqual({ data: { __typename: 'Query' } });
   });
 });
@@ -52,7 +53,7 @@ it('event streams that wait behind another one do not count any more once their 
   const stream = encodeURIComponent(`subscription { jobProgress(jobId: "${id}") { revision } }`);
   const another = `GET /graphql?query=${stream} HTTP/1.1\r\n${head}`;
   for (let i = 0; i < 5; i++) await leaveBehind(stream, another.repeat(2));
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const leave = new AbortController();
     const response = await fetch(`${app.url}?query=${stream}`, {
       headers: { accept: 'text/event-stream' },

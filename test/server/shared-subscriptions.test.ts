@@ -8,6 +8,7 @@ import type { App } from '../../src/server/create-app.ts';
 import { SocketReader } from '../../src/server/socket-reader.ts';
 import { collect, collectSse, createJob, data, stepsIn, subscribe, work } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { lockWaiters } from '../support/locks.ts';
 import { startServer } from '../support/server.ts';
 
@@ -87,7 +88,7 @@ it('one reader that leaves takes nothing from the others; the last one closes th
   expect((await b?.next())?.value.data.jobProgress.status).toBe('RUNNING');
   expect(closed).not.toHaveBeenCalled();
   await b?.return?.();
-  await vi.waitFor(() => expect(closed).toHaveBeenCalled());
+  await eventually(() => expect(closed).toHaveBeenCalled());
   await client.dispose();
 });
 
@@ -162,7 +163,7 @@ it('a reader that stops reading costs the others nothing, and has the newest sta
     const { type, payload } = JSON.parse(String(text));
     if (type === 'next') revisions.push(payload.data.jobTreeProgress.revision);
   });
-  await vi.waitFor(() => expect(revisions).toHaveLength(1));
+  await eventually(() => expect(revisions).toHaveLength(1));
   slow.pause();
   const watch = subscribe(app.url, query);
   const healthy = watch[Symbol.asyncIterator]();
@@ -173,11 +174,11 @@ it('a reader that stops reading costs the others nothing, and has the newest sta
     steps = stepsIn((await healthy.next()).value.data.jobTreeProgress.revision);
   }
   slow.resume();
-  await vi.waitFor(() => expect(stepsIn(revisions.at(-1) ?? nothing)).toBe(last), { timeout: 10_000 });
+  await eventually(() => expect(stepsIn(revisions.at(-1) ?? nothing)).toBe(last));
   expect(revisions).toEqual([...new Set(revisions)].sort());
   slow.close();
   await watch.close();
-}, 60_000);
+});
 
 it('a job that is deleted while it is watched ends the stream', async () => {
   const id = await createJob(app.url, { type: 'deleted', items: [{}] });
@@ -279,12 +280,12 @@ it('a socket with many subscriptions is told no faster than it reads', async () 
   const count = 200;
   for (let i = 0; i < count; i++)
     slow.send(JSON.stringify({ type: 'subscribe', id: String(i), payload: { query } }));
-  await vi.waitFor(() => expect(event).toHaveBeenCalled());
+  await eventually(() => expect(event).toHaveBeenCalled());
   slow.resume();
-  await vi.waitFor(() => expect(event).toHaveBeenCalledTimes(count), { timeout: 10_000 });
+  await eventually(() => expect(event).toHaveBeenCalledTimes(count));
   expect(ready).not.toContain(false);
   slow.close();
-}, 20_000);
+});
 
 it('an operation whose id is used again before it has begun leaves nothing behind', async () => {
   const [a, b] = [
@@ -304,10 +305,10 @@ it('an operation whose id is used again before it has begun leaves nothing behin
     if (id === a) one.send('{"type":"complete","id":"1"}');
   }
   // The first one was left before it had anything to say.
-  await vi.waitFor(() => expect(events).toBe(1));
+  await eventually(() => expect(events).toBe(1));
   one.close();
   await once(one, 'close');
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     for (const { value } of watched.mock.results) expect((await value).isClosed).toBe(true);
   });
 });
@@ -329,7 +330,7 @@ it('who was told of a failure is told how things stand when it has passed', asyn
   while (event.value.errors) event = await events.next();
   expect(event.value.data.jobItems.items[0].retryAt).toMatch(/^2100/);
   await client.dispose();
-}, 10_000);
+});
 
 it('an event stream whose client vanishes is over', async () => {
   const id = await createJob(app.url, { type: 'vanishing', items: [{}] });
@@ -343,5 +344,5 @@ it('an event stream whose client vanishes is over', async () => {
   await response.body?.getReader().read();
   vanishing.abort();
   const live: any = await watched.mock.results[0]?.value;
-  await vi.waitFor(() => expect(live.isClosed).toBe(true));
+  await eventually(() => expect(live.isClosed).toBe(true));
 });

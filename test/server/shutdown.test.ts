@@ -1,11 +1,12 @@
 /** Operations that come on an open socket while the server shuts down: no answer, but the end of the socket, so that clients come again. */
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { App } from '../../src/server/create-app.ts';
 import { createJob, work } from '../support/api.ts';
 import { bundle } from '../support/bundle.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { example } from '../support/documentation.ts';
+import { eventually } from '../support/eventually.ts';
 import { lockWaiters } from '../support/locks.ts';
 import { freePort } from '../support/ports.ts';
 import { openRaw } from '../support/raw-socket.ts';
@@ -89,7 +90,7 @@ it('the documented client of graphql-ws that subscribes just then goes on with t
     (message: string) => shown.push(message),
     { webSocketImpl: ClosingSocket },
   );
-  await vi.waitFor(() => expect(closed).toBeDefined());
+  await eventually(() => expect(closed).toBeDefined());
   await release();
   await closed;
   const next: App = await startServer(db.url, { JOBTREE_PORT: port });
@@ -97,4 +98,4 @@ it('the documented client of graphql-ws that subscribes just then goes on with t
   await work(next.url, 'followed', 1);
   await following;
   expect(shown.at(-1)).toBe('Job complete');
-}, 30_000);
+});

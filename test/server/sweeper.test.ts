@@ -159,7 +159,7 @@ describe('a part of the sweep that fails', () => {
         // The server that made it would have folded it.
         const { jobId } = await createJob(t.engine, { type: newType(), items: [{}] });
         expect(engine).not.toBe(t.engine);
-        return () => expect.poll(() => touched.has(jobId), { timeout: 20_000 }).toBe(true);
+        return () => expect.poll(() => touched.has(jobId)).toBe(true);
       },
     },
     'missed entries': {
@@ -173,7 +173,7 @@ describe('a part of the sweep that fails', () => {
         engine.lowWater.learn({ type, priority: 0, place: beyond }, engine.lowWater.now());
         // The last claim of this type.
         engine.lowWater.ranges([type]);
-        return () => expect.poll(() => ready.has(type), { timeout: 20_000 }).toBe(true);
+        return () => expect.poll(() => ready.has(type)).toBe(true);
       },
     },
     'cancellations and deletions': {

@@ -52,7 +52,8 @@ export async function startServerProcess(
     return child.exitCode;
   };
   while (!(await isReady(port))) {
-    if (child.exitCode !== null) throw new Error(`The server ended with ${child.exitCode}:\n${output}`);
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`The server ended with ${child.exitCode ?? child.signalCode}:\n${output}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   return { url: `http://127.0.0.1:${port}/graphql`, process: child, output: () => output, end };

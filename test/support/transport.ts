@@ -73,7 +73,7 @@ export async function relays(db: TestDatabase): Promise<number[]> {
 export async function until(
   what: string,
   check: () => boolean | Promise<boolean>,
-  timeout = 15_000,
+  timeout = 60_000,
 ): Promise<void> {
   await expect.poll(async () => ((await check()) ? what : 'not yet'), { timeout, interval: 10 }).toBe(what);
 }
