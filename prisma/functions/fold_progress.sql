@@ -10,7 +10,7 @@
 --            not be sealed yet because somebody is adding to it (try again). Deltas of a tree that is gone are deleted
 -- locks      the root's job_progress row, and then the rows of children to be sealed, both skipped where taken
 -- notifies   channel jobtree_progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled,
---            sealed, startedAt, completedAt}]}, times in milliseconds; up to 25 jobs a message, below 8,000 bytes. openJobs is 0
+--            sealed, startedAt, completedAt, completions}]}, times in milliseconds; up to 25 jobs a message, below 8,000 bytes. openJobs is 0
 --            only in the last message: jobs whose end is in a later one count as open
 -- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant;
 --            after a crash the deltas are there again, and are counted again
@@ -78,7 +78,7 @@ begin
       select k.job_id, k.version, k.is_root, k.generation, k.item_count + coalesce(s.items, 0) as item_count,
         k.succeeded + coalesce(s.succeeded, 0) as succeeded, k.failed + coalesce(s.failed, 0) as failed,
         k.cancelled + coalesce(s.cancelled, 0) as cancelled, k.open_jobs,
-        coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at
+        coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at, k.completions
       from known k
       left join summed s on s.job_id = k.job_id
     )
@@ -111,7 +111,8 @@ begin
       select array_agg(row(
         r.job_id, r.version, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled,
         r.open_jobs - case when r.is_root then cardinality(v_completed) else 0 end, r.started_at,
-        case when r.job_id = any (v_completed) then v_now else r.completed_at end
+        case when r.job_id = any (v_completed) then v_now else r.completed_at end,
+        r.completions + case when r.job_id = any (v_completed) then 1 else 0 end
       )::jobtree.job_progress) into v_rows
       from unnest(v_rows) r;
       v_changed := v_changed || v_completed || p_root_id;
@@ -148,7 +149,7 @@ begin
   )
   insert into jobtree.job_progress
   select r.job_id, r.version + 1, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled, r.open_jobs,
-    r.started_at, r.completed_at
+    r.started_at, r.completed_at, r.completions
   from unnest(v_rows) r
   where r.job_id = any (v_changed);
 

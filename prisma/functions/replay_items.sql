@@ -1,11 +1,11 @@
 -- Tries items again that failed for good: they go to the end of the queue, and may fail as often as a new item. Their jobs are open
--- again, and so are the jobs that those feed; each counts as a new generation, which is told.
+-- again, and so are the jobs that those feed, if they were sealed; each of them begins a new generation, which is told.
 --
 -- p_job_ids, p_positions   the items: of one tree, and each once. What is no dead letter, or belongs to a job that was cancelled, is left
 -- p_payload  what they get as their payload from now on; null to leave it
 -- returns    the items that are replayed, and their types that have ready items now, and how many: {type: count}
--- locks      the root's job_progress row, so no fold is under way; the rows of the jobs, in the order of their ids, which waits for
---            who adds, feeds, cancels or deletes; the dead letters
+-- locks      the root's job_progress row, so no fold is under way; the dead letters; the rows of the items' jobs, shared, in the order
+--            of their ids, so that who cancels or deletes them waits; and the rows of the jobs that are unsealed, in the same order
 -- notifies   as fold_progress does
 -- errors     JT001 the tree is gone, or is being deleted
 create or replace function jobtree.replay_items(p_root_id uuid, p_job_ids uuid[], p_positions bigint[], p_payload json default null)
@@ -20,9 +20,7 @@ as $$
 #variable_conflict use_column
 declare
   v_durability constant text := current_setting('synchronous_commit');
-  v_open uuid[];
   v_dead record;
-  v_rows jobtree.job_progress[];
 begin
   loop
     perform 1 from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1 for no key update;
@@ -32,24 +30,24 @@ begin
       raise exception 'There is no job %.', p_root_id using errcode = 'JT001', column = 'jobId';
     end if;
   end loop;
-  -- From here on the counts are exact, as far as what is replayed goes: it has failed before.
+  select array_agg(k.job_id) as job_ids, array_agg(k.position) as positions into v_dead
+  from (
+    select d.job_id, d.position from jobtree.dead_letter d
+    join unnest(p_job_ids, p_positions) u(job_id, position) on d.job_id = u.job_id and d.position = u.position
+    order by d.job_id, d.position
+    for update of d
+  ) k;
+  -- All failures of these are in the counters from here on, so they can be taken off.
   perform jobtree.fold_progress(p_root_id, 0);
   perform set_config('synchronous_commit', v_durability, true);
-
-  with recursive opened as (
-    select distinct u.id from unnest(p_job_ids) u(id)
-    union
-    select c.id from jobtree.job c join opened o on c.parent_id = o.id where c.feed is not null
-  )
-  select array_agg(o.id order by o.id) into v_open from opened o;
-  perform 1 from jobtree.job j where j.id = any (v_open) order by j.id for no key update;
+  perform 1 from jobtree.job j where j.id = any (v_dead.job_ids) order by j.id for share;
   if exists (select from jobtree.tree_deletion d where d.root_id = p_root_id) then
     raise exception 'The tree of job % is being deleted.', p_root_id using errcode = 'JT001', column = 'jobId';
   end if;
 
   with gone as (
     delete from jobtree.dead_letter d
-    using unnest(p_job_ids, p_positions) u(job_id, position), jobtree.job j
+    using unnest(v_dead.job_ids, v_dead.positions) u(job_id, position), jobtree.job j
     where d.job_id = u.job_id and d.position = u.position and j.id = d.job_id and j.root_id = p_root_id and j.cancelled_at is null
     returning d.job_id, d.position, d.type, j.priority
   ), undone as (
@@ -79,8 +77,7 @@ begin
   end if;
   perform jobtree.requeue(v_dead.job_ids, v_dead.positions, v_dead.attempts, v_dead.priorities,
     array_fill(null::timestamptz, array[cardinality(v_dead.job_ids)]), true);
-  v_rows := jobtree.reopen_jobs(p_root_id, v_dead.job_ids);
-  perform jobtree.tell_progress(p_root_id, v_rows);
+  perform jobtree.tell_progress(p_root_id, jobtree.reopen_jobs(p_root_id, v_dead.job_ids));
   return query select v_dead.job_ids, v_dead.positions, v_dead.ready;
 end
 $$;

@@ -105,7 +105,7 @@ export const operationFields = graphql(`
 
 export const progressFields = graphql(`
   fragment ProgressFields on JobProgress {
-    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt
+    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt completions
   }
 `);
 

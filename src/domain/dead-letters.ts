@@ -1,5 +1,6 @@
 /** What failed for good, in groups of the same type, code and pattern of the message. */
 import type { Database } from '../db/database.ts';
+import { NotFoundError } from '../errors.ts';
 import { checkText } from './checks.ts';
 import type { ItemKey } from './item-state.ts';
 
@@ -72,6 +73,8 @@ export async function readGroups(database: Database, ids: readonly string[]): Pr
 
 /** Keeps what somebody knows about a group, for as long as it is not replaced; nothing, or no text, removes it. */
 export async function noteGroup(database: Database, id: string, note: string | null): Promise<void> {
+  if ((await readGroups(database, [id])).length === 0)
+    throw new NotFoundError(`There are no dead letters in the group ${id}.`, 'groupId');
   if (note === null || note === '') {
     await database.pool.query({
       name: 'remove_note',

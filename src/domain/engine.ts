@@ -15,7 +15,7 @@ export interface Effects {
   ready(counts: ReadonlyMap<string, number>): void;
   /** A claim that began at `startedAt` (monotonic) took so many items of the type, and with `dry` left none behind. */
   claimed(type: string, taken: number, dry: boolean, startedAt: number): void;
-  /** A cancellation or a deletion has more to do than its call did. */
+  /** A cancellation, a deletion or an operation has more to do than its call did. */
   unfinished(): void;
 }
 

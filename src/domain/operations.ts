@@ -54,29 +54,36 @@ export async function startOperation(
     payload === undefined ? null : toJsonText(payload, 'payload', engine.limits.maxJsonBytes),
   );
   if (row === undefined) throw new Error('start_operation returned no row');
-  const endAt = performance.now() + atOnceMs;
-  for (;;) {
-    const state = await runSome(engine, row.operation_id);
-    if (state === 'FINISHED') break;
-    if (state === 'WAITING' || performance.now() > endAt) {
-      engine.effects.unfinished();
-      break;
-    }
-  }
+  await runForAMoment(engine, row.operation_id);
   return row.operation_id;
 }
 
-/** One batch of an operation. WAITING: somebody else is at it. */
+/** The operation has begun, so whatever goes wrong from here on is for those who go on with it. */
+async function runForAMoment(engine: Engine, id: string): Promise<void> {
+  const endAt = performance.now() + atOnceMs;
+  try {
+    let state: Awaited<ReturnType<typeof runSome>>;
+    do state = await runSome(engine, id);
+    while (state === 'MORE' && performance.now() < endAt);
+    if (state === 'FINISHED') return;
+  } catch (error) {
+    engine.logger.warn({ err: error, id }, 'running an operation failed; it is tried again');
+  }
+  engine.effects.unfinished();
+}
+
+/** One batch of an operation. WAITING: somebody else is at it, or has locked what is left. */
 export async function runSome(engine: Engine, id: string): Promise<'FINISHED' | 'MORE' | 'WAITING'> {
   const [row] = await engine.database.call<{
     finished: boolean;
+    more: boolean;
     root_ids: string[] | null;
     ready: Record<string, number> | null;
   }>('run_operation', id);
   if (row === undefined) return 'WAITING';
   for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
   if (row.ready !== null) engine.effects.ready(new Map(Object.entries(row.ready)));
-  return row.finished ? 'FINISHED' : 'MORE';
+  return row.finished ? 'FINISHED' : row.more ? 'MORE' : 'WAITING';
 }
 
 /** What is not done yet stays as it is; of one that is finished, nothing changes. */

@@ -17,6 +17,8 @@ export interface JobProgress {
   /** Milliseconds since 1970, when the first item was claimed. */
   readonly startedAt: number | null;
   readonly completedAt: number | null;
+  /** How often it has been complete. */
+  readonly completions: number;
 }
 
 /** Some or all jobs of one tree. */
@@ -95,6 +97,7 @@ interface ProgressRow {
   sealed: boolean;
   started_at: Date | null;
   completed_at: Date | null;
+  completions: number;
 }
 
 /** The counters of each job `j`. The highest version is the one to be seen, so those that are dead are never walked over. */
@@ -113,6 +116,7 @@ function toProgress(row: ProgressRow): JobProgress {
     sealed: row.sealed,
     startedAt: row.started_at?.getTime() ?? null,
     completedAt: row.completed_at?.getTime() ?? null,
+    completions: row.completions,
   };
 }
 

@@ -96,6 +96,7 @@ describe('replay', () => {
     );
     expect((await t.fold(id))[type]).toMatchObject({
       generation: 1,
+      completions: 2,
       failed: 0,
       succeeded: 3,
       completedAt: expect.any(Number),
@@ -125,6 +126,29 @@ describe('replay', () => {
       generation: 1,
       completedAt: expect.any(Number),
     });
+  });
+
+  it('begins with the first backoff again', async () => {
+    const type = newType();
+    const backoffMs = [0, 3_600_000];
+    const items = [{}];
+    const { [type]: jobId = '' } = await t.create({ type, maxFailuresPerItem: 1, backoffMs, items });
+    const fail = async () =>
+      (await reportOutcomes(t.engine, [{ assignmentId: (await t.claimOne(type)).id, failure }]))[0]?.retryAt;
+    const waits = async () => Number(await fail()) - Date.now();
+    expect(await waits()).toBeLessThan(60_000);
+    expect(await fail()).toBeUndefined();
+    await replay(jobId);
+    expect(await fail()).toBeInstanceOf(Date);
+    expect(await t.claimOne(type)).toMatchObject({ attempt: 4 });
+  });
+
+  it('gives an item a corrected payload, whose size counts', async () => {
+    const { type, id } = await failedJob(1, 1);
+    await replay(id, id, { much: 'x'.repeat(1_000) });
+    const [entry] = await t.db.query('select bytes from jobtree.queue_entry where job_id = $1', [id]);
+    expect(Number(entry?.bytes)).toBe(1_011);
+    expect(String((await t.claimOne(type)).payload.text)).toContain('xxx');
   });
 
   it('unseals the jobs that it feeds, which get what succeeds now and nothing twice', async () => {
@@ -200,6 +224,19 @@ describe('operations', () => {
     await run(id, 100);
     expect(await deadLetters(job)).toEqual([]);
     expect((await t.fold(job))[type]).toMatchObject({ failed: 3, completedAt: expect.any(Number) });
+  });
+
+  it.each([
+    [null, 'JT002', 'filter'],
+    [{}, 'JT002', 'filter'],
+    [{ jobId: null, types: null }, 'JT002', 'filter'],
+    [{ tpyes: ['a'] }, 'JT002', 'filter.tpyes'],
+    [{ jobId: '00000000-0000-0000-0000-000000000000' }, 'JT001', 'filter.jobId'],
+  ])('refuse %j', async (filter, code, column) => {
+    await expect(
+      t.db.query('select jobtree.start_operation($1, $2)', ['DISCARD', JSON.stringify(filter)]),
+    ).rejects.toMatchObject({ code, column });
+    expect(await t.db.query('select from jobtree.operation where total = 0 and types is null')).toEqual([]);
   });
 
   it.each([

@@ -51,6 +51,7 @@ create table "jobtree"."job_progress" (
   "open_jobs" integer not null default 0,
   "started_at" timestamptz(3),
   "completed_at" timestamptz(3),
+  "completions" integer not null default 0,
   constraint "job_progress_pkey" primary key ("job_id", "version"),
   constraint "job_progress_open_jobs_check" check ("open_jobs" >= 0)
 ) with (autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);

@@ -1082,8 +1082,8 @@ end
 $$;
 
 -- Ends attempts that failed: the failure is kept, and the item goes back into the queue, to wait out its backoff, or has failed
--- once it has failed more than maxFailuresPerItem times since it was added or replayed, or for good. Of the failures of an item the first and the last twenty
--- are kept.
+-- once it has failed more than maxFailuresPerItem times, or for good. Both count from when it was added, or replayed. Of the failures
+-- of an item the first and the last twenty are kept.
 --
 -- p_lease_ids, p_numbers   open assignments, each once, whose leases this transaction has locked
 -- p_failures what went wrong, in the same order: {code, message, permanent?}
@@ -1111,19 +1111,25 @@ begin
   with ended as materialized (
     select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, j.root_id, j.type,
       u.failure ->> 'code' as code, u.failure ->> 'message' as message,
-      coalesce((u.failure ->> 'permanent')::boolean, false) or (
-        l.attempt > j.max_failures_per_item and l.attempt > j.max_failures_per_item + coalesce((
-          select r.attempt from jobtree.replay r where r.job_id = l.job_id and r.position = l.position + u.number - 1
-        ), 0)
-      ) as is_final,
+      coalesce((u.failure ->> 'permanent')::boolean, false) or a.tries > j.max_failures_per_item as is_final,
       -- One draw for a lease, so that its items that fail together wait together.
       (v_now + (1 + j.backoff_jitter * l.draw) * interval '1 millisecond'
-        * coalesce(j.backoff_ms[least(l.attempt, cardinality(j.backoff_ms))], 0))::timestamptz(3) as due_at
+        * coalesce(j.backoff_ms[least(a.tries, cardinality(j.backoff_ms))], 0))::timestamptz(3) as due_at
     from unnest(p_lease_ids, p_numbers, p_failures) with ordinality u(lease_id, number, failure, n)
     join (
       select l.*, random() as draw from jobtree.lease l where l.id = any (p_lease_ids) offset 0
     ) l on l.id = u.lease_id
     join jobtree.job j on j.id = l.job_id
+    cross join lateral (
+      -- The first attempt of an item was never replayed.
+      select l.attempt - case
+        when l.attempt > 1 then coalesce((
+          select r.attempt from jobtree.replay r where r.job_id = l.job_id and r.position = l.position + u.number - 1
+        ), 0)
+        else 0
+      end as tries
+      offset 0
+    ) a
   ), closed as (
     update jobtree.lease l
     set open = l.open # e.bits, deadline_at = case when l.open <> e.bits then l.deadline_at end
@@ -1427,7 +1433,7 @@ $$;
 --            not be sealed yet because somebody is adding to it (try again). Deltas of a tree that is gone are deleted
 -- locks      the root's job_progress row, and then the rows of children to be sealed, both skipped where taken
 -- notifies   channel jobtree_progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled,
---            sealed, startedAt, completedAt}]}, times in milliseconds; up to 25 jobs a message, below 8,000 bytes. openJobs is 0
+--            sealed, startedAt, completedAt, completions}]}, times in milliseconds; up to 25 jobs a message, below 8,000 bytes. openJobs is 0
 --            only in the last message: jobs whose end is in a later one count as open
 -- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant;
 --            after a crash the deltas are there again, and are counted again
@@ -1495,7 +1501,7 @@ begin
       select k.job_id, k.version, k.is_root, k.generation, k.item_count + coalesce(s.items, 0) as item_count,
         k.succeeded + coalesce(s.succeeded, 0) as succeeded, k.failed + coalesce(s.failed, 0) as failed,
         k.cancelled + coalesce(s.cancelled, 0) as cancelled, k.open_jobs,
-        coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at
+        coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at, k.completions
       from known k
       left join summed s on s.job_id = k.job_id
     )
@@ -1528,7 +1534,8 @@ begin
       select array_agg(row(
         r.job_id, r.version, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled,
         r.open_jobs - case when r.is_root then cardinality(v_completed) else 0 end, r.started_at,
-        case when r.job_id = any (v_completed) then v_now else r.completed_at end
+        case when r.job_id = any (v_completed) then v_now else r.completed_at end,
+        r.completions + case when r.job_id = any (v_completed) then 1 else 0 end
       )::jobtree.job_progress) into v_rows
       from unnest(v_rows) r;
       v_changed := v_changed || v_completed || p_root_id;
@@ -1565,7 +1572,7 @@ begin
   )
   insert into jobtree.job_progress
   select r.job_id, r.version + 1, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled, r.open_jobs,
-    r.started_at, r.completed_at
+    r.started_at, r.completed_at, r.completions
   from unnest(v_rows) r
   where r.job_id = any (v_changed);
 
@@ -2253,20 +2260,18 @@ begin
 end
 $$;
 
--- The dead letters that an operation is about, in the order of their items.
+-- The dead letters that an operation is about, in the order of their items: what fails again meanwhile has had its turn.
 --
 -- p_after_job_id, p_after_position   the item behind which to begin
--- p_window   how many to look at, at most
--- returns    of each that was looked at its item, its tree, and whether it is one of them
+-- p_limit    how many, at most; null for all
+-- returns    of each its item, and its tree
 create or replace function jobtree.matching_dead_letters(
-  p_operation jobtree.operation, p_after_job_id uuid, p_after_position bigint, p_window bigint
+  p_operation jobtree.operation, p_after_job_id uuid, p_after_position bigint, p_limit bigint
 )
-returns table (job_id uuid, "position" bigint, root_id uuid, matches boolean)
+returns table (job_id uuid, "position" bigint, root_id uuid)
 language plpgsql stable
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
+-- So that the plan fits what the filter names: of what it does not, the condition is gone before it is planned.
+set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
@@ -2284,45 +2289,28 @@ begin
   end if;
 
   return query
-  with looked_at as (
-    (
-      select d.* from jobtree.dead_letter d
-      where v_jobs is null and (d.job_id, d.position) > (p_after_job_id, p_after_position)
-      order by d.job_id, d.position
-      limit p_window
-    )
-    union all
-    (
-      select d.* from unnest(v_jobs) u(id)
-      cross join lateral (
-        select d.* from jobtree.dead_letter d
-        where d.job_id = u.id and (d.job_id, d.position) > (p_after_job_id, p_after_position)
-        order by d.job_id, d.position
-        limit p_window
-      ) d
-      order by d.job_id, d.position
-      limit p_window
-    )
-  )
-  select l.job_id, l.position, j.root_id,
-    -- What fails again meanwhile has had its turn.
-    l.died_at <= p_operation.requested_at
-      and l.type = any (coalesce(p_operation.types, array[l.type]))
-      and l.code = any (coalesce(p_operation.codes, array[l.code]))
-      and l.fingerprint = any (coalesce(p_operation.fingerprints, array[l.fingerprint]))
-      and l.died_at >= coalesce(p_operation.died_from, '-infinity')
-      and l.died_at < coalesce(p_operation.died_until, 'infinity')
-      and (p_operation.dedupe_keys is null or exists (
-        select from jobtree.job_item i
-        where i.job_id = l.job_id and i.position = l.position and i.dedupe_key = any (p_operation.dedupe_keys)
-      ))
-      and (p_operation.item_job_ids is null or exists (
-        select from unnest(p_operation.item_job_ids, p_operation.item_positions) u(job_id, position)
-        where u.job_id = l.job_id and u.position = l.position
-      ))
-  from looked_at l
-  join jobtree.job j on j.id = l.job_id
-  order by l.job_id, l.position;
+  select d.job_id, d.position, j.root_id
+  from jobtree.dead_letter d
+  join jobtree.job j on j.id = d.job_id
+  where (d.job_id, d.position) > (p_after_job_id, p_after_position)
+    and d.died_at <= p_operation.requested_at
+    and (v_jobs is null or d.job_id = any (v_jobs))
+    and (p_operation.item_positions is null or d.position = any (p_operation.item_positions))
+    and (p_operation.types is null or d.type = any (p_operation.types))
+    and (p_operation.codes is null or d.code = any (p_operation.codes))
+    and (p_operation.fingerprints is null or d.fingerprint = any (p_operation.fingerprints))
+    and (p_operation.died_from is null or d.died_at >= p_operation.died_from)
+    and (p_operation.died_until is null or d.died_at < p_operation.died_until)
+    and (p_operation.dedupe_keys is null or exists (
+      select from jobtree.job_item i
+      where i.job_id = d.job_id and i.position = d.position and i.dedupe_key = any (p_operation.dedupe_keys)
+    ))
+    and (p_operation.item_job_ids is null or exists (
+      select from unnest(p_operation.item_job_ids, p_operation.item_positions) u(job_id, position)
+      where u.job_id = d.job_id and u.position = d.position
+    ))
+  order by d.job_id, d.position
+  limit p_limit;
 end
 $$;
 
@@ -2595,12 +2583,12 @@ begin
 end
 $$;
 
--- Opens jobs again whose failed items are replayed, and all that they feed: these are unsealed, since their parents are not complete.
--- Each begins a new generation.
+-- Opens jobs again whose failed items are replayed, and all that they feed and that was sealed: it is unsealed, since its parent is not
+-- complete. Each begins a new generation.
 --
 -- p_job_ids  the job of each replayed item
 -- returns    the new states of these jobs, and that of the root
--- locks      none: the caller has the root's job_progress row and the jobs' rows
+-- locks      the rows of the jobs that it unseals, in the order of their ids. The caller has the root's job_progress row
 create or replace function jobtree.reopen_jobs(p_root_id uuid, p_job_ids uuid[])
 returns jobtree.job_progress[]
 language plpgsql volatile
@@ -2611,33 +2599,49 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_rows jobtree.job_progress[];
   v_fed uuid[];
+  v_rows jobtree.job_progress[];
 begin
-  with recursive opened as (
-    select distinct u.id, false as fed from unnest(p_job_ids) u(id)
+  with recursive fed as (
+    select c.id, c.root_id from jobtree.job c
+    where c.parent_id = any (p_job_ids) and c.feed is not null and c.sealed_at is not null and c.cancelled_at is null
     union
-    select c.id, true from jobtree.job c join opened o on c.parent_id = o.id where c.feed is not null and c.cancelled_at is null
+    select c.id, c.root_id from jobtree.job c
+    join fed f on c.parent_id = f.id
+    where c.feed is not null and c.sealed_at is not null and c.cancelled_at is null
+  )
+  select array_agg(f.id) into v_fed from fed f;
+  -- Somebody may be about to cancel one of them: that one stays sealed.
+  perform 1 from jobtree.job j where j.id = any (v_fed) order by j.id for no key update;
+  v_fed := array(select j.id from jobtree.job j where j.id = any (v_fed) and j.cancelled_at is null);
+  update jobtree.job j set sealed_at = null where j.id = any (v_fed);
+
+  with opened as (
+    select u.id, sum(u.replayed) as replayed
+    from (
+      select r as id, 1 as replayed from unnest(p_job_ids) r
+      union all
+      select f, 0 from unnest(v_fed) f
+    ) u
+    group by u.id
   ), known as (
     select p.*, n.replayed, n.opened
     from (
-      select o.id, bool_or(true) as opened, (select count(*) from unnest(p_job_ids) u where u = o.id) as replayed
-      from opened o group by o.id
+      select o.id, o.replayed, true as opened from opened o
       union all
-      select p_root_id, false, 0 where p_root_id not in (select o.id from opened o)
+      select p_root_id, 0, false where p_root_id not in (select o.id from opened o)
     ) n
     cross join lateral (select * from jobtree.job_progress p where p.job_id = n.id order by p.version desc limit 1) p
   )
   select array_agg(row(
-      k.job_id, k.version + 1, k.is_root, k.generation + case when k.opened then 1 else 0 end, k.item_count, k.succeeded, k.failed - k.replayed, k.cancelled,
+      k.job_id, k.version + 1, k.is_root, k.generation + case when k.opened then 1 else 0 end, k.item_count, k.succeeded,
+      k.failed - k.replayed, k.cancelled,
       k.open_jobs + case when k.is_root then (select count(*) from known c where c.opened and c.completed_at is not null) else 0 end,
-      k.started_at, case when not k.opened then k.completed_at end
-    )::jobtree.job_progress),
-    (select array_agg(o.id) from opened o where o.fed)
-  into v_rows, v_fed
+      k.started_at, case when not k.opened then k.completed_at end, k.completions
+    )::jobtree.job_progress)
+  into v_rows
   from known k;
 
-  update jobtree.job j set sealed_at = null where j.id = any (v_fed) and j.sealed_at is not null;
   delete from jobtree.job_progress p using unnest(v_rows) r where p.job_id = r.job_id and p.version < r.version;
   insert into jobtree.job_progress select r.* from unnest(v_rows) r;
   return v_rows;
@@ -2710,13 +2714,13 @@ end
 $$;
 
 -- Tries items again that failed for good: they go to the end of the queue, and may fail as often as a new item. Their jobs are open
--- again, and so are the jobs that those feed; each counts as a new generation, which is told.
+-- again, and so are the jobs that those feed, if they were sealed; each of them begins a new generation, which is told.
 --
 -- p_job_ids, p_positions   the items: of one tree, and each once. What is no dead letter, or belongs to a job that was cancelled, is left
 -- p_payload  what they get as their payload from now on; null to leave it
 -- returns    the items that are replayed, and their types that have ready items now, and how many: {type: count}
--- locks      the root's job_progress row, so no fold is under way; the rows of the jobs, in the order of their ids, which waits for
---            who adds, feeds, cancels or deletes; the dead letters
+-- locks      the root's job_progress row, so no fold is under way; the dead letters; the rows of the items' jobs, shared, in the order
+--            of their ids, so that who cancels or deletes them waits; and the rows of the jobs that are unsealed, in the same order
 -- notifies   as fold_progress does
 -- errors     JT001 the tree is gone, or is being deleted
 create or replace function jobtree.replay_items(p_root_id uuid, p_job_ids uuid[], p_positions bigint[], p_payload json default null)
@@ -2731,9 +2735,7 @@ as $$
 #variable_conflict use_column
 declare
   v_durability constant text := current_setting('synchronous_commit');
-  v_open uuid[];
   v_dead record;
-  v_rows jobtree.job_progress[];
 begin
   loop
     perform 1 from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1 for no key update;
@@ -2743,24 +2745,24 @@ begin
       raise exception 'There is no job %.', p_root_id using errcode = 'JT001', column = 'jobId';
     end if;
   end loop;
-  -- From here on the counts are exact, as far as what is replayed goes: it has failed before.
+  select array_agg(k.job_id) as job_ids, array_agg(k.position) as positions into v_dead
+  from (
+    select d.job_id, d.position from jobtree.dead_letter d
+    join unnest(p_job_ids, p_positions) u(job_id, position) on d.job_id = u.job_id and d.position = u.position
+    order by d.job_id, d.position
+    for update of d
+  ) k;
+  -- All failures of these are in the counters from here on, so they can be taken off.
   perform jobtree.fold_progress(p_root_id, 0);
   perform set_config('synchronous_commit', v_durability, true);
-
-  with recursive opened as (
-    select distinct u.id from unnest(p_job_ids) u(id)
-    union
-    select c.id from jobtree.job c join opened o on c.parent_id = o.id where c.feed is not null
-  )
-  select array_agg(o.id order by o.id) into v_open from opened o;
-  perform 1 from jobtree.job j where j.id = any (v_open) order by j.id for no key update;
+  perform 1 from jobtree.job j where j.id = any (v_dead.job_ids) order by j.id for share;
   if exists (select from jobtree.tree_deletion d where d.root_id = p_root_id) then
     raise exception 'The tree of job % is being deleted.', p_root_id using errcode = 'JT001', column = 'jobId';
   end if;
 
   with gone as (
     delete from jobtree.dead_letter d
-    using unnest(p_job_ids, p_positions) u(job_id, position), jobtree.job j
+    using unnest(v_dead.job_ids, v_dead.positions) u(job_id, position), jobtree.job j
     where d.job_id = u.job_id and d.position = u.position and j.id = d.job_id and j.root_id = p_root_id and j.cancelled_at is null
     returning d.job_id, d.position, d.type, j.priority
   ), undone as (
@@ -2790,8 +2792,7 @@ begin
   end if;
   perform jobtree.requeue(v_dead.job_ids, v_dead.positions, v_dead.attempts, v_dead.priorities,
     array_fill(null::timestamptz, array[cardinality(v_dead.job_ids)]), true);
-  v_rows := jobtree.reopen_jobs(p_root_id, v_dead.job_ids);
-  perform jobtree.tell_progress(p_root_id, v_rows);
+  perform jobtree.tell_progress(p_root_id, jobtree.reopen_jobs(p_root_id, v_dead.job_ids));
   return query select v_dead.job_ids, v_dead.positions, v_dead.ready;
 end
 $$;
@@ -3142,65 +3143,74 @@ end
 $$;
 
 -- Does the next batch of an operation: call it until it is finished. Each call goes on where the last one ended. What somebody has
--- locked is passed by, and gets another turn at the end.
+-- locked for longer than a moment is passed by, and gets another turn at the end.
 --
--- p_window   how many dead letters to look at
--- returns    whether it is finished, the trees that changed, and the types that have ready items, and how many; no row if
---            somebody else is at it, or there is none
--- locks      the operation's row, skipping it if somebody has it; then, tree by tree in the order of their ids, those of replay_items
-create or replace function jobtree.run_operation(p_id uuid, p_window bigint default 1000)
-returns table (finished boolean, root_ids uuid[], ready jsonb)
+-- p_limit    how many dead letters, at most; it ends earlier after a moment
+-- returns    whether it is finished; whether to go on at once, or after a pause, since what is left is locked; the trees that changed,
+--            and the types that have ready items, and how many; no row if somebody else is at it, or there is none
+-- locks      the operation's row, skipping it if somebody has it; then, job by job in the order of their ids, those of replay_items or
+--            of discard_items, for each of which it waits a moment
+create or replace function jobtree.run_operation(p_id uuid, p_limit bigint default 1000)
+returns table (finished boolean, more boolean, root_ids uuid[], ready jsonb)
 language plpgsql volatile
+-- Other trees wait for this one's turn.
+set lock_timeout = '100ms'
 set plan_cache_mode = force_generic_plan
 as $$
 declare
+  v_until constant timestamptz := clock_timestamp() + interval '100 milliseconds';
   v_operation jobtree.operation;
-  v_looked bigint;
-  v_tree record;
+  v_found bigint := 0;
+  v_part record;
   v_replayed record;
 begin
   select * into v_operation from jobtree.operation o where o.id = p_id for update skip locked;
   if not found then
     return;
   end if;
-  finished := v_operation.finished_at is not null or v_operation.cancelled_at is not null;
+  finished := v_operation.finished_at is not null;
+  more := false;
   if finished then
-    update jobtree.operation o set finished_at = clock_timestamp() where o.id = p_id and o.finished_at is null;
     return next;
     return;
   end if;
 
-  v_looked := 0;
-  for v_tree in
-    select m.root_id, sum(count(*)) over () as looked, array_agg(m.job_id order by m.job_id, m.position) filter (where m.matches) as job_ids,
-      array_agg(m.position order by m.job_id, m.position) filter (where m.matches) as positions,
-      max(max(array[m.job_id::text, lpad(m.position::text, 20, '0')] collate "C")) over () as last
-    from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, p_window) m
-    group by m.root_id
-    order by m.root_id
+  for v_part in
+    select m.job_id, m.root_id, array_agg(m.position order by m.position) as positions
+    from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, p_limit) m
+    group by m.job_id, m.root_id
+    order by m.job_id
   loop
-    v_looked := v_tree.looked;
-    v_operation.next_job_id := v_tree.last[1];
-    v_operation.next_position := v_tree.last[2];
-    continue when v_tree.job_ids is null;
-    if v_operation.kind = 'DISCARD' then
-      v_operation.done := v_operation.done + jobtree.discard_items(v_tree.job_ids, v_tree.positions);
-      continue;
-    end if;
+    v_found := v_found + cardinality(v_part.positions);
+    v_operation.next_job_id := v_part.job_id;
+    v_operation.next_position := v_part.positions[cardinality(v_part.positions)];
     begin
-      select * into v_replayed from jobtree.replay_items(v_tree.root_id, v_tree.job_ids, v_tree.positions, v_operation.payload);
-      v_operation.done := v_operation.done + cardinality(v_replayed.positions);
-      root_ids := root_ids || v_tree.root_id;
-      ready := jobtree.add_up(ready, v_replayed.ready);
+      if v_operation.kind = 'DISCARD' then
+        v_operation.done := v_operation.done + jobtree.discard_items(
+          array_fill(v_part.job_id, array[cardinality(v_part.positions)]), v_part.positions
+        );
+      else
+        select * into v_replayed from jobtree.replay_items(
+          v_part.root_id, array_fill(v_part.job_id, array[cardinality(v_part.positions)]), v_part.positions, v_operation.payload
+        );
+        v_operation.done := v_operation.done + cardinality(v_replayed.positions);
+        if cardinality(v_replayed.positions) > 0 then
+          root_ids := root_ids || v_part.root_id;
+          ready := jobtree.add_up(ready, v_replayed.ready);
+        end if;
+      end if;
     exception
       when lock_not_available then v_operation.was_busy := true;
       -- It is deleted meanwhile.
       when sqlstate 'JT001' then null;
     end;
+    more := clock_timestamp() > v_until;
+    exit when more;
   end loop;
 
-  finished := v_looked < p_window and not v_operation.was_busy;
-  if v_looked < p_window and v_operation.was_busy then
+  more := more or v_found >= p_limit;
+  finished := not more and not v_operation.was_busy;
+  if not more and v_operation.was_busy then
     v_operation.was_busy := false;
     v_operation.next_job_id := '00000000-0000-0000-0000-000000000000';
     v_operation.next_position := -1;
@@ -3252,27 +3262,37 @@ $$;
 -- p_payload  what a replayed item gets as its payload; for a filter of one item only
 -- returns    the operation, and how many dead letters there are for it
 -- locks      none
--- errors     JT001 no such job; JT002 the filter names nothing, or something is wrong with it
+-- errors     JT001 no such job; JT002 the filter names nothing, or something is wrong with it; 22P02, 22007 or 22008 for a value that
+--            is none
 create or replace function jobtree.start_operation(p_kind text, p_filter jsonb, p_payload json default null)
 returns table (operation_id uuid, total bigint)
 language plpgsql volatile
 as $$
 declare
+  v_filter constant jsonb := jsonb_strip_nulls(case jsonb_typeof(p_filter) when 'object' then p_filter else '{}' end);
+  v_unknown constant text := (
+    select min(k) from jsonb_object_keys(v_filter) k
+    where k not in ('jobId', 'types', 'codes', 'groupIds', 'diedFrom', 'diedUntil', 'dedupeKeys', 'items')
+  );
   v_operation jobtree.operation;
 begin
-  if coalesce(p_filter, '{}') = '{}' then
+  if v_filter = '{}' then
     raise exception 'filter names nothing: it would be everything.' using errcode = 'JT002', column = 'filter';
-  elsif p_payload is not null and (p_kind <> 'REPLAY' or jsonb_array_length(coalesce(p_filter -> 'items', '[]')) <> 1) then
+  elsif v_unknown is not null then
+    raise exception 'filter has no %.', v_unknown using errcode = 'JT002', column = 'filter.' || v_unknown;
+  elsif p_kind is null or p_kind not in ('REPLAY', 'DISCARD') then
+    raise exception 'kind must be REPLAY or DISCARD.' using errcode = 'JT002', column = 'kind';
+  elsif p_payload is not null and (p_kind <> 'REPLAY' or jsonb_array_length(coalesce(v_filter -> 'items', '[]')) <> 1) then
     raise exception 'payload is for one item that is replayed.' using errcode = 'JT002', column = 'payload';
-  elsif not exists (select from jobtree.job j where j.id = coalesce((p_filter ->> 'jobId')::uuid, j.id)) and p_filter ? 'jobId' then
-    raise exception 'There is no job %.', p_filter ->> 'jobId' using errcode = 'JT001', column = 'filter.jobId';
+  elsif v_filter ? 'jobId' and not exists (select from jobtree.job j where j.id = (v_filter ->> 'jobId')::uuid) then
+    raise exception 'There is no job %.', v_filter ->> 'jobId' using errcode = 'JT001', column = 'filter.jobId';
   end if;
   insert into jobtree.operation as o (
     id, kind, requested_at, job_id, types, codes, fingerprints, died_from, died_until, dedupe_keys, item_job_ids, item_positions, payload
   )
   select jobtree.new_id(), p_kind, clock_timestamp(), f."jobId", f.types, f.codes, f."groupIds", f."diedFrom", f."diedUntil",
     f."dedupeKeys", i.job_ids, i.positions, p_payload
-  from jsonb_to_record(p_filter) f(
+  from jsonb_to_record(v_filter) f(
     "jobId" uuid, types text[], codes text[], "groupIds" uuid[], "diedFrom" timestamptz, "diedUntil" timestamptz, "dedupeKeys" text[],
     items jsonb
   )
@@ -3283,8 +3303,7 @@ begin
   returning * into v_operation;
   update jobtree.operation o
   set total = (
-    select count(*) from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, 1000000000) m
-    where m.matches
+    select count(*) from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, null)
   )
   where o.id = v_operation.id
   returning o.id, o.total into operation_id, total;
@@ -3377,7 +3396,7 @@ begin
       'jobId', p.job_id, 'generation', p.generation, 'itemCount', p.item_count, 'succeeded', p.succeeded,
       'failed', p.failed, 'cancelled', p.cancelled, 'sealed', j.sealed_at is not null,
       'startedAt', floor(extract(epoch from p.started_at) * 1000),
-      'completedAt', floor(extract(epoch from p.completed_at) * 1000)
+      'completedAt', floor(extract(epoch from p.completed_at) * 1000), 'completions', p.completions
     )) as jobs, coalesce(sum(count(p.completed_at)) over (order by p.page rows between 1 following and unbounded following), 0) as later
     from (select r.*, (row_number() over (order by r.job_id) - 1) / 25 as page from unnest(p_rows) r) p
     join jobtree.job j on j.id = p.job_id

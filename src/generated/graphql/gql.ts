@@ -27,7 +27,7 @@ type Documents = {
     "\n  query Operation($id: ID!) { node(id: $id) { ... on Operation { ...OperationFields } } }\n": typeof types.OperationDocument,
     "\n  query DeadLetterGroups($types: [String!], $first: Int) {\n    deadLetterGroups(types: $types, first: $first) {\n      id type code pattern count firstAt lastAt note notedAt example { id job { id } }\n    }\n  }\n": typeof types.DeadLetterGroupsDocument,
     "\n  fragment OperationFields on Operation { id kind status total done requestedAt finishedAt }\n": typeof types.OperationFieldsFragmentDoc,
-    "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt\n  }\n": typeof types.ProgressFieldsFragmentDoc,
+    "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt completions\n  }\n": typeof types.ProgressFieldsFragmentDoc,
     "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt progress { ...ProgressFields }\n  }\n": typeof types.JobFieldsFragmentDoc,
     "\n  fragment ItemFields on JobItem {\n    id status payload result failureCount failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n": typeof types.ItemFieldsFragmentDoc,
     "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } deletion { requestedAt itemCount deletedItems } }\n  }\n": typeof types.JobDocument,
@@ -55,7 +55,7 @@ const documents: Documents = {
     "\n  query Operation($id: ID!) { node(id: $id) { ... on Operation { ...OperationFields } } }\n": types.OperationDocument,
     "\n  query DeadLetterGroups($types: [String!], $first: Int) {\n    deadLetterGroups(types: $types, first: $first) {\n      id type code pattern count firstAt lastAt note notedAt example { id job { id } }\n    }\n  }\n": types.DeadLetterGroupsDocument,
     "\n  fragment OperationFields on Operation { id kind status total done requestedAt finishedAt }\n": types.OperationFieldsFragmentDoc,
-    "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt\n  }\n": types.ProgressFieldsFragmentDoc,
+    "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt completions\n  }\n": types.ProgressFieldsFragmentDoc,
     "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt progress { ...ProgressFields }\n  }\n": types.JobFieldsFragmentDoc,
     "\n  fragment ItemFields on JobItem {\n    id status payload result failureCount failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n": types.ItemFieldsFragmentDoc,
     "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } deletion { requestedAt itemCount deletedItems } }\n  }\n": types.JobDocument,
@@ -122,7 +122,7 @@ export function graphql(source: "\n  fragment OperationFields on Operation { id 
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt\n  }\n"): typeof import('./graphql.ts').ProgressFieldsFragmentDoc;
+export function graphql(source: "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt completions\n  }\n"): typeof import('./graphql.ts').ProgressFieldsFragmentDoc;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */

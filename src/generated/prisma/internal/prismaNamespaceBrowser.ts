@@ -119,7 +119,8 @@ export const JobProgressScalarFieldEnum = {
   cancelled: 'cancelled',
   openJobs: 'openJobs',
   startedAt: 'startedAt',
-  completedAt: 'completedAt'
+  completedAt: 'completedAt',
+  completions: 'completions'
 } as const
 
 export type JobProgressScalarFieldEnum = (typeof JobProgressScalarFieldEnum)[keyof typeof JobProgressScalarFieldEnum]

@@ -34,6 +34,7 @@ export type JobProgressAvgAggregateOutputType = {
   failed: number | null
   cancelled: number | null
   openJobs: number | null
+  completions: number | null
 }
 
 export type JobProgressSumAggregateOutputType = {
@@ -44,6 +45,7 @@ export type JobProgressSumAggregateOutputType = {
   failed: bigint | null
   cancelled: bigint | null
   openJobs: number | null
+  completions: number | null
 }
 
 export type JobProgressMinAggregateOutputType = {
@@ -58,6 +60,7 @@ export type JobProgressMinAggregateOutputType = {
   openJobs: number | null
   startedAt: Date | null
   completedAt: Date | null
+  completions: number | null
 }
 
 export type JobProgressMaxAggregateOutputType = {
@@ -72,6 +75,7 @@ export type JobProgressMaxAggregateOutputType = {
   openJobs: number | null
   startedAt: Date | null
   completedAt: Date | null
+  completions: number | null
 }
 
 export type JobProgressCountAggregateOutputType = {
@@ -86,6 +90,7 @@ export type JobProgressCountAggregateOutputType = {
   openJobs: number
   startedAt: number
   completedAt: number
+  completions: number
   _all: number
 }
 
@@ -98,6 +103,7 @@ export type JobProgressAvgAggregateInputType = {
   failed?: true
   cancelled?: true
   openJobs?: true
+  completions?: true
 }
 
 export type JobProgressSumAggregateInputType = {
@@ -108,6 +114,7 @@ export type JobProgressSumAggregateInputType = {
   failed?: true
   cancelled?: true
   openJobs?: true
+  completions?: true
 }
 
 export type JobProgressMinAggregateInputType = {
@@ -122,6 +129,7 @@ export type JobProgressMinAggregateInputType = {
   openJobs?: true
   startedAt?: true
   completedAt?: true
+  completions?: true
 }
 
 export type JobProgressMaxAggregateInputType = {
@@ -136,6 +144,7 @@ export type JobProgressMaxAggregateInputType = {
   openJobs?: true
   startedAt?: true
   completedAt?: true
+  completions?: true
 }
 
 export type JobProgressCountAggregateInputType = {
@@ -150,6 +159,7 @@ export type JobProgressCountAggregateInputType = {
   openJobs?: true
   startedAt?: true
   completedAt?: true
+  completions?: true
   _all?: true
 }
 
@@ -251,6 +261,7 @@ export type JobProgressGroupByOutputType = {
   openJobs: number
   startedAt: Date | null
   completedAt: Date | null
+  completions: number
   _count: JobProgressCountAggregateOutputType | null
   _avg: JobProgressAvgAggregateOutputType | null
   _sum: JobProgressSumAggregateOutputType | null
@@ -288,6 +299,7 @@ export type JobProgressWhereInput = {
   openJobs?: Prisma.IntFilter<"JobProgress"> | number
   startedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
   completedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
+  completions?: Prisma.IntFilter<"JobProgress"> | number
   job?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
 }
 
@@ -303,6 +315,7 @@ export type JobProgressOrderByWithRelationInput = {
   openJobs?: Prisma.SortOrder
   startedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   completedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  completions?: Prisma.SortOrder
   job?: Prisma.JobOrderByWithRelationInput
 }
 
@@ -322,6 +335,7 @@ export type JobProgressWhereUniqueInput = Prisma.AtLeast<{
   openJobs?: Prisma.IntFilter<"JobProgress"> | number
   startedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
   completedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
+  completions?: Prisma.IntFilter<"JobProgress"> | number
   job?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
 }, "jobId_version">
 
@@ -337,6 +351,7 @@ export type JobProgressOrderByWithAggregationInput = {
   openJobs?: Prisma.SortOrder
   startedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   completedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  completions?: Prisma.SortOrder
   _count?: Prisma.JobProgressCountOrderByAggregateInput
   _avg?: Prisma.JobProgressAvgOrderByAggregateInput
   _max?: Prisma.JobProgressMaxOrderByAggregateInput
@@ -359,6 +374,7 @@ export type JobProgressScalarWhereWithAggregatesInput = {
   openJobs?: Prisma.IntWithAggregatesFilter<"JobProgress"> | number
   startedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"JobProgress"> | Date | string | null
   completedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"JobProgress"> | Date | string | null
+  completions?: Prisma.IntWithAggregatesFilter<"JobProgress"> | number
 }
 
 export type JobProgressCreateInput = {
@@ -372,6 +388,7 @@ export type JobProgressCreateInput = {
   openJobs?: number
   startedAt?: Date | string | null
   completedAt?: Date | string | null
+  completions?: number
   job: Prisma.JobCreateNestedOneWithoutProgressInput
 }
 
@@ -387,6 +404,7 @@ export type JobProgressUncheckedCreateInput = {
   openJobs?: number
   startedAt?: Date | string | null
   completedAt?: Date | string | null
+  completions?: number
 }
 
 export type JobProgressUpdateInput = {
@@ -400,6 +418,7 @@ export type JobProgressUpdateInput = {
   openJobs?: Prisma.IntFieldUpdateOperationsInput | number
   startedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  completions?: Prisma.IntFieldUpdateOperationsInput | number
   job?: Prisma.JobUpdateOneRequiredWithoutProgressNestedInput
 }
 
@@ -415,6 +434,7 @@ export type JobProgressUncheckedUpdateInput = {
   openJobs?: Prisma.IntFieldUpdateOperationsInput | number
   startedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  completions?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type JobProgressCreateManyInput = {
@@ -429,6 +449,7 @@ export type JobProgressCreateManyInput = {
   openJobs?: number
   startedAt?: Date | string | null
   completedAt?: Date | string | null
+  completions?: number
 }
 
 export type JobProgressUpdateManyMutationInput = {
@@ -442,6 +463,7 @@ export type JobProgressUpdateManyMutationInput = {
   openJobs?: Prisma.IntFieldUpdateOperationsInput | number
   startedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  completions?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type JobProgressUncheckedUpdateManyInput = {
@@ -456,6 +478,7 @@ export type JobProgressUncheckedUpdateManyInput = {
   openJobs?: Prisma.IntFieldUpdateOperationsInput | number
   startedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  completions?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type JobProgressListRelationFilter = {
@@ -485,6 +508,7 @@ export type JobProgressCountOrderByAggregateInput = {
   openJobs?: Prisma.SortOrder
   startedAt?: Prisma.SortOrder
   completedAt?: Prisma.SortOrder
+  completions?: Prisma.SortOrder
 }
 
 export type JobProgressAvgOrderByAggregateInput = {
@@ -495,6 +519,7 @@ export type JobProgressAvgOrderByAggregateInput = {
   failed?: Prisma.SortOrder
   cancelled?: Prisma.SortOrder
   openJobs?: Prisma.SortOrder
+  completions?: Prisma.SortOrder
 }
 
 export type JobProgressMaxOrderByAggregateInput = {
@@ -509,6 +534,7 @@ export type JobProgressMaxOrderByAggregateInput = {
   openJobs?: Prisma.SortOrder
   startedAt?: Prisma.SortOrder
   completedAt?: Prisma.SortOrder
+  completions?: Prisma.SortOrder
 }
 
 export type JobProgressMinOrderByAggregateInput = {
@@ -523,6 +549,7 @@ export type JobProgressMinOrderByAggregateInput = {
   openJobs?: Prisma.SortOrder
   startedAt?: Prisma.SortOrder
   completedAt?: Prisma.SortOrder
+  completions?: Prisma.SortOrder
 }
 
 export type JobProgressSumOrderByAggregateInput = {
@@ -533,6 +560,7 @@ export type JobProgressSumOrderByAggregateInput = {
   failed?: Prisma.SortOrder
   cancelled?: Prisma.SortOrder
   openJobs?: Prisma.SortOrder
+  completions?: Prisma.SortOrder
 }
 
 export type JobProgressCreateNestedManyWithoutJobInput = {
@@ -596,6 +624,7 @@ export type JobProgressCreateWithoutJobInput = {
   openJobs?: number
   startedAt?: Date | string | null
   completedAt?: Date | string | null
+  completions?: number
 }
 
 export type JobProgressUncheckedCreateWithoutJobInput = {
@@ -609,6 +638,7 @@ export type JobProgressUncheckedCreateWithoutJobInput = {
   openJobs?: number
   startedAt?: Date | string | null
   completedAt?: Date | string | null
+  completions?: number
 }
 
 export type JobProgressCreateOrConnectWithoutJobInput = {
@@ -652,6 +682,7 @@ export type JobProgressScalarWhereInput = {
   openJobs?: Prisma.IntFilter<"JobProgress"> | number
   startedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
   completedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
+  completions?: Prisma.IntFilter<"JobProgress"> | number
 }
 
 export type JobProgressCreateManyJobInput = {
@@ -665,6 +696,7 @@ export type JobProgressCreateManyJobInput = {
   openJobs?: number
   startedAt?: Date | string | null
   completedAt?: Date | string | null
+  completions?: number
 }
 
 export type JobProgressUpdateWithoutJobInput = {
@@ -678,6 +710,7 @@ export type JobProgressUpdateWithoutJobInput = {
   openJobs?: Prisma.IntFieldUpdateOperationsInput | number
   startedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  completions?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type JobProgressUncheckedUpdateWithoutJobInput = {
@@ -691,6 +724,7 @@ export type JobProgressUncheckedUpdateWithoutJobInput = {
   openJobs?: Prisma.IntFieldUpdateOperationsInput | number
   startedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  completions?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type JobProgressUncheckedUpdateManyWithoutJobInput = {
@@ -704,6 +738,7 @@ export type JobProgressUncheckedUpdateManyWithoutJobInput = {
   openJobs?: Prisma.IntFieldUpdateOperationsInput | number
   startedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  completions?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 
@@ -720,6 +755,7 @@ export type JobProgressSelect<ExtArgs extends runtime.Types.Extensions.InternalA
   openJobs?: boolean
   startedAt?: boolean
   completedAt?: boolean
+  completions?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -735,6 +771,7 @@ export type JobProgressSelectCreateManyAndReturn<ExtArgs extends runtime.Types.E
   openJobs?: boolean
   startedAt?: boolean
   completedAt?: boolean
+  completions?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -750,6 +787,7 @@ export type JobProgressSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.E
   openJobs?: boolean
   startedAt?: boolean
   completedAt?: boolean
+  completions?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -765,9 +803,10 @@ export type JobProgressSelectScalar = {
   openJobs?: boolean
   startedAt?: boolean
   completedAt?: boolean
+  completions?: boolean
 }
 
-export type JobProgressOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "version" | "isRoot" | "generation" | "itemCount" | "succeeded" | "failed" | "cancelled" | "openJobs" | "startedAt" | "completedAt", ExtArgs["result"]["jobProgress"]>
+export type JobProgressOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "version" | "isRoot" | "generation" | "itemCount" | "succeeded" | "failed" | "cancelled" | "openJobs" | "startedAt" | "completedAt" | "completions", ExtArgs["result"]["jobProgress"]>
 export type JobProgressInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }
@@ -801,6 +840,10 @@ export type $JobProgressPayload<ExtArgs extends runtime.Types.Extensions.Interna
     openJobs: number
     startedAt: Date | null
     completedAt: Date | null
+    /**
+     * How often the job has been complete.
+     */
+    completions: number
   }, ExtArgs["result"]["jobProgress"]>
   composites: {}
 }
@@ -1236,6 +1279,7 @@ export interface JobProgressFieldRefs {
   readonly openJobs: Prisma.FieldRef<"JobProgress", 'Int'>
   readonly startedAt: Prisma.FieldRef<"JobProgress", 'DateTime'>
   readonly completedAt: Prisma.FieldRef<"JobProgress", 'DateTime'>
+  readonly completions: Prisma.FieldRef<"JobProgress", 'Int'>
 }
     
 
