@@ -20,8 +20,10 @@ import { Socket } from './socket.ts';
 import type {
   Assignment,
   CallOptions,
+  DeadLetterDigestEntry,
   DeadLetterFilter,
   DeadLetterGroup,
+  DeadLetterGroupWithItems,
   HoldAnswer,
   Item,
   Job,
@@ -34,7 +36,7 @@ import type {
   ReportAnswer,
   Result,
 } from './types.ts';
-import { watchJob, watchTree, watchWork } from './watches.ts';
+import { watchJob, watchOperation, watchTree, watchWork } from './watches.ts';
 
 /** How to reach the service. */
 export interface ClientOptions {
@@ -216,6 +218,43 @@ export class Client {
   }
 
   /**
+   * A group, with its items.
+   *
+   * @param options `first`: how many items, 1 to 1,000; default: 50
+   * @throws JobtreeError NOT_FOUND
+   */
+  async deadLetterGroup(
+    id: string,
+    options: CallOptions & { readonly first?: number } = {},
+  ): Promise<DeadLetterGroupWithItems> {
+    const data = await this.#send(operations.deadLetterGroup, { id, first: options.first }, options, true);
+    return found(data.node, id) as DeadLetterGroupWithItems;
+  }
+
+  /**
+   * What failed for good since a time, by group: those with the most of it, the most first.
+   *
+   * @param options `types`: only these. `first`: how many groups, 1 to 1,000; default: 50
+   */
+  async deadLetterDigest(
+    since: Date,
+    options: CallOptions & { readonly types?: readonly string[]; readonly first?: number } = {},
+  ): Promise<DeadLetterDigestEntry[]> {
+    const types = options.types && [...options.types];
+    const variables = { since: since.toISOString(), types, first: options.first };
+    return (await this.#send(operations.deadLetterDigest, variables, options, true)).deadLetterDigest;
+  }
+
+  /**
+   * How many dead letters a replay with this filter would be about.
+   *
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT
+   */
+  async deadLetterCount(filter: DeadLetterFilter, options: CallOptions = {}): Promise<number> {
+    return (await this.#send(operations.deadLetterCount, { filter }, options, true)).deadLetterCount;
+  }
+
+  /**
    * Tries items again that failed for good, as if they were new. What takes longer than about half a second goes on in the server:
    * `operation` says how far it is.
    *
@@ -283,6 +322,15 @@ export class Client {
    */
   watchTree(rootId: string, options: CallOptions = {}): AsyncGenerator<JobTreeProgress, void, undefined> {
     return watchTree(this.socket, rootId, this.#untilClosed(options));
+  }
+
+  /**
+   * Follows an operation, as `watchJob` does a job: until it is finished or cancelled.
+   *
+   * @throws JobtreeError NOT_FOUND
+   */
+  watchOperation(operationId: string, options: CallOptions = {}): AsyncGenerator<Operation, void, undefined> {
+    return watchOperation(this.socket, operationId, this.#untilClosed(options));
   }
 
   /**

@@ -27,8 +27,10 @@ export type { FeedSpec, ItemSpec, JobPolicies, JobSpec } from './job-spec.ts';
 export type {
   Assignment,
   CallOptions,
+  DeadLetterDigestEntry,
   DeadLetterFilter,
   DeadLetterGroup,
+  DeadLetterGroupWithItems,
   HoldAnswer,
   Item,
   Job,

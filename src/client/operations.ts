@@ -98,6 +98,29 @@ export const deadLetterGroups = graphql(`
   }
 `);
 
+export const deadLetterGroup = graphql(`
+  query DeadLetterGroup($id: ID!, $first: Int) {
+    node(id: $id) {
+      ... on DeadLetterGroup {
+        id type code pattern count firstAt lastAt note notedAt
+        items(first: $first) { ...ItemFields job { id type } }
+      }
+    }
+  }
+`);
+
+export const deadLetterDigest = graphql(`
+  query DeadLetterDigest($since: DateTime!, $types: [String!], $first: Int) {
+    deadLetterDigest(since: $since, types: $types, first: $first) {
+      count group { id type code pattern count firstAt lastAt note notedAt }
+    }
+  }
+`);
+
+export const deadLetterCount = graphql(`
+  query DeadLetterCount($filter: DeadLetterFilter!) { deadLetterCount(filter: $filter) }
+`);
+
 /** Fragments are known by their names; nothing else uses these constants. */
 export const operationFields = graphql(`
   fragment OperationFields on Operation { id kind status total done requestedAt finishedAt }
@@ -218,6 +241,12 @@ export const jobProgress = graphql(`
 export const jobTreeProgress = graphql(`
   subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {
     jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete jobs { ...ProgressFields } }
+  }
+`);
+
+export const operationProgress = graphql(`
+  subscription OperationProgress($operationId: ID!) {
+    operationProgress(operationId: $operationId) { ...OperationFields }
   }
 `);
 

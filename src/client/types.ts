@@ -1,5 +1,7 @@
 /** What calls of the client take and give. */
 import type {
+  DeadLetterDigestQuery,
+  DeadLetterGroupQuery,
   DeadLetterGroupsQuery,
   ItemFieldsFragment,
   JobFieldsFragment,
@@ -58,6 +60,13 @@ export interface JobTreeProgress {
 export type DeadLetterFilter = NonNullable<ReplayDeadLettersMutationVariables['input']['filter']>;
 /** Items that failed for good in the same way. Times are text in ISO 8601. */
 export type DeadLetterGroup = DeadLetterGroupsQuery['deadLetterGroups'][number];
+/** A group with items of it, those that failed last first. */
+export type DeadLetterGroupWithItems = Extract<
+  NonNullable<DeadLetterGroupQuery['node']>,
+  { pattern: string }
+>;
+/** How many items of a group failed for good since a time. */
+export type DeadLetterDigestEntry = DeadLetterDigestQuery['deadLetterDigest'][number];
 /** Work on many dead letters, and how far it is. */
 export type Operation = OperationFieldsFragment;
 

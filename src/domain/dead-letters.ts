@@ -1,7 +1,7 @@
 /** What failed for good, in groups of the same type, code and pattern of the message. */
 import type { Database } from '../db/database.ts';
 import { NotFoundError } from '../errors.ts';
-import { checkText } from './checks.ts';
+import { checkInstant, checkText } from './checks.ts';
 import type { ItemKey } from './item-state.ts';
 
 export interface DeadLetterGroup {
@@ -59,6 +59,27 @@ export async function readLargestGroups(
     values: types === null ? [first] : [first, types],
   });
   return rows.map(toGroup);
+}
+
+export interface DigestEntry {
+  readonly id: string;
+  readonly count: number;
+}
+
+/** How many of each group failed for good since then: the groups with the most of them, those with the most first. */
+export async function readDigest(
+  database: Database,
+  { since, types, first }: { since: Date; types: readonly string[] | null; first: number },
+): Promise<DigestEntry[]> {
+  checkInstant(since, 'since');
+  const { rows } = await database.pool.query<DigestEntry>({
+    name: `read_digest/${types === null ? 'any' : 'types'}`,
+    text: `select fingerprint as id, count(*) as count from jobtree.dead_letter
+           where died_at >= $2 ${types === null ? '' : 'and type = any ($3)'}
+           group by fingerprint order by count(*) desc, fingerprint limit $1`,
+    values: types === null ? [first, since] : [first, since, types],
+  });
+  return rows;
 }
 
 /** The groups of these ids, in any order; of one without dead letters there is none. */

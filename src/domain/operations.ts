@@ -58,6 +58,17 @@ export async function startOperation(
   return row.operation_id;
 }
 
+/** How many dead letters an operation with this filter would be about. */
+export async function countDeadLetters(engine: Engine, filter: DeadLetterFilter): Promise<number> {
+  checkFilter(filter);
+  const [row] = await engine.database.call<{ count_dead_letters: number }>(
+    'count_dead_letters',
+    JSON.stringify(filter),
+  );
+  if (row === undefined) throw new Error('count_dead_letters returned no row');
+  return row.count_dead_letters;
+}
+
 /** The operation has begun, so whatever goes wrong from here on is for those who go on with it. */
 async function runForAMoment(engine: Engine, id: string): Promise<void> {
   const endAt = performance.now() + atOnceMs;

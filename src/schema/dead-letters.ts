@@ -1,12 +1,14 @@
 import { checkInteger } from '../domain/checks.ts';
 import {
+  type DigestEntry,
   type DeadLetterGroup as GroupState,
   readDeadItems,
+  readDigest,
   readGroups,
   readLargestGroups,
 } from '../domain/dead-letters.ts';
 import { itemIdOf } from '../domain/item-state.ts';
-import type { DeadLetterFilter as Filter } from '../domain/operations.ts';
+import { countDeadLetters, type DeadLetterFilter as Filter } from '../domain/operations.ts';
 import { NotFoundError } from '../errors.ts';
 import { checkAnswerSize } from './answer-size.ts';
 import { builder, type Services } from './builder.ts';
@@ -97,6 +99,33 @@ builder.queryField('deadLetterGroups', (t) =>
   }),
 );
 
+const DeadLetterDigestEntry = builder.objectRef<DigestEntry>('DeadLetterDigestEntry').implement({
+  description: 'How much of a group is new.',
+  fields: (t) => ({
+    count: t.expose('count', {
+      type: 'Count',
+      description: 'How many items of the group failed for good since then, and are dead letters still.',
+    }),
+    group: t.field({ type: DeadLetterGroup, description: 'The group.', resolve: ({ id }) => id }),
+  }),
+});
+
+builder.queryField('deadLetterDigest', (t) =>
+  t.field({
+    type: [DeadLetterDigestEntry],
+    complexity,
+    description:
+      'What failed for good since a time, by group: those with the most of it, the most first. For reports, and for alerts that look now and then.',
+    args: {
+      since: t.arg({ type: 'DateTime', required: true, description: 'From when on.' }),
+      types: t.arg.stringList({ description: typesDescription }),
+      first: t.arg.int({ defaultValue: 50, description: firstDescription }),
+    },
+    resolve: (_, { since, types, first }, { engine }) =>
+      readDigest(engine.database, { since, types: checkTypes(types), first: checkFirst(first) }),
+  }),
+);
+
 export const DeadLetterFilter = builder.inputType('DeadLetterFilter', {
   description:
     'Which dead letters: those that meet all that is set, and something must be. Lists have 1 to 1,000 entries.',
@@ -134,3 +163,13 @@ export function toFilter({
     items: itemIds?.map((id, i) => itemKeyOf(id, `filter.itemIds[${i}]`)),
   };
 }
+
+builder.queryField('deadLetterCount', (t) =>
+  t.field({
+    type: 'Count',
+    description:
+      'How many dead letters an operation with this filter would be about. NOT_FOUND and INVALID_INPUT as `replayDeadLetters` has them.',
+    args: { filter: t.arg({ type: DeadLetterFilter, required: true, description: 'Which dead letters.' }) },
+    resolve: (_, { filter }, { engine }) => countDeadLetters(engine, toFilter(filter)),
+  }),
+);

@@ -26,6 +26,9 @@ type Documents = {
     "\n  mutation CancelOperation($input: CancelOperationInput!) {\n    cancelOperation(input: $input) {\n      ... on CancelOperationPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.CancelOperationDocument,
     "\n  query Operation($id: ID!) { node(id: $id) { ... on Operation { ...OperationFields } } }\n": typeof types.OperationDocument,
     "\n  query DeadLetterGroups($types: [String!], $first: Int) {\n    deadLetterGroups(types: $types, first: $first) {\n      id type code pattern count firstAt lastAt note notedAt example { id job { id } }\n    }\n  }\n": typeof types.DeadLetterGroupsDocument,
+    "\n  query DeadLetterGroup($id: ID!, $first: Int) {\n    node(id: $id) {\n      ... on DeadLetterGroup {\n        id type code pattern count firstAt lastAt note notedAt\n        items(first: $first) { ...ItemFields job { id type } }\n      }\n    }\n  }\n": typeof types.DeadLetterGroupDocument,
+    "\n  query DeadLetterDigest($since: DateTime!, $types: [String!], $first: Int) {\n    deadLetterDigest(since: $since, types: $types, first: $first) {\n      count group { id type code pattern count firstAt lastAt note notedAt }\n    }\n  }\n": typeof types.DeadLetterDigestDocument,
+    "\n  query DeadLetterCount($filter: DeadLetterFilter!) { deadLetterCount(filter: $filter) }\n": typeof types.DeadLetterCountDocument,
     "\n  fragment OperationFields on Operation { id kind status total done requestedAt finishedAt }\n": typeof types.OperationFieldsFragmentDoc,
     "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt completions\n  }\n": typeof types.ProgressFieldsFragmentDoc,
     "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt progress { ...ProgressFields }\n  }\n": typeof types.JobFieldsFragmentDoc,
@@ -40,6 +43,7 @@ type Documents = {
     "\n  mutation Heartbeat($input: HeartbeatInput!) {\n    heartbeat(input: $input) {\n      ... on HeartbeatPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.HeartbeatDocument,
     "\n  subscription JobProgress($jobId: ID!, $sinceRevision: String) {\n    jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) { ...ProgressFields }\n  }\n": typeof types.JobProgressDocument,
     "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete jobs { ...ProgressFields } }\n  }\n": typeof types.JobTreeProgressDocument,
+    "\n  subscription OperationProgress($operationId: ID!) {\n    operationProgress(operationId: $operationId) { ...OperationFields }\n  }\n": typeof types.OperationProgressDocument,
     "\n  subscription WorkAvailable($types: [String!]!) {\n    workAvailable(types: $types) { types }\n  }\n": typeof types.WorkAvailableDocument,
 };
 const documents: Documents = {
@@ -54,6 +58,9 @@ const documents: Documents = {
     "\n  mutation CancelOperation($input: CancelOperationInput!) {\n    cancelOperation(input: $input) {\n      ... on CancelOperationPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.CancelOperationDocument,
     "\n  query Operation($id: ID!) { node(id: $id) { ... on Operation { ...OperationFields } } }\n": types.OperationDocument,
     "\n  query DeadLetterGroups($types: [String!], $first: Int) {\n    deadLetterGroups(types: $types, first: $first) {\n      id type code pattern count firstAt lastAt note notedAt example { id job { id } }\n    }\n  }\n": types.DeadLetterGroupsDocument,
+    "\n  query DeadLetterGroup($id: ID!, $first: Int) {\n    node(id: $id) {\n      ... on DeadLetterGroup {\n        id type code pattern count firstAt lastAt note notedAt\n        items(first: $first) { ...ItemFields job { id type } }\n      }\n    }\n  }\n": types.DeadLetterGroupDocument,
+    "\n  query DeadLetterDigest($since: DateTime!, $types: [String!], $first: Int) {\n    deadLetterDigest(since: $since, types: $types, first: $first) {\n      count group { id type code pattern count firstAt lastAt note notedAt }\n    }\n  }\n": types.DeadLetterDigestDocument,
+    "\n  query DeadLetterCount($filter: DeadLetterFilter!) { deadLetterCount(filter: $filter) }\n": types.DeadLetterCountDocument,
     "\n  fragment OperationFields on Operation { id kind status total done requestedAt finishedAt }\n": types.OperationFieldsFragmentDoc,
     "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt completions\n  }\n": types.ProgressFieldsFragmentDoc,
     "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs finalStage feed createdAt sealedAt cancelledAt progress { ...ProgressFields }\n  }\n": types.JobFieldsFragmentDoc,
@@ -68,6 +75,7 @@ const documents: Documents = {
     "\n  mutation Heartbeat($input: HeartbeatInput!) {\n    heartbeat(input: $input) {\n      ... on HeartbeatPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n  }\n": types.HeartbeatDocument,
     "\n  subscription JobProgress($jobId: ID!, $sinceRevision: String) {\n    jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) { ...ProgressFields }\n  }\n": types.JobProgressDocument,
     "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete jobs { ...ProgressFields } }\n  }\n": types.JobTreeProgressDocument,
+    "\n  subscription OperationProgress($operationId: ID!) {\n    operationProgress(operationId: $operationId) { ...OperationFields }\n  }\n": types.OperationProgressDocument,
     "\n  subscription WorkAvailable($types: [String!]!) {\n    workAvailable(types: $types) { types }\n  }\n": types.WorkAvailableDocument,
 };
 
@@ -115,6 +123,18 @@ export function graphql(source: "\n  query Operation($id: ID!) { node(id: $id) {
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
 export function graphql(source: "\n  query DeadLetterGroups($types: [String!], $first: Int) {\n    deadLetterGroups(types: $types, first: $first) {\n      id type code pattern count firstAt lastAt note notedAt example { id job { id } }\n    }\n  }\n"): typeof import('./graphql.ts').DeadLetterGroupsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query DeadLetterGroup($id: ID!, $first: Int) {\n    node(id: $id) {\n      ... on DeadLetterGroup {\n        id type code pattern count firstAt lastAt note notedAt\n        items(first: $first) { ...ItemFields job { id type } }\n      }\n    }\n  }\n"): typeof import('./graphql.ts').DeadLetterGroupDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query DeadLetterDigest($since: DateTime!, $types: [String!], $first: Int) {\n    deadLetterDigest(since: $since, types: $types, first: $first) {\n      count group { id type code pattern count firstAt lastAt note notedAt }\n    }\n  }\n"): typeof import('./graphql.ts').DeadLetterDigestDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query DeadLetterCount($filter: DeadLetterFilter!) { deadLetterCount(filter: $filter) }\n"): typeof import('./graphql.ts').DeadLetterCountDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
@@ -171,6 +191,10 @@ export function graphql(source: "\n  subscription JobProgress($jobId: ID!, $sinc
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
 export function graphql(source: "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete jobs { ...ProgressFields } }\n  }\n"): typeof import('./graphql.ts').JobTreeProgressDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  subscription OperationProgress($operationId: ID!) {\n    operationProgress(operationId: $operationId) { ...OperationFields }\n  }\n"): typeof import('./graphql.ts').OperationProgressDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */

@@ -492,6 +492,33 @@ export type DeadLetterGroupsQueryVariables = Exact<{
 
 export type DeadLetterGroupsQuery = { deadLetterGroups: Array<{ id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, example: { id: string, job: { id: string } } }> };
 
+export type DeadLetterGroupQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+  first?: InputMaybe<Scalars['Int']['input']>;
+}>;
+
+
+export type DeadLetterGroupQuery = { node?:
+    | { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, items: Array<{ id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, createdAt: string, finishedAt?: string | null, job: { id: string, type: string }, failures: Array<{ attempt: number, code: string, message: string, worker: string, at: string }>, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null }> }
+    | Record<PropertyKey, never>
+   | null };
+
+export type DeadLetterDigestQueryVariables = Exact<{
+  since: Scalars['DateTime']['input'];
+  types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+}>;
+
+
+export type DeadLetterDigestQuery = { deadLetterDigest: Array<{ count: number, group: { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null } }> };
+
+export type DeadLetterCountQueryVariables = Exact<{
+  filter: DeadLetterFilter;
+}>;
+
+
+export type DeadLetterCountQuery = { deadLetterCount: number };
+
 export type OperationFieldsFragment = { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null };
 
 export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, completions: number };
@@ -604,6 +631,13 @@ export type JobTreeProgressSubscriptionVariables = Exact<{
 
 
 export type JobTreeProgressSubscription = { jobTreeProgress: { rootId: string, revision: string, openJobs: number, complete: boolean, jobs: Array<{ jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, completions: number }> } };
+
+export type OperationProgressSubscriptionVariables = Exact<{
+  operationId: Scalars['ID']['input'];
+}>;
+
+
+export type OperationProgressSubscription = { operationProgress: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } };
 
 export type WorkAvailableSubscriptionVariables = Exact<{
   types: Array<Scalars['String']['input']> | Scalars['String']['input'];
@@ -962,6 +996,80 @@ export const DeadLetterGroupsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<DeadLetterGroupsQuery, DeadLetterGroupsQueryVariables>;
+export const DeadLetterGroupDocument = new TypedDocumentString(`
+    query DeadLetterGroup($id: ID!, $first: Int) {
+  node(id: $id) {
+    ... on DeadLetterGroup {
+      id
+      type
+      code
+      pattern
+      count
+      firstAt
+      lastAt
+      note
+      notedAt
+      items(first: $first) {
+        ...ItemFields
+        job {
+          id
+          type
+        }
+      }
+    }
+  }
+}
+    fragment ItemFields on JobItem {
+  id
+  status
+  payload
+  result
+  failureCount
+  failures {
+    attempt
+    code
+    message
+    worker
+    at
+  }
+  priority
+  runAt
+  retryAt
+  dedupeKey
+  createdAt
+  finishedAt
+  assignment {
+    id
+    worker
+    attempt
+    claimedAt
+    heartbeatAt
+    deadlineAt
+  }
+}`) as unknown as TypedDocumentString<DeadLetterGroupQuery, DeadLetterGroupQueryVariables>;
+export const DeadLetterDigestDocument = new TypedDocumentString(`
+    query DeadLetterDigest($since: DateTime!, $types: [String!], $first: Int) {
+  deadLetterDigest(since: $since, types: $types, first: $first) {
+    count
+    group {
+      id
+      type
+      code
+      pattern
+      count
+      firstAt
+      lastAt
+      note
+      notedAt
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DeadLetterDigestQuery, DeadLetterDigestQueryVariables>;
+export const DeadLetterCountDocument = new TypedDocumentString(`
+    query DeadLetterCount($filter: DeadLetterFilter!) {
+  deadLetterCount(filter: $filter)
+}
+    `) as unknown as TypedDocumentString<DeadLetterCountQuery, DeadLetterCountQueryVariables>;
 export const JobDocument = new TypedDocumentString(`
     query Job($id: ID!) {
   job(id: $id) {
@@ -1324,6 +1432,21 @@ export const JobTreeProgressDocument = new TypedDocumentString(`
   completedAt
   completions
 }`) as unknown as TypedDocumentString<JobTreeProgressSubscription, JobTreeProgressSubscriptionVariables>;
+export const OperationProgressDocument = new TypedDocumentString(`
+    subscription OperationProgress($operationId: ID!) {
+  operationProgress(operationId: $operationId) {
+    ...OperationFields
+  }
+}
+    fragment OperationFields on Operation {
+  id
+  kind
+  status
+  total
+  done
+  requestedAt
+  finishedAt
+}`) as unknown as TypedDocumentString<OperationProgressSubscription, OperationProgressSubscriptionVariables>;
 export const WorkAvailableDocument = new TypedDocumentString(`
     subscription WorkAvailable($types: [String!]!) {
   workAvailable(types: $types) {
