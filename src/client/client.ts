@@ -228,7 +228,7 @@ export class Client {
     options: CallOptions & { readonly first?: number } = {},
   ): Promise<DeadLetterGroupWithItems> {
     const data = await this.#send(operations.deadLetterGroup, { id, first: options.first }, options, true);
-    return found(data.node, id) as DeadLetterGroupWithItems;
+    return found(data.node && 'pattern' in data.node ? data.node : null, id);
   }
 
   /**
@@ -292,7 +292,8 @@ export class Client {
 
   /** @throws JobtreeError NOT_FOUND */
   async operation(id: string, options: CallOptions = {}): Promise<Operation> {
-    return found((await this.#send(operations.operation, { id }, options, true)).node, id) as Operation;
+    const { node } = await this.#send(operations.operation, { id }, options, true);
+    return found(node && 'total' in node ? node : null, id);
   }
 
   /**
