@@ -47,9 +47,19 @@ begin
 
   with gone as (
     delete from jobtree.dead_letter d
-    using unnest(v_dead.job_ids, v_dead.positions) u(job_id, position), jobtree.job j
-    where d.job_id = u.job_id and d.position = u.position and j.id = d.job_id and j.root_id = p_root_id and j.cancelled_at is null
-    returning d.job_id, d.position, d.type, j.priority
+    using (
+      select u.job_id, u.position, j.priority
+      from unnest(v_dead.job_ids, v_dead.positions) u(job_id, position)
+      -- One by one: joined, all jobs of the tree might be tried with each item.
+      cross join lateral (
+        select j.priority from jobtree.job j
+        where j.id = u.job_id and j.root_id = p_root_id and j.cancelled_at is null
+        offset 0
+      ) j
+      offset 0
+    ) u
+    where d.job_id = u.job_id and d.position = u.position
+    returning d.job_id, d.position, d.type, u.priority
   ), undone as (
     delete from jobtree.outcome o using gone g where o.job_id = g.job_id and o.position = g.position
   ), corrected as (

@@ -228,7 +228,7 @@ export class Client {
     options: CallOptions & { readonly first?: number } = {},
   ): Promise<DeadLetterGroupWithItems> {
     const data = await this.#send(operations.deadLetterGroup, { id, first: options.first }, options, true);
-    return found(data.node && 'pattern' in data.node ? data.node : null, id);
+    return found(data.node && 'pattern' in data.node ? data.node : null, id) as DeadLetterGroupWithItems;
   }
 
   /**
@@ -293,7 +293,7 @@ export class Client {
   /** @throws JobtreeError NOT_FOUND */
   async operation(id: string, options: CallOptions = {}): Promise<Operation> {
     const { node } = await this.#send(operations.operation, { id }, options, true);
-    return found(node && 'total' in node ? node : null, id);
+    return found(node && 'total' in node ? node : null, id) as Operation;
   }
 
   /**

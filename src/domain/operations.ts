@@ -3,6 +3,7 @@
  * left to whoever finishes such things (`finish.ts`), on any server, and the operation's row tells how far that is.
  */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../db/database.ts';
 import { NotFoundError } from '../errors.ts';
 import { checkBatch, checkInstant, checkText, toJsonText } from './checks.ts';
@@ -38,6 +39,8 @@ export interface Operation {
 
 /** How long the call itself goes on. */
 const atOnceMs = 500;
+/** After each batch of an operation, so much of the time that it took is left to the workers. */
+const restShare = 1.5;
 
 /** Begins an operation; the id. A payload is what the one replayed item gets. */
 export async function startOperation(
@@ -85,6 +88,7 @@ async function runForAMoment(engine: Engine, id: string): Promise<void> {
 
 /** One batch of an operation. WAITING: somebody else is at it, or has locked what is left. */
 export async function runSome(engine: Engine, id: string): Promise<'FINISHED' | 'MORE' | 'WAITING'> {
+  const startedAt = performance.now();
   const [row] = await engine.database.call<{
     finished: boolean;
     more: boolean;
@@ -94,7 +98,10 @@ export async function runSome(engine: Engine, id: string): Promise<'FINISHED' | 
   if (row === undefined) return 'WAITING';
   for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
   if (row.ready !== null) engine.effects.ready(new Map(Object.entries(row.ready)));
-  return row.finished ? 'FINISHED' : row.more ? 'MORE' : 'WAITING';
+  if (row.finished) return 'FINISHED';
+  if (!row.more) return 'WAITING';
+  await delay(restShare * (performance.now() - startedAt));
+  return 'MORE';
 }
 
 /** What is not done yet stays as it is; of one that is finished, nothing changes. */

@@ -2280,7 +2280,13 @@ create or replace function jobtree.matching_dead_letters(
 )
 returns table (job_id uuid, "position" bigint, root_id uuid)
 language plpgsql stable
--- So that the plan fits what the filter names: of what it does not, the condition is gone before it is planned.
+-- One walk along the primary key, on which each batch goes on where the last one ended: nothing is sorted anew for each.
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_sort = off
+-- Of what the filter does not name, the condition is gone before it is planned.
 set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
@@ -2814,9 +2820,19 @@ begin
 
   with gone as (
     delete from jobtree.dead_letter d
-    using unnest(v_dead.job_ids, v_dead.positions) u(job_id, position), jobtree.job j
-    where d.job_id = u.job_id and d.position = u.position and j.id = d.job_id and j.root_id = p_root_id and j.cancelled_at is null
-    returning d.job_id, d.position, d.type, j.priority
+    using (
+      select u.job_id, u.position, j.priority
+      from unnest(v_dead.job_ids, v_dead.positions) u(job_id, position)
+      -- One by one: joined, all jobs of the tree might be tried with each item.
+      cross join lateral (
+        select j.priority from jobtree.job j
+        where j.id = u.job_id and j.root_id = p_root_id and j.cancelled_at is null
+        offset 0
+      ) j
+      offset 0
+    ) u
+    where d.job_id = u.job_id and d.position = u.position
+    returning d.job_id, d.position, d.type, u.priority
   ), undone as (
     delete from jobtree.outcome o using gone g where o.job_id = g.job_id and o.position = g.position
   ), corrected as (
