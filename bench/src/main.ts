@@ -24,6 +24,7 @@ import { measureLimits } from './measures/limits.ts';
 import { measureMemory } from './measures/memory.ts';
 import { measureNotify } from './measures/notify.ts';
 import { measurePriorities } from './measures/priorities.ts';
+import { measureReplay } from './measures/replay.ts';
 import { measureSlow } from './measures/slow.ts';
 import { measureSnapshot } from './measures/snapshot.ts';
 import { measureWake } from './measures/wake.ts';
@@ -42,6 +43,7 @@ const run: Record<Measure, (bench: Bench) => Promise<Report>> = {
   snapshot: measureSnapshot,
   history: measureHistory,
   cancel: measureCancel,
+  replay: measureReplay,
   heartbeats: measureHeartbeats,
   priorities: measurePriorities,
   limits: measureLimits,

@@ -10,6 +10,7 @@ export const measures = [
   'snapshot',
   'history',
   'cancel',
+  'replay',
   'heartbeats',
   'priorities',
   'limits',

@@ -40,6 +40,8 @@ begin
     delete from jobtree.outcome o where o.job_id = v_job_id and o.position between v_deletion.next_position and v_last;
     delete from jobtree.failure f where f.job_id = v_job_id and f.position between v_deletion.next_position and v_last;
     delete from jobtree.lease l where l.job_id = v_job_id and l.position between v_deletion.next_position and v_last;
+    delete from jobtree.dead_letter d where d.job_id = v_job_id and d.position between v_deletion.next_position and v_last;
+    delete from jobtree.replay r where r.job_id = v_job_id and r.position between v_deletion.next_position and v_last;
     delete from jobtree.job_item i where i.job_id = v_job_id and i.position between v_deletion.next_position and v_last;
     update jobtree.tree_deletion d
     set deleted_items = d.deleted_items + v_count,

@@ -71,7 +71,7 @@ begin
   ), gone as (
     delete from jobtree.queue_entry e where e.ctid = any (array(select l.tid from locked l)) returning e.*
   ), ended as materialized (
-    select g.*, j.root_id, q.lifetime_ms
+    select g.*, j.root_id, format('No worker started it within %s ms.', q.lifetime_ms) as message
     from gone g
     join job j on j.id = g.job_id
     cross join lateral (select q.lifetime_ms from jobtree.queue q where q.type = g.type offset 0) q
@@ -80,8 +80,14 @@ begin
     select e.job_id, e.position + n, v_now, true from ended e cross join lateral generate_series(0, e.count - 1) n
   ), kept as (
     insert into jobtree.failure (job_id, position, attempt, at, lost, code, message)
-    select e.job_id, e.position + n, e.attempt, v_now, false, 'EXPIRED', format('No worker started it within %s ms.', e.lifetime_ms)
+    select e.job_id, e.position + n, e.attempt, v_now, false, 'EXPIRED', e.message
     from ended e cross join lateral generate_series(0, e.count - 1) n
+  ), buried as (
+    insert into jobtree.dead_letter (job_id, position, type, died_at, code, pattern, fingerprint)
+    select e.job_id, e.position + n, e.type, v_now, 'EXPIRED', p.pattern, jobtree.fingerprint(e.type, 'EXPIRED', p.pattern)
+    from ended e
+    cross join lateral (select jobtree.message_pattern(e.message) as pattern) p
+    cross join lateral generate_series(0, e.count - 1) n
   ), counted as (
     insert into jobtree.progress_delta (root_id, job_id, failed)
     select e.root_id, e.job_id, sum(e.count) from ended e group by e.root_id, e.job_id

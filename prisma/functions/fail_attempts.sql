@@ -1,6 +1,6 @@
 -- Ends attempts that failed: the failure is kept, and the item goes back into the queue, to wait out its backoff, or has failed
--- once it has failed more than maxFailuresPerItem times, or for good. Of the failures of an item the first and the last twenty
--- are kept.
+-- once it has failed more than maxFailuresPerItem times, or for good. Both count from when it was added, or replayed. Of the failures
+-- of an item the first and the last twenty are kept.
 --
 -- p_lease_ids, p_numbers   open assignments, each once, whose leases this transaction has locked
 -- p_failures what went wrong, in the same order: {code, message, permanent?}
@@ -28,15 +28,25 @@ begin
   with ended as materialized (
     select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, j.root_id, j.type,
       u.failure ->> 'code' as code, u.failure ->> 'message' as message,
-      coalesce((u.failure ->> 'permanent')::boolean, false) or l.attempt > j.max_failures_per_item as is_final,
+      coalesce((u.failure ->> 'permanent')::boolean, false) or a.tries > j.max_failures_per_item as is_final,
       -- One draw for a lease, so that its items that fail together wait together.
       (v_now + (1 + j.backoff_jitter * l.draw) * interval '1 millisecond'
-        * coalesce(j.backoff_ms[least(l.attempt, cardinality(j.backoff_ms))], 0))::timestamptz(3) as due_at
+        * coalesce(j.backoff_ms[least(a.tries, cardinality(j.backoff_ms))], 0))::timestamptz(3) as due_at
     from unnest(p_lease_ids, p_numbers, p_failures) with ordinality u(lease_id, number, failure, n)
     join (
       select l.*, random() as draw from jobtree.lease l where l.id = any (p_lease_ids) offset 0
     ) l on l.id = u.lease_id
     join jobtree.job j on j.id = l.job_id
+    cross join lateral (
+      -- The first attempt of an item was never replayed.
+      select l.attempt - case
+        when l.attempt > 1 then coalesce((
+          select r.attempt from jobtree.replay r where r.job_id = l.job_id and r.position = l.position + u.number - 1
+        ), 0)
+        else 0
+      end as tries
+      offset 0
+    ) a
   ), closed as (
     update jobtree.lease l
     set open = l.open # e.bits, deadline_at = case when l.open <> e.bits then l.deadline_at end
@@ -54,22 +64,13 @@ begin
     array_agg(e.attempt + 1) filter (where not e.is_final) as attempts, array_agg(e.priority) filter (where not e.is_final) as priorities,
     array_agg(case when e.due_at > v_now then e.due_at end) filter (where not e.is_final) as waits,
     array_agg(e.lease_id) filter (where e.is_final) as final_lease_ids, array_agg(e.number) filter (where e.is_final) as final_numbers,
+    array_agg(e.code) filter (where e.is_final) as final_codes, array_agg(e.message) filter (where e.is_final) as final_messages,
     max(e.attempt) as last_attempt
   into v_ended
   from ended e;
 
   if v_ended.final_lease_ids is not null then
-    with failed as (
-      insert into jobtree.outcome (job_id, position, lease_id, finished_at, failed)
-      select l.job_id, l.position + u.number - 1, l.id, v_now, true
-      from unnest(v_ended.final_lease_ids, v_ended.final_numbers) u(lease_id, number)
-      cross join lateral (select l.* from jobtree.lease l where l.id = u.lease_id offset 0) l
-      returning job_id
-    )
-    insert into jobtree.progress_delta (root_id, job_id, failed)
-    select j.root_id, f.job_id, f.count
-    from (select f.job_id, count(*) as count from failed f group by f.job_id) f
-    cross join lateral (select j.root_id from jobtree.job j where j.id = f.job_id offset 0) j;
+    perform jobtree.bury_items(v_ended.final_lease_ids, v_ended.final_numbers, v_ended.final_codes, v_ended.final_messages);
   end if;
   if v_ended.last_attempt > 40 then
     delete from jobtree.failure f where f.ctid = any (array(

@@ -12,7 +12,7 @@
 --            cancel_items or release_items. Deltas of a tree that is gone are deleted
 -- locks      the root's job_progress row, and then the rows of jobs to be ended, sealed or released, all skipped where taken
 -- notifies   channel jobtree_progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled,
---            sealed, startedAt, completedAt, outcome}]}, times in milliseconds; up to 25 jobs a message, below 8,000 bytes. openJobs is 0
+--            sealed, startedAt, completedAt, outcome, completions}]}, times in milliseconds; up to 25 jobs a message, below 8,000 bytes. openJobs is 0
 --            only in the last message: jobs whose end is in a later one count as open
 -- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant;
 --            after a crash the deltas are there again, and are counted again
@@ -93,7 +93,7 @@ begin
       select k.job_id, k.version, k.is_root, k.generation, k.item_count + coalesce(s.items, 0) as item_count,
         k.succeeded + coalesce(s.succeeded, 0) as succeeded, k.failed + coalesce(s.failed, 0) as failed,
         k.cancelled + coalesce(s.cancelled, 0) as cancelled, k.open_jobs,
-        coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at, k.outcome, k.tree_outcome
+        coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at, k.outcome, k.tree_outcome, k.completions
       from known k
       left join summed s on s.job_id = k.job_id
     )
@@ -151,7 +151,8 @@ begin
           when v_failed is not null or r.tree_outcome = 'FAILED' then 'FAILED'
           when v_cancelled is not null or r.tree_outcome = 'CANCELLED' then 'CANCELLED'
           else 'SUCCEEDED'
-        end
+        end,
+        r.completions + case when r.job_id = any (v_completed) then 1 else 0 end
       )::jobtree.job_progress) into v_rows
       from unnest(v_rows) r;
       v_changed := v_changed || v_completed || p_root_id;
@@ -194,7 +195,7 @@ begin
   )
   insert into jobtree.job_progress
   select r.job_id, r.version + 1, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled, r.open_jobs,
-    r.started_at, r.completed_at, r.outcome, r.tree_outcome
+    r.started_at, r.completed_at, r.outcome, r.tree_outcome, r.completions
   from unnest(v_rows) r
   where r.job_id = any (v_changed);
 

@@ -58,6 +58,22 @@ export function parseDurations(text: string): number[] {
   return text === '' ? [] : text.split(',').map(parseDuration);
 }
 
+/** `2026-11-21T10:00:00Z`, or how long ago: `30m`, `2h`. */
+export function parseInstant(text: string): Date {
+  if (/^\d+(\.\d+)?(ms|s|m|h)$/.test(text)) return new Date(Date.now() - parseDuration(text));
+  const instant = new Date(text);
+  if (/^\d{4}-/.test(text) && !Number.isNaN(instant.getTime())) return instant;
+  throw new InvalidArgumentError('Give a time, 2026-11-21T10:00:00Z, or how long ago: 30m, 2h.');
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new InvalidArgumentError('Give JSON.');
+  }
+}
+
 export function parseWholeNumber(lowest: number, highest: number): (text: string) => number {
   return (text) => {
     const value = Number(text);

@@ -23,17 +23,22 @@ import type {
   Assignment,
   AssignmentAnswer,
   CallOptions,
+  DeadLetterDigestEntry,
+  DeadLetterFilter,
+  DeadLetterGroup,
+  DeadLetterGroupWithItems,
   Item,
   Job,
   JobProgress,
   JobTreeProgress,
   JobWithChildren,
+  Operation,
   Page,
   PageOptions,
   ReportAnswer,
   Result,
 } from './types.ts';
-import { watchJob, watchTree, watchWork } from './watches.ts';
+import { watchJob, watchOperation, watchTree, watchWork } from './watches.ts';
 
 /** How to reach the service. */
 export interface ClientOptions {
@@ -209,6 +214,107 @@ export class Client {
   }
 
   /**
+   * Lists what failed for good, in groups of one type, failure code and pattern of messages: the largest first.
+   *
+   * @param options `types`: only these. `first`: how many, 1 to 1,000; default: 50
+   */
+  async deadLetterGroups(
+    options: CallOptions & { readonly types?: readonly string[]; readonly first?: number } = {},
+  ): Promise<DeadLetterGroup[]> {
+    const variables = { types: options.types && [...options.types], first: options.first };
+    return (await this.#send(operations.deadLetterGroups, variables, options, true)).deadLetterGroups;
+  }
+
+  /**
+   * A group, with its items.
+   *
+   * @param options `first`: how many items, 1 to 1,000; default: 50
+   * @throws JobtreeError NOT_FOUND
+   */
+  async deadLetterGroup(
+    id: string,
+    options: CallOptions & { readonly first?: number } = {},
+  ): Promise<DeadLetterGroupWithItems> {
+    const data = await this.#send(operations.deadLetterGroup, { id, first: options.first }, options, true);
+    return found(data.node && 'pattern' in data.node ? data.node : null, id) as DeadLetterGroupWithItems;
+  }
+
+  /**
+   * What failed for good since a time, by group: those with the most of it, the most first.
+   *
+   * @param options `types`: only these. `first`: how many groups, 1 to 1,000; default: 50
+   */
+  async deadLetterDigest(
+    since: Date,
+    options: CallOptions & { readonly types?: readonly string[]; readonly first?: number } = {},
+  ): Promise<DeadLetterDigestEntry[]> {
+    const types = options.types && [...options.types];
+    const variables = { since: since.toISOString(), types, first: options.first };
+    return (await this.#send(operations.deadLetterDigest, variables, options, true)).deadLetterDigest;
+  }
+
+  /**
+   * How many dead letters a replay with this filter would be about.
+   *
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT
+   */
+  async deadLetterCount(filter: DeadLetterFilter, options: CallOptions = {}): Promise<number> {
+    return (await this.#send(operations.deadLetterCount, { filter }, options, true)).deadLetterCount;
+  }
+
+  /**
+   * Tries items again that failed for good, as if they were new. What takes longer than about half a second goes on in the server:
+   * `operation` says how far it is.
+   *
+   * @param options `payload`: a corrected payload, for a filter whose `itemIds` names one item
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT
+   */
+  async replayDeadLetters(
+    filter: DeadLetterFilter,
+    options: CallOptions & { readonly payload?: unknown } = {},
+  ): Promise<Operation> {
+    const input = { filter, ...(options.payload !== undefined && { payload: options.payload }) };
+    const data = await this.#send(operations.replayDeadLetters, { input }, options, false);
+    return payloadOf(data.replayDeadLetters).operation;
+  }
+
+  /**
+   * Settles dead letters: the items stay failed. Goes on in the server as `replayDeadLetters` does.
+   *
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT
+   */
+  async discardDeadLetters(filter: DeadLetterFilter, options: CallOptions = {}): Promise<Operation> {
+    const data = await this.#send(operations.discardDeadLetters, { input: { filter } }, options, true);
+    return payloadOf(data.discardDeadLetters).operation;
+  }
+
+  /**
+   * Keeps a note on a group of dead letters, in place of an earlier one; null removes it.
+   *
+   * @throws JobtreeError NOT_FOUND
+   */
+  async noteDeadLetters(groupId: string, note: string | null, options: CallOptions = {}): Promise<void> {
+    const data = await this.#send(operations.noteDeadLetters, { input: { groupId, note } }, options, true);
+    payloadOf(data.noteDeadLetters);
+  }
+
+  /** @throws JobtreeError NOT_FOUND */
+  async operation(id: string, options: CallOptions = {}): Promise<Operation> {
+    const { node } = await this.#send(operations.operation, { id }, options, true);
+    return found(node && 'total' in node ? node : null, id) as Operation;
+  }
+
+  /**
+   * Ends an operation where it is; what it did stays.
+   *
+   * @throws JobtreeError NOT_FOUND
+   */
+  async cancelOperation(operationId: string, options: CallOptions = {}): Promise<Operation> {
+    const data = await this.#send(operations.cancelOperation, { input: { operationId } }, options, true);
+    return payloadOf(data.cancelOperation).operation;
+  }
+
+  /**
    * Follows a job: its state now, then newer ones (a slow reader skips some), at last the final one. Lost connections are
    * replaced, without end, so give it a signal if you want to give up.
    *
@@ -225,6 +331,15 @@ export class Client {
    */
   watchTree(rootId: string, options: CallOptions = {}): AsyncGenerator<JobTreeProgress, void, undefined> {
     return watchTree(this.socket, rootId, this.#untilClosed(options));
+  }
+
+  /**
+   * Follows an operation, as `watchJob` does a job: until it is finished or cancelled.
+   *
+   * @throws JobtreeError NOT_FOUND
+   */
+  watchOperation(operationId: string, options: CallOptions = {}): AsyncGenerator<Operation, void, undefined> {
+    return watchOperation(this.socket, operationId, this.#untilClosed(options));
   }
 
   /**

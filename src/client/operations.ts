@@ -50,10 +50,85 @@ export const deleteJob = graphql(`
   }
 `);
 
+export const replayDeadLetters = graphql(`
+  mutation ReplayDeadLetters($input: ReplayDeadLettersInput!) {
+    replayDeadLetters(input: $input) {
+      ... on ReplayDeadLettersPayload { operation { ...OperationFields } }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const discardDeadLetters = graphql(`
+  mutation DiscardDeadLetters($input: DiscardDeadLettersInput!) {
+    discardDeadLetters(input: $input) {
+      ... on DiscardDeadLettersPayload { operation { ...OperationFields } }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const noteDeadLetters = graphql(`
+  mutation NoteDeadLetters($input: NoteDeadLettersInput!) {
+    noteDeadLetters(input: $input) {
+      ... on NoteDeadLettersPayload { group { id } }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const cancelOperation = graphql(`
+  mutation CancelOperation($input: CancelOperationInput!) {
+    cancelOperation(input: $input) {
+      ... on CancelOperationPayload { operation { ...OperationFields } }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const operation = graphql(`
+  query Operation($id: ID!) { node(id: $id) { ... on Operation { ...OperationFields } } }
+`);
+
+export const deadLetterGroups = graphql(`
+  query DeadLetterGroups($types: [String!], $first: Int) {
+    deadLetterGroups(types: $types, first: $first) {
+      id type code pattern count firstAt lastAt note notedAt example { id job { id } }
+    }
+  }
+`);
+
+export const deadLetterGroup = graphql(`
+  query DeadLetterGroup($id: ID!, $first: Int) {
+    node(id: $id) {
+      ... on DeadLetterGroup {
+        id type code pattern count firstAt lastAt note notedAt
+        items(first: $first) { ...ItemFields job { id type } }
+      }
+    }
+  }
+`);
+
+export const deadLetterDigest = graphql(`
+  query DeadLetterDigest($since: DateTime!, $types: [String!], $first: Int) {
+    deadLetterDigest(since: $since, types: $types, first: $first) {
+      count group { id type code pattern count firstAt lastAt note notedAt }
+    }
+  }
+`);
+
+export const deadLetterCount = graphql(`
+  query DeadLetterCount($filter: DeadLetterFilter!) { deadLetterCount(filter: $filter) }
+`);
+
 /** Fragments are known by their names; nothing else uses these constants. */
+export const operationFields = graphql(`
+  fragment OperationFields on Operation { id kind status total done requestedAt finishedAt }
+`);
+
 export const progressFields = graphql(`
   fragment ProgressFields on JobProgress {
-    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome
+    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome completions
   }
 `);
 
@@ -280,6 +355,12 @@ export const jobProgress = graphql(`
 export const jobTreeProgress = graphql(`
   subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {
     jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete outcome jobs { ...ProgressFields } }
+  }
+`);
+
+export const operationProgress = graphql(`
+  subscription OperationProgress($operationId: ID!) {
+    operationProgress(operationId: $operationId) { ...OperationFields }
   }
 `);
 

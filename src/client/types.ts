@@ -1,10 +1,15 @@
 /** What calls of the client take and give. */
 import type {
+  DeadLetterDigestQuery,
+  DeadLetterGroupQuery,
+  DeadLetterGroupsQuery,
   ItemFieldsFragment,
   JobFieldsFragment,
   JobOutcome,
   JobQuery,
+  OperationFieldsFragment,
   ProgressFieldsFragment,
+  ReplayDeadLettersMutationVariables,
   ReportStatus,
 } from '../generated/graphql/graphql.ts';
 
@@ -53,6 +58,20 @@ export interface JobTreeProgress {
   /** The progress of each of its jobs. */
   readonly jobs: readonly JobProgress[];
 }
+
+/** Which dead letters: those that meet all that is set, and something must be. Lists have 1 to 1,000 entries. */
+export type DeadLetterFilter = NonNullable<ReplayDeadLettersMutationVariables['input']['filter']>;
+/** Items that failed for good in the same way. Times are text in ISO 8601. */
+export type DeadLetterGroup = DeadLetterGroupsQuery['deadLetterGroups'][number];
+/** A group with items of it, those that failed last first. */
+export type DeadLetterGroupWithItems = Extract<
+  NonNullable<DeadLetterGroupQuery['node']>,
+  { pattern: string }
+>;
+/** How many items of a group failed for good since a time. */
+export type DeadLetterDigestEntry = DeadLetterDigestQuery['deadLetterDigest'][number];
+/** Work on many dead letters, and how far it is. */
+export type Operation = OperationFieldsFragment;
 
 /** The result of one item of a final stage. */
 export interface Result<Payload, R> {

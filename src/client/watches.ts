@@ -3,9 +3,9 @@
  * so a state that is older than what is known already is dropped.
  */
 import type { JobtreeError } from './errors.ts';
-import { jobProgress, jobTreeProgress, workAvailable } from './operations.ts';
+import { jobProgress, jobTreeProgress, operationProgress, workAvailable } from './operations.ts';
 import type { Socket } from './socket.ts';
-import type { JobProgress, JobTreeProgress } from './types.ts';
+import type { JobProgress, JobTreeProgress, Operation } from './types.ts';
 import { watch } from './watch.ts';
 
 export function watchJob(socket: Socket, jobId: string, signal: AbortSignal) {
@@ -33,6 +33,12 @@ export function watchTree(socket: Socket, rootId: string, signal: AbortSignal) {
   const isFinal = (tree: JobTreeProgress) => tree.complete;
   const variables = () => ({ rootId, sinceRevision: last?.revision ?? null });
   return watch(socket, jobTreeProgress, variables, { take, isFinal }, signal);
+}
+
+export function watchOperation(socket: Socket, operationId: string, signal: AbortSignal) {
+  const take = (data: { operationProgress: Operation }) => data.operationProgress;
+  const isFinal = (operation: Operation) => operation.status !== 'RUNNING';
+  return watch(socket, operationProgress, () => ({ operationId }), { take, isFinal }, signal);
 }
 
 /** Yields for every hint, though hints that nobody has read yet count once; `onTypes` hears of each. */

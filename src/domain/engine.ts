@@ -18,7 +18,7 @@ export interface Effects {
   claimed(type: string, taken: number, dry: boolean, startedAt: number): void;
   /** A claim found that the queue of the type has no more room; look again in so many milliseconds. */
   limited(type: string, againInMs: number): void;
-  /** A cancellation or a deletion has more to do than its call did. */
+  /** A cancellation, a deletion or an operation has more to do than its call did. */
   unfinished(): void;
 }
 

@@ -1,10 +1,12 @@
 /**
  * Finishes what calls and folds have begun and left: cancellations of jobs with very many ranges of items, the release of jobs that
- * waited for others, and deletions of large trees. All are rows in Postgres, so any server goes on with them, also after a crash.
+ * waited for others, deletions of large trees, and operations on many items. All are rows in Postgres, so any server goes on with
+ * them, also after a crash.
  */
 import { isOutage } from '../db/sqlstate.ts';
 import type { Engine } from './engine.ts';
 import { foldProgress } from './fold-progress.ts';
+import { runSome } from './operations.ts';
 
 /** One step of everything that is unfinished, in turn; resolves to whether there is more to do at once. */
 export async function finishSome(engine: Engine, signal: AbortSignal): Promise<boolean> {
@@ -18,17 +20,22 @@ export async function finishSome(engine: Engine, signal: AbortSignal): Promise<b
            union all
            (select j.id, j.root_id, 'release' from jobtree.job j where j.releasing order by j.id limit 1000)
            union all
-           (select d.root_id, d.root_id, 'delete' from jobtree.tree_deletion d order by d.root_id limit 1000)`,
+           (select d.root_id, d.root_id, 'delete' from jobtree.tree_deletion d order by d.root_id limit 1000)
+           union all
+           (select o.id, o.id, 'operation' from jobtree.operation o where o.finished_at is null order by o.id limit 1000)`,
   });
   let more = false;
   for (const { id, root_id: rootId, kind } of rows) {
     if (signal.aborted) return false;
     try {
-      more = (await steps[kind](engine, id, rootId, signal)) || more;
+      if (await steps[kind](engine, id, rootId, signal)) more = true;
     } catch (error) {
       if (isOutage(error)) throw error;
       // Such as of a tree with a row that a stranger's transaction holds: the others do not wait for it.
-      engine.logger.warn({ err: error, jobId: id, step: kind }, 'finishing a job failed; it is tried again');
+      engine.logger.warn(
+        { err: error, id, kind },
+        'finishing what a call has begun failed; it is tried again',
+      );
     }
   }
   return more;
@@ -39,6 +46,7 @@ const steps = {
   cancel: cancelSome,
   release: releaseSome,
   delete: async (engine: Engine, rootId: string) => (await deleteSome(engine, rootId)) === 'MORE',
+  operation: async (engine: Engine, id: string) => (await runSome(engine, id)) === 'MORE',
 };
 
 /** A pass over what is pending in a cancelled job; whether it moved anything and is not done. */

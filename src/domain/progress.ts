@@ -19,6 +19,8 @@ export interface JobProgress {
   readonly completedAt: number | null;
   /** What came of it; null until it is complete. */
   readonly outcome: JobOutcome | null;
+  /** How often it has been complete. */
+  readonly completions: number;
 }
 
 /** Some or all jobs of one tree. */
@@ -104,6 +106,7 @@ interface ProgressRow {
   started_at: Date | null;
   completed_at: Date | null;
   outcome: JobOutcome | null;
+  completions: number;
 }
 
 /** The counters of each job `j`. The highest version is the one to be seen, so those that are dead are never walked over. */
@@ -123,6 +126,7 @@ function toProgress(row: ProgressRow): JobProgress {
     startedAt: row.started_at?.getTime() ?? null,
     completedAt: row.completed_at?.getTime() ?? null,
     outcome: row.outcome,
+    completions: row.completions,
   };
 }
 

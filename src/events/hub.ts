@@ -89,7 +89,7 @@ export class Hub {
 
   /** Undefined if there is no such tree. */
   async watchTree(rootId: string, intervalMs: number): Promise<LiveProgress | undefined> {
-    return this.#use(rootId, (topic) => {
+    const join = (topic: Topic) => {
       const live = new LiveProgress({
         rootId,
         intervalMs,
@@ -103,12 +103,13 @@ export class Hub {
       live.offer(topic.jobs.values(), topic.openJobs);
       if (topic.isComplete) live.complete();
       return live;
-    });
+    };
+    return this.#use(rootId, join, (topic) => topic.isComplete);
   }
 
   /** Undefined if there is no such job in this tree. */
   async watchJob(rootId: string, jobId: string, intervalMs: number): Promise<LiveProgress | undefined> {
-    return this.#use(rootId, (topic) => {
+    const join = (topic: Topic) => {
       const job = topic.jobs.get(jobId);
       if (job === undefined) return undefined;
       const watchers = topic.byJob.get(jobId) ?? new Set();
@@ -127,7 +128,8 @@ export class Hub {
       live.offer([job], topic.openJobs);
       if (job.completedAt !== null) live.complete();
       return live;
-    });
+    };
+    return this.#use(rootId, join, (topic) => topic.jobs.get(jobId)?.completedAt != null);
   }
 
   /** A page that changes with one tree; undefined if there is no such tree. */
@@ -170,12 +172,19 @@ export class Hub {
     for (const page of [...this.#pages]) page.end();
   }
 
-  /** Gives a topic that is up to date to `join`, and keeps it while what `join` returns is open. */
-  async #use<T>(rootId: string, join: (topic: Topic) => T | undefined): Promise<T | undefined> {
+  /**
+   * Gives a topic that is up to date to `join`, and keeps it while what `join` returns is open. What is final is read again, since
+   * that ends a watcher at once: it may have been reopened, and the news of it be on its way.
+   */
+  async #use<T>(
+    rootId: string,
+    join: (topic: Topic) => T | undefined,
+    isFinal: (topic: Topic) => boolean = () => false,
+  ): Promise<T | undefined> {
     let topic = this.#topics.get(rootId);
     if (topic === undefined) {
       topic = this.#open(rootId);
-    } else if (topic.users === 0 && this.#isOutOfDate(topic)) {
+    } else if ((topic.users === 0 && this.#isOutOfDate(topic)) || isFinal(topic)) {
       topic.ready = this.#load(topic);
     }
     topic.users++;

@@ -69,6 +69,7 @@ const treeMessage: z.ZodType<TreeProgress> = z.object({
     z.object({
       jobId: z.string(),
       generation: count,
+      completions: count,
       itemCount: count,
       succeeded: count,
       failed: count,

@@ -59,7 +59,8 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     idFieldOptions: { description: 'The id, unique among all types.' },
     nodesQueryOptions: false,
     nodeQueryOptions: {
-      description: 'Any job, item, assignment or schedule by its id. NOT_FOUND if there is none (any more).',
+      description:
+        'Any job, item, assignment, schedule, group of dead letters or operation by its id. NOT_FOUND if there is none (any more).',
       args: { id: { description: 'The id.' } },
       resolve: async (_, { id }, context, info, resolveNode) => {
         if (id.typename === 'JobItem')

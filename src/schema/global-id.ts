@@ -12,6 +12,8 @@ const kinds = {
   JobItem: 'an item',
   Assignment: 'an assignment',
   Schedule: 'a schedule',
+  DeadLetterGroup: 'a group of dead letters',
+  Operation: 'an operation',
 } as const;
 export type NodeType = keyof typeof kinds;
 

@@ -14,6 +14,8 @@ import './schedule.ts';
 import './inputs.ts';
 import './query.ts';
 import './queue.ts';
+import './dead-letters.ts';
+import './operation.ts';
 import './subscription.ts';
 import './mutations/create-job.ts';
 import './mutations/add-items.ts';
@@ -34,6 +36,10 @@ import './mutations/run-schedule.ts';
 import './mutations/skip-occurrence.ts';
 import './mutations/delete-schedule.ts';
 import './mutations/set-queue.ts';
+import './mutations/replay-dead-letters.ts';
+import './mutations/discard-dead-letters.ts';
+import './mutations/note-dead-letters.ts';
+import './mutations/cancel-operation.ts';
 
 builder.mutationType({
   description:

@@ -42,7 +42,7 @@ export const JobOutcome = builder.enumType('JobOutcome', {
 
 export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').implement({
   description:
-    'How far a job is, counted by the server from the outcomes of its items. Absolute counts, which only grow.',
+    'How far a job is, counted by the server from the outcomes of its items. Absolute counts, which only grow, until a replay of dead letters opens the job again.',
   fields: (t) => ({
     jobId: t.id({ description: 'The job.', resolve: (progress) => encodeGlobalId('Job', progress.jobId) }),
     status: t.field({ type: JobStatus, description: 'Where the job stands.', resolve: jobStatus }),
@@ -53,7 +53,8 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
     }),
     itemCount: t.expose('itemCount', {
       type: 'Count',
-      description: 'How many items the job has; final once it is sealed.',
+      description:
+        'How many items the job has; final once it is sealed, unless a replay opens the job that feeds it.',
     }),
     itemProgress: t.field({
       type: 'Count',
@@ -66,7 +67,7 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
     }),
     failed: t.expose('failed', {
       type: 'Count',
-      description: 'How many items failed for good.',
+      description: 'How many items failed for good, and were not replayed.',
     }),
     cancelled: t.expose('cancelled', {
       type: 'Count',
@@ -93,13 +94,17 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
     completedAt: t.field({
       type: 'DateTime',
       nullable: true,
-      description: 'When the job was complete.',
+      description: 'When the job was complete, for the last time. Null while it is open.',
       resolve: ({ completedAt }) => (completedAt === null ? null : new Date(completedAt)),
     }),
     outcome: t.expose('outcome', {
       type: JobOutcome,
       nullable: true,
       description: 'What came of the job; null until it is complete.',
+    }),
+    completions: t.exposeInt('completions', {
+      description:
+        'How often the job has been complete: 1 from its first completion on. A replay of dead letters opens it again, until it is complete for the second time.',
     }),
   }),
 });

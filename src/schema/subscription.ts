@@ -1,5 +1,6 @@
 import { checkInteger, checkRevision } from '../domain/checks.ts';
 import { parseItemId } from '../domain/item-state.ts';
+import { readOperations } from '../domain/operations.ts';
 import { type MarkedRow, readItemPage, readJobPage } from '../domain/pages.ts';
 import { type Queue as QueueState, readQueues } from '../domain/queues.ts';
 import { InvalidInputError, NotFoundError } from '../errors.ts';
@@ -8,6 +9,7 @@ import { builder } from './builder.ts';
 import { encodeGlobalId, keyOf } from './global-id.ts';
 import { Job, JobFilter, toConditions } from './job.ts';
 import { JobItem, loadItems } from './job-item.ts';
+import { Operation } from './operation.ts';
 import { JobProgress, JobTreeProgress } from './progress.ts';
 import { checkTypes, Queue, typesDescription } from './queue.ts';
 import type { Services } from './services.ts';
@@ -185,6 +187,37 @@ builder.subscriptionType({
         return hub.watchPage(read, checkInterval(intervalMs, pageIntervalMs));
       },
       resolve: (change) => change,
+    }),
+    operationProgress: t.field({
+      ...shared,
+      type: Operation,
+      description:
+        'How far an operation is: now, then whenever it has changed, until it is finished or cancelled; then the stream completes. NOT_FOUND if there is no such operation.',
+      args: {
+        operationId: t.arg.id({ required: true, description: 'The operation.' }),
+        intervalMs: t.arg.int({ defaultValue: 500, description: intervalDescription(pageIntervalMs) }),
+      },
+      subscribe: async (_, { operationId, intervalMs }, { hub, engine }) => {
+        const id = keyOf('Operation', operationId, 'operationId');
+        const everyMs = checkInterval(intervalMs, pageIntervalMs);
+        if ((await readOperations(engine.database, [id])).length === 0)
+          throw new NotFoundError(`There is no operation ${operationId}.`, 'operationId');
+        const read = async () => {
+          const rows = await readOperations(engine.database, [id]);
+          return {
+            rows: rows.map((operation) => ({
+              ...operation,
+              mark: `${operation.done}/${operation.finishedAt}`,
+            })),
+            final: rows.every(({ finishedAt }) => finishedAt !== null),
+          };
+        };
+        return hub.watchPage(read, everyMs);
+      },
+      resolve: ({ changed: [operation] }) => {
+        if (operation === undefined) throw new Error('An event without an operation.');
+        return operation;
+      },
     }),
     queues: t.field({
       ...shared,

@@ -127,7 +127,9 @@ export class Sweeper {
   async #finish(): Promise<void> {
     const { signal } = this.#stopped;
     while (!signal.aborted) {
-      const more = await this.#try('cancellations and deletions', () => finishSome(this.#engine, signal));
+      const more = await this.#try('cancellations, deletions and operations', () =>
+        finishSome(this.#engine, signal),
+      );
       if (more) continue;
       await Promise.race([
         this.#pause(this.#intervalMs),

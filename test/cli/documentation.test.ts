@@ -13,7 +13,7 @@ test('every exit code is documented', () => {
 
 test('every command and every option is documented, and has help', async () => {
   const { stdout } = await run(['--help']);
-  const commands = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name ?? '');
+  const commands = [...stdout.matchAll(/^ {2}([a-z-]+) /gm)].map(([, name]) => name ?? '');
   expect(commands).toEqual(
     expect.arrayContaining([
       'start',
@@ -27,6 +27,10 @@ test('every command and every option is documented, and has help', async () => {
       'queue',
       'cancel',
       'delete',
+      'dead-letters',
+      'replay',
+      'discard',
+      'note',
     ]),
   );
   await Promise.all(

@@ -28,8 +28,8 @@ test('queue sets what options name, and shows it; queues lists it', async () => 
   expect(await run(args, env())).toEqual({ code: 0, stdout: lines.join('\n'), stderr: '' });
   const listed = (await run(['queues'], env())).stdout;
   expect(listed).toBe(
-    'TYPE     READY  SCHEDULED  RUNNING  LIMITS\n' +
-      'letters  1,000  0          0        paused, 5 at once, 100 in 10s, expires after 90m\n',
+    'TYPE     READY  SCHEDULED  WAITING  RUNNING  LIMITS\n' +
+      'letters  1,000  0          0        0        paused, 5 at once, 100 in 10s, expires after 90m\n',
   );
 
   const none = [

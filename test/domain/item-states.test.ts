@@ -7,6 +7,7 @@ import { claimItems } from '../../src/domain/claim-items.ts';
 import { deleteJob } from '../../src/domain/delete-job.ts';
 import { heartbeat } from '../../src/domain/heartbeat.ts';
 import { type ItemKey, itemIdOf } from '../../src/domain/item-state.ts';
+import { type OperationKind, readOperations, startOperation } from '../../src/domain/operations.ts';
 import { releaseAssignments } from '../../src/domain/release-assignments.ts';
 import { type Report, reportOutcomes } from '../../src/domain/report-outcomes.ts';
 import { ItemNotClaimableError } from '../../src/errors.ts';
@@ -26,6 +27,7 @@ const states = [
   'CANCELLED_HELD',
   'RELEASED',
   'LOST',
+  'REPLAYED',
 ] as const;
 type State = (typeof states)[number];
 
@@ -45,6 +47,7 @@ const neighbours: Record<State, State> = {
   CANCELLED_HELD: 'CANCELLED_HELD',
   RELEASED: 'HELD',
   LOST: 'HELD',
+  REPLAYED: 'HELD',
 };
 
 interface Subject {
@@ -79,7 +82,7 @@ async function itemIn(state: State, count: number): Promise<Subject> {
   return subject;
 }
 
-async function bring(state: State, { assignmentId: id, jobId }: Subject): Promise<void> {
+async function bring(state: State, { assignmentId: id, jobId, item }: Subject): Promise<void> {
   switch (state) {
     case 'RETRYING':
       await reportOutcomes(t.engine, [{ assignmentId: id, failure }]);
@@ -102,6 +105,10 @@ async function bring(state: State, { assignmentId: id, jobId }: Subject): Promis
     case 'LOST':
       await t.expire(id);
       await t.sweep();
+      break;
+    case 'REPLAYED':
+      await reportOutcomes(t.engine, [{ assignmentId: id, failure: { ...failure, permanent: true } }]);
+      await startOperation(t.engine, 'REPLAY', { items: [item] });
   }
 }
 
@@ -157,6 +164,14 @@ const twice = async (given: Report) => {
   return `${first?.status}, ${second?.status}`;
 };
 
+/** How many items the operation did. */
+const operate = async (kind: OperationKind, { item }: Subject) => {
+  const id = await startOperation(t.engine, kind, { items: [item] });
+  const [operation] = await readOperations(t.engine.database, [id]);
+  expect(operation?.finishedAt).toBeInstanceOf(Date);
+  return operation?.done;
+};
+
 const operations: Record<string, (subject: Subject) => Promise<unknown>> = {
   claimItems: async ({ type, item }) =>
     (await claimItems(t.engine, 'w', [{ type, limit: 9 }])).some(({ itemId }) => itemId === itemIdOf(item)),
@@ -180,6 +195,8 @@ const operations: Record<string, (subject: Subject) => Promise<unknown>> = {
       ([entry]) => (entry?.status === 'DUPLICATE' && entry.itemId === itemIdOf(item) ? 'DUPLICATE' : entry),
       (error: Error) => error.name,
     ),
+  replay: (subject) => operate('REPLAY', subject),
+  discard: (subject) => operate('DISCARD', subject),
   sweep: () => t.sweep(),
   cancel: ({ jobId }) => cancelJob(t.engine, jobId),
   delete: async ({ jobId }) => (await deleteJob(t.engine, jobId)).deleted,
@@ -202,6 +219,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     CANCELLED_HELD: [false, 'cancelled'],
     RELEASED: [true, 'held'],
     LOST: [true, 'held'],
+    REPLAYED: [true, 'held'],
   },
   claimItem: {
     READY: [true, 'held'],
@@ -215,6 +233,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     CANCELLED_HELD: ['CANCELLED', 'cancelled'],
     RELEASED: [true, 'held'],
     LOST: [true, 'held'],
+    REPLAYED: [true, 'held'],
   },
   reportSuccess: {
     READY: ['STALE', 'ready'],
@@ -228,6 +247,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     CANCELLED_HELD: ['STALE', 'cancelled'],
     RELEASED: ['STALE', 'ready'],
     LOST: ['STALE', 'ready'],
+    REPLAYED: ['STALE', 'ready'],
   },
   reportFailure: {
     READY: ['STALE', 'ready'],
@@ -241,6 +261,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     CANCELLED_HELD: ['STALE', 'cancelled'],
     RELEASED: ['STALE', 'ready'],
     LOST: ['STALE', 'ready'],
+    REPLAYED: ['DUPLICATE', 'ready'],
   },
   reportPermanentFailure: {
     READY: ['STALE', 'ready'],
@@ -254,6 +275,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     CANCELLED_HELD: ['STALE', 'cancelled'],
     RELEASED: ['STALE', 'ready'],
     LOST: ['STALE', 'ready'],
+    REPLAYED: ['DUPLICATE', 'ready'],
   },
   reportOtherFailure: {
     READY: ['STALE', 'ready'],
@@ -267,6 +289,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     CANCELLED_HELD: ['STALE', 'cancelled'],
     RELEASED: ['STALE', 'ready'],
     LOST: ['STALE', 'ready'],
+    REPLAYED: ['STALE', 'ready'],
   },
   reportSuccessTwice: {
     READY: ['STALE, STALE', 'ready'],
@@ -280,6 +303,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     CANCELLED_HELD: ['STALE, STALE', 'cancelled'],
     RELEASED: ['STALE, STALE', 'ready'],
     LOST: ['STALE, STALE', 'ready'],
+    REPLAYED: ['STALE, STALE', 'ready'],
   },
   reportFailureTwice: {
     READY: ['STALE, STALE', 'ready'],
@@ -293,6 +317,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     CANCELLED_HELD: ['STALE, STALE', 'cancelled'],
     RELEASED: ['STALE, STALE', 'ready'],
     LOST: ['STALE, STALE', 'ready'],
+    REPLAYED: ['DUPLICATE, DUPLICATE', 'ready'],
   },
   heartbeat: {
     READY: ['LOST', 'ready'],
@@ -306,6 +331,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     CANCELLED_HELD: ['CANCELLED', 'cancelled'],
     RELEASED: ['LOST', 'ready'],
     LOST: ['LOST', 'ready'],
+    REPLAYED: ['FINISHED', 'ready'],
   },
   release: {
     READY: ['STALE', 'ready'],
@@ -319,6 +345,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     CANCELLED_HELD: ['STALE', 'cancelled'],
     RELEASED: ['STALE', 'ready'],
     LOST: ['STALE', 'ready'],
+    REPLAYED: ['STALE', 'ready'],
   },
   addAgain: {
     READY: ['DUPLICATE', 'ready'],
@@ -332,6 +359,35 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     CANCELLED_HELD: ['JobSealedError', 'cancelled'],
     RELEASED: ['DUPLICATE', 'ready'],
     LOST: ['DUPLICATE', 'ready'],
+    REPLAYED: ['DUPLICATE', 'ready'],
+  },
+  replay: {
+    READY: [0, 'ready'],
+    SCHEDULED: [0, 'scheduled'],
+    RETRYING: [0, 'scheduled'],
+    HELD: [0, 'held'],
+    EXPIRED: [0, 'held'],
+    SUCCEEDED: [0, 'succeeded'],
+    FAILED: [1, 'ready'],
+    CANCELLED: [0, 'cancelled'],
+    CANCELLED_HELD: [0, 'cancelled'],
+    RELEASED: [0, 'ready'],
+    LOST: [0, 'ready'],
+    REPLAYED: [0, 'ready'],
+  },
+  discard: {
+    READY: [0, 'ready'],
+    SCHEDULED: [0, 'scheduled'],
+    RETRYING: [0, 'scheduled'],
+    HELD: [0, 'held'],
+    EXPIRED: [0, 'held'],
+    SUCCEEDED: [0, 'succeeded'],
+    FAILED: [1, 'failed'],
+    CANCELLED: [0, 'cancelled'],
+    CANCELLED_HELD: [0, 'cancelled'],
+    RELEASED: [0, 'ready'],
+    LOST: [0, 'ready'],
+    REPLAYED: [0, 'ready'],
   },
   sweep: {
     READY: [undefined, 'ready'],
@@ -345,6 +401,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     CANCELLED_HELD: [undefined, 'cancelled'],
     RELEASED: [undefined, 'ready'],
     LOST: [undefined, 'ready'],
+    REPLAYED: [undefined, 'ready'],
   },
   cancel: {
     READY: [undefined, 'cancelled'],
@@ -358,6 +415,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     CANCELLED_HELD: [undefined, 'cancelled'],
     RELEASED: [undefined, 'cancelled'],
     LOST: [undefined, 'cancelled'],
+    REPLAYED: [undefined, 'cancelled'],
   },
   delete: Object.fromEntries(states.map((state) => [state, [true, 'gone']])) as Record<
     State,

@@ -4,6 +4,7 @@ import { isNewer, type JobProgress, percent, progressMessage } from '../../src/d
 const progress = (given: Partial<JobProgress>): JobProgress => ({
   jobId: 'j',
   generation: 0,
+  completions: 0,
   itemCount: 0,
   succeeded: 0,
   failed: 0,

@@ -14,6 +14,7 @@ import { heartbeat } from '../../src/domain/heartbeat.ts';
 import { assignmentIdOf, type ItemKey } from '../../src/domain/item-state.ts';
 import { splitTexts } from '../../src/domain/json-text.ts';
 import { findMissedEntries } from '../../src/domain/missed-entries.ts';
+import { cancelOperation, readOperations, runSome, startOperation } from '../../src/domain/operations.ts';
 import { releaseAssignments } from '../../src/domain/release-assignments.ts';
 import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
 import { sealJob } from '../../src/domain/seal-job.ts';
@@ -890,5 +891,270 @@ describe('deletion against workers', () => {
     await other.query('commit');
     await t.finish();
     expect(await t.db.query('select from jobtree.job where id = $1', [jobId])).toEqual([]);
+  });
+});
+
+describe('replay', () => {
+  /** A sealed job, all of whose items have failed for good; what it feeds is complete, too. */
+  async function dead(count: number, job: Partial<NewJob> = {}) {
+    const { type, jobId, held } = await lease(count, { sealed: true, maxFailuresPerItem: 0, ...job });
+    await reportOutcomes(
+      t.engine,
+      held.map(({ id }) => ({ assignmentId: id, failure })),
+    );
+    const items = await t.items(jobId);
+    const call = [jobId, items.map(() => jobId), items.map(({ position }) => position)] as const;
+    return { type, jobId, items, call, progress: (await t.fold(jobId))[type] };
+  }
+  const replay = (call: readonly unknown[]) =>
+    t.db.query('select positions from jobtree.replay_items($1, $2, $3)', [...call]);
+  const operationOf = async (id: string) => (await readOperations(t.engine.database, [id]))[0];
+  const deadLetters = (jobId: string) =>
+    t.db.query('select from jobtree.dead_letter where job_id = $1', [jobId]);
+
+  it('a fold meets a replay in flight: it passes by, and the next one counts the job as open', async () => {
+    const { type, jobId, call, progress } = await dead(2);
+    expect(progress).toMatchObject({ failed: 2, completions: 1, completedAt: expect.any(Number) });
+    await otherCalls('replay_items', ...call);
+    expect(await foldProgress(t.engine, jobId, 0)).toBeUndefined();
+    await other.query('commit');
+    expect((await t.fold(jobId))[type]).toMatchObject({
+      failed: 0,
+      completions: 1,
+      completedAt: null,
+      sealed: true,
+    });
+  });
+
+  it('a replay meets a fold in flight: it waits for the new counters, and takes off what that one has counted', async () => {
+    const { type, jobId, held } = await lease(2, { maxFailuresPerItem: 0 });
+    await reportOutcomes(t.engine, [{ assignmentId: held[0]?.id ?? '', failure }]);
+    await otherCalls('fold_progress', jobId);
+    const [item] = await t.items(jobId);
+    const replayed = replay([jobId, [jobId], [item?.position]]);
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    expect(await replayed).toMatchObject([{ positions: expect.objectContaining({ length: 1 }) }]);
+    expect((await t.fold(jobId))[type]).toMatchObject({ failed: 0, itemCount: 2, generation: 1 });
+  });
+
+  it('two replays of one item: the second waits, and finds no dead letter any more', async () => {
+    const { type, jobId, call, items } = await dead(1);
+    await otherCalls('replay_items', ...call);
+    const second = t.db.query(
+      'select cardinality(positions) as count from jobtree.replay_items($1, $2, $3)',
+      [...call],
+    );
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    expect(await second).toEqual([{ count: 0 }]);
+    expect((await t.fold(jobId))[type]).toMatchObject({ failed: 0, generation: 1, itemCount: 1 });
+    expect(await claimItems(t.engine, 'w', [{ type, limit: 9 }])).toHaveLength(items.length);
+  });
+
+  it('a discard meets a replay of the item: it waits, and has nothing to do', async () => {
+    const { jobId, call } = await dead(1);
+    await otherCalls('replay_items', ...call);
+    const discarded = t.db.query('select jobtree.discard_items($1, $2) as count', [call[1], call[2]]);
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    expect(await discarded).toEqual([{ count: 0 }]);
+    expect(await statesOf(jobId)).toEqual(['READY']);
+  });
+
+  it('a replay meets a discard of the item: it waits, and the item stays failed', async () => {
+    const { type, jobId, call } = await dead(1);
+    await otherCalls('discard_items', call[1], call[2]);
+    const replayed = t.db.query(
+      'select cardinality(positions) as count from jobtree.replay_items($1, $2, $3)',
+      [...call],
+    );
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    expect(await replayed).toEqual([{ count: 0 }]);
+    expect(await statesOf(jobId)).toEqual(['FAILED']);
+    expect((await t.fold(jobId))[type]).toMatchObject({ generation: 0, failed: 1 });
+  });
+
+  it('a cancellation meets a replay in flight: it waits, and cancels what was replayed', async () => {
+    const { type, jobId, call } = await dead(3);
+    await otherCalls('replay_items', ...call);
+    const cancelled = cancelJob(t.engine, jobId);
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    await cancelled;
+    expect((await t.fold(jobId))[type]).toMatchObject({
+      cancelled: 3,
+      failed: 0,
+      completions: 2,
+      completedAt: expect.any(Number),
+    });
+  });
+
+  it('a replay that waited for a cancellation leaves the items as they are', async () => {
+    const { jobId, held } = await lease(2, { maxFailuresPerItem: 0 });
+    await reportOutcomes(t.engine, [{ assignmentId: held[0]?.id ?? '', failure }]);
+    await t.fold(jobId);
+    const [item] = await t.items(jobId);
+    await otherCalls('cancel_job', jobId);
+    const replayed = t.db.query(
+      'select cardinality(positions) as count from jobtree.replay_items($1, $2, $3)',
+      [jobId, [jobId], [item?.position]],
+    );
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    expect(await replayed).toEqual([{ count: 0 }]);
+    expect(await statesOf(jobId)).toEqual(['FAILED', 'CANCELLED']);
+  });
+
+  it('a deletion meets a replay in flight: it waits, and the tree is gone with what was replayed', async () => {
+    const { jobId, call } = await dead(2);
+    await otherCalls('replay_items', ...call);
+    const deleted = deleteJob(t.engine, jobId);
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    await deleted;
+    await t.finish();
+    expect(await t.db.query('select from jobtree.queue_entry where job_id = $1', [jobId])).toEqual([]);
+    expect(await t.db.query('select from jobtree.job where id = $1', [jobId])).toEqual([]);
+  });
+
+  it('a replay that waited for a deletion is refused, and nothing of the tree comes back', async () => {
+    const { jobId, call } = await dead(2);
+    await otherCalls('delete_job', jobId);
+    const refused = expect(replay(call)).rejects.toMatchObject({ code: 'JT001' });
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    await refused;
+    expect(await statesOf(jobId)).toEqual(['FAILED', 'FAILED']);
+    await t.finish();
+    expect(await t.db.query('select from jobtree.job where id = $1', [jobId])).toEqual([]);
+  });
+
+  it('a replay and an adder that seals: the replay waits, and the job completes once all is done', async () => {
+    const { type, jobId, held } = await lease(1, { maxFailuresPerItem: 0 });
+    await reportOutcomes(t.engine, [{ assignmentId: held[0]?.id ?? '', failure }]);
+    await t.fold(jobId);
+    const [item] = await t.items(jobId);
+    await otherCalls('add_items', jobId, '[{"payload": "new"}]', true);
+    const replayed = replay([jobId, [jobId], [item?.position]]);
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    await replayed;
+    expect((await t.fold(jobId))[type]).toMatchObject({
+      itemCount: 2,
+      failed: 0,
+      sealed: true,
+      completedAt: null,
+    });
+    const both = await claimItems(t.engine, 'w', [{ type, limit: 9 }]);
+    await reportOutcomes(t.engine, reportsOf(both));
+    expect((await t.fold(jobId))[type]).toMatchObject({ succeeded: 2, completions: 1 });
+  });
+
+  it('a replay passes by an adder in flight, and both count', async () => {
+    const { type, jobId, held } = await lease(1, { maxFailuresPerItem: 0 });
+    await reportOutcomes(t.engine, [{ assignmentId: held[0]?.id ?? '', failure }]);
+    await t.fold(jobId);
+    const [item] = await t.items(jobId);
+    await otherCalls('add_items', jobId, '[{"payload": "new"}]');
+    await replay([jobId, [jobId], [item?.position]]);
+    await other.query('commit');
+    expect((await t.fold(jobId))[type]).toMatchObject({ itemCount: 2, failed: 0, generation: 1 });
+  });
+
+  it('a replay passes by a report that feeds the child of the job, which keeps its generation', async () => {
+    const [parent, child] = [newType('parent'), newType('child')];
+    const jobs = await t.create({
+      type: parent,
+      sealed: true,
+      maxFailuresPerItem: 0,
+      items: [{ payload: 0 }, { payload: 1 }],
+      children: [{ type: child, feed: {} }],
+    });
+    const root = jobs[parent] ?? '';
+    const [a, b] = [await t.claimOne(parent), await t.claimOne(parent)];
+    await reportOutcomes(t.engine, [{ assignmentId: a.id, failure }]);
+    await t.fold(root);
+    await otherCalls('report_outcomes', JSON.stringify([{ assignmentId: b.id, result: 'fed' }]));
+    await replay([root, [root], [itemOf(a).position]]);
+    await other.query('commit');
+    const progress = await t.fold(root);
+    expect(progress[parent]).toMatchObject({ failed: 0, succeeded: 1, generation: 1, completedAt: null });
+    expect(progress[child]).toMatchObject({ itemCount: 1, generation: 0, sealed: false });
+  });
+
+  it('a replay that meets the last report of the feeding job: the child is sealed by neither, and once, in the end', async () => {
+    const [parent, child] = [newType('parent'), newType('child')];
+    const jobs = await t.create({
+      type: parent,
+      sealed: true,
+      maxFailuresPerItem: 0,
+      items: [{ payload: 0 }, { payload: 1 }],
+      children: [{ type: child, feed: {} }],
+    });
+    const root = jobs[parent] ?? '';
+    const [a, b] = [await t.claimOne(parent), await t.claimOne(parent)];
+    await reportOutcomes(t.engine, [{ assignmentId: a.id, failure }]);
+    await t.fold(root);
+    await otherCalls('replay_items', root, [root], [itemOf(a).position]);
+    await reportOutcomes(t.engine, [{ assignmentId: b.id, result: 'first' }]);
+    await other.query('commit');
+    expect((await t.fold(root))[child]).toMatchObject({ sealed: false, itemCount: 1 });
+    await reportOutcomes(t.engine, [{ assignmentId: (await t.claimOne(parent)).id, result: 'second' }]);
+    expect((await t.fold(root))[child]).toMatchObject({ sealed: true, itemCount: 2, completions: 0 });
+  });
+
+  it('an operation meets a tree that somebody has locked: it does the others, and that one later', async () => {
+    const [locked, free] = [await dead(1), await dead(1)];
+    await other.query('select from jobtree.job_progress where job_id = $1 for update', [locked.jobId]);
+    const id = await startOperation(t.engine, 'REPLAY', { types: [locked.type, free.type] });
+    expect(await operationOf(id)).toMatchObject({ total: 2, done: 1, finishedAt: null });
+    expect(await statesOf(free.jobId)).toEqual(['READY']);
+    await other.query('commit');
+    await t.finish();
+    expect(await operationOf(id)).toMatchObject({ done: 2, finishedAt: expect.any(Date) });
+    expect(await statesOf(locked.jobId)).toEqual(['READY']);
+  });
+
+  it('a server dies in the middle of an operation: another one goes on where it was, and no item is replayed twice', async () => {
+    const { type, jobId, items } = await dead(5);
+    const { rows } = await other.query(
+      `select operation_id as id from jobtree.start_operation('REPLAY', $1)`,
+      [JSON.stringify({ jobId })],
+    );
+    const [{ id }] = rows;
+    await other.query('commit');
+    await t.db.query('select jobtree.run_operation($1, 2)', [id]);
+    // The batch that it was at when it died is undone.
+    await other.query('begin');
+    await otherCalls('run_operation', id, 2);
+    expect(await runSome(t.otherEngine, id)).toBe('WAITING');
+    await other.query('rollback');
+    expect(await operationOf(id)).toMatchObject({ done: 2, finishedAt: null });
+    await t.finish();
+    expect(await operationOf(id)).toMatchObject({ total: 5, done: 5, finishedAt: expect.any(Date) });
+    expect(await deadLetters(jobId)).toEqual([]);
+    expect(await claimItems(t.engine, 'w', [{ type, limit: 9 }])).toHaveLength(items.length);
+    expect((await t.fold(jobId))[type]).toMatchObject({ failed: 0, itemCount: 5 });
+  });
+
+  it('an operation is cancelled while a batch is under way: that batch counts, and no other one', async () => {
+    const { jobId } = await dead(4);
+    const { rows } = await other.query(
+      `select operation_id as id from jobtree.start_operation('REPLAY', $1)`,
+      [JSON.stringify({ jobId })],
+    );
+    const [{ id }] = rows;
+    await other.query('commit');
+    await other.query('begin');
+    await otherCalls('run_operation', id, 2);
+    const cancelled = cancelOperation(t.engine, id);
+    await lockWaiters(t.db, 1);
+    await other.query('commit');
+    await cancelled;
+    await t.finish();
+    expect(await operationOf(id)).toMatchObject({ done: 2, cancelledAt: expect.any(Date) });
+    expect(await deadLetters(jobId)).toHaveLength(2);
   });
 });

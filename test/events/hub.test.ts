@@ -76,6 +76,7 @@ it('the end of a job is news, even if Postgres was set back and counts less', ()
   const before: JobProgress = {
     jobId: 'a',
     generation: 0,
+    completions: 0,
     itemCount: 10,
     succeeded: 5,
     failed: 0,
@@ -95,6 +96,7 @@ it('a job that was reopened is news, though it ended and counted more before', (
   const end: JobProgress = {
     jobId: 'a',
     generation: 0,
+    completions: 0,
     itemCount: 10,
     succeeded: 10,
     failed: 0,
@@ -124,6 +126,7 @@ it('what is not complete in a tree is counted by the newest states, however mess
   const ended = (jobId: string): JobProgress => ({
     jobId,
     generation: 0,
+    completions: 0,
     itemCount: 0,
     succeeded: 0,
     failed: 0,

@@ -66,6 +66,7 @@ create table "jobtree"."job_progress" (
   "completed_at" timestamptz(3),
   "outcome" text,
   "tree_outcome" text,
+  "completions" integer not null default 0,
   constraint "job_progress_pkey" primary key ("job_id", "version"),
   constraint "job_progress_open_jobs_check" check ("open_jobs" >= 0),
   constraint "job_progress_outcome_check" check ("outcome" in ('SUCCEEDED', 'FAILED', 'CANCELLED')),
@@ -273,6 +274,63 @@ create table "jobtree"."rate_slice" (
   "claims" integer not null,
   constraint "rate_slice_pkey" primary key ("type", "ends_at")
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+
+-- What failed for good, until somebody replays or discards it: the latest failure of each, and what it has in common with others.
+create table "jobtree"."dead_letter" (
+  "job_id" uuid not null,
+  "position" bigint not null,
+  "type" text not null,
+  "died_at" timestamptz(3) not null,
+  "code" text not null,
+  "pattern" text not null,
+  "fingerprint" uuid not null,
+  constraint "dead_letter_pkey" primary key ("job_id", "position")
+);
+create index "dead_letter_group" on "jobtree"."dead_letter" ("type", "fingerprint", "died_at");
+create index "dead_letter_fingerprint" on "jobtree"."dead_letter" ("fingerprint", "died_at");
+
+-- Items that were replayed, and the attempts that they had had by then: what comes after counts afresh.
+create table "jobtree"."replay" (
+  "job_id" uuid not null,
+  "position" bigint not null,
+  "attempt" integer not null,
+  constraint "replay_pkey" primary key ("job_id", "position")
+);
+
+-- What people know about a group of dead letters.
+create table "jobtree"."dead_letter_note" (
+  "fingerprint" uuid not null,
+  "note" text not null,
+  "noted_at" timestamptz(3) not null,
+  constraint "dead_letter_note_pkey" primary key ("fingerprint")
+);
+
+-- Work on many items that somebody has asked for, and how far it is: which dead letters, as far as any of these names them.
+create table "jobtree"."operation" (
+  "id" uuid not null,
+  "kind" text not null,
+  "requested_at" timestamptz(3) not null,
+  "job_id" uuid,
+  "types" text[],
+  "codes" text[],
+  "fingerprints" uuid[],
+  "died_from" timestamptz(3),
+  "died_until" timestamptz(3),
+  "dedupe_keys" text[],
+  "item_job_ids" uuid[],
+  "item_positions" bigint[],
+  "payload" json,
+  "total" bigint not null default 0,
+  "done" bigint not null default 0,
+  "next_job_id" uuid not null default '00000000-0000-0000-0000-000000000000',
+  "next_position" bigint not null default -1,
+  "was_busy" boolean not null default false,
+  "cancelled_at" timestamptz(3),
+  "finished_at" timestamptz(3),
+  constraint "operation_pkey" primary key ("id"),
+  constraint "operation_kind_check" check ("kind" in ('REPLAY', 'DISCARD'))
+);
+create index "operation_running" on "jobtree"."operation" ("id") where "finished_at" is null;
 
 -- Where each item stands: the one place in SQL that decides it.
 create view "jobtree"."item_state" as

@@ -1,3 +1,6 @@
+-- AlterTable
+ALTER TABLE "jobtree"."operation" ALTER COLUMN "next_job_id" SET DEFAULT '00000000-0000-0000-0000-000000000000';
+
 set local check_function_bodies = off;
 
 -- Takes failures, of those reports whose lease and item are open: what accept_results is for results.
@@ -296,6 +299,37 @@ create or replace function jobtree.bit_at(p_number integer) returns bit(128)
 language sql immutable parallel safe
 as $$
   select (B'1'::bit(128) >> (p_number - 1))::bit(128)
+$$;
+
+-- Lets items fail for good: writes their outcomes and their dead letters, and counts them.
+--
+-- p_lease_ids, p_numbers   assignments that this transaction has ended, each once
+-- p_codes, p_messages      the failure of each
+-- locks      none
+create or replace function jobtree.bury_items(p_lease_ids uuid[], p_numbers integer[], p_codes text[], p_messages text[])
+returns void
+language sql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+  with dead as materialized (
+    select l.id as lease_id, l.job_id, l.position + u.number - 1 as position, clock_timestamp()::timestamptz(3) as at,
+      u.code, jobtree.message_pattern(u.message) as pattern, j.root_id, j.type
+    from unnest(p_lease_ids, p_numbers, p_codes, p_messages) u(lease_id, number, code, message)
+    cross join lateral (select l.* from jobtree.lease l where l.id = u.lease_id offset 0) l
+    cross join lateral (select j.root_id, j.type from jobtree.job j where j.id = l.job_id offset 0) j
+  ), failed as (
+    insert into jobtree.outcome (job_id, position, lease_id, finished_at, failed)
+    select d.job_id, d.position, d.lease_id, d.at, true from dead d
+  ), kept as (
+    insert into jobtree.dead_letter (job_id, position, type, died_at, code, pattern, fingerprint)
+    select d.job_id, d.position, d.type, d.at, d.code, d.pattern, jobtree.fingerprint(d.type, d.code, d.pattern) from dead d
+  )
+  insert into jobtree.progress_delta (root_id, job_id, failed)
+  select d.root_id, d.job_id, count(*) from dead d group by d.root_id, d.job_id
 $$;
 
 -- Cancels what is pending in a cancelled job, up to p_limit ranges of items: what waits leaves the queue, and what is held ends
@@ -867,6 +901,16 @@ begin
 end
 $$;
 
+-- How many dead letters meet a filter, which is that of start_operation, with its errors.
+create or replace function jobtree.count_dead_letters(p_filter jsonb)
+returns bigint
+language sql volatile
+as $$
+  select count(*)
+  from jobtree.operation_of('DISCARD', p_filter) o
+  cross join lateral jobtree.matching_dead_letters(o, o.next_job_id, o.next_position, null)
+$$;
+
 -- How often each name stands in a list: {name: count}; null for none.
 create or replace function jobtree.count_names(p_names text[]) returns jsonb
 language sql immutable
@@ -1088,6 +1132,8 @@ begin
     delete from jobtree.outcome o where o.job_id = v_job_id and o.position between v_deletion.next_position and v_last;
     delete from jobtree.failure f where f.job_id = v_job_id and f.position between v_deletion.next_position and v_last;
     delete from jobtree.lease l where l.job_id = v_job_id and l.position between v_deletion.next_position and v_last;
+    delete from jobtree.dead_letter d where d.job_id = v_job_id and d.position between v_deletion.next_position and v_last;
+    delete from jobtree.replay r where r.job_id = v_job_id and r.position between v_deletion.next_position and v_last;
     delete from jobtree.job_item i where i.job_id = v_job_id and i.position between v_deletion.next_position and v_last;
     update jobtree.tree_deletion d
     set deleted_items = d.deleted_items + v_count,
@@ -1167,6 +1213,31 @@ begin
   end loop;
   return null;
 end
+$$;
+
+-- Settles dead letters: the items stay failed, and are no dead letters any more.
+--
+-- p_job_ids, p_positions   the items; what is no dead letter is left
+-- returns    how many were dead letters
+-- locks      the dead letters, in their order
+create or replace function jobtree.discard_items(p_job_ids uuid[], p_positions bigint[])
+returns integer
+language sql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+  with locked as materialized (
+    select d.ctid as tid from jobtree.dead_letter d
+    join unnest(p_job_ids, p_positions) u(job_id, position) on d.job_id = u.job_id and d.position = u.position
+    order by d.job_id, d.position
+    for update of d
+  ), gone as (
+    delete from jobtree.dead_letter d where d.ctid = any (array(select l.tid from locked l)) returning 1
+  )
+  select count(*)::integer from gone
 $$;
 
 -- How many items a queue entry may have whose largest payload has so many bytes: 128 at most, so that claimers on several servers
@@ -1292,7 +1363,7 @@ begin
   ), gone as (
     delete from jobtree.queue_entry e where e.ctid = any (array(select l.tid from locked l)) returning e.*
   ), ended as materialized (
-    select g.*, j.root_id, q.lifetime_ms
+    select g.*, j.root_id, format('No worker started it within %s ms.', q.lifetime_ms) as message
     from gone g
     join job j on j.id = g.job_id
     cross join lateral (select q.lifetime_ms from jobtree.queue q where q.type = g.type offset 0) q
@@ -1301,8 +1372,14 @@ begin
     select e.job_id, e.position + n, v_now, true from ended e cross join lateral generate_series(0, e.count - 1) n
   ), kept as (
     insert into jobtree.failure (job_id, position, attempt, at, lost, code, message)
-    select e.job_id, e.position + n, e.attempt, v_now, false, 'EXPIRED', format('No worker started it within %s ms.', e.lifetime_ms)
+    select e.job_id, e.position + n, e.attempt, v_now, false, 'EXPIRED', e.message
     from ended e cross join lateral generate_series(0, e.count - 1) n
+  ), buried as (
+    insert into jobtree.dead_letter (job_id, position, type, died_at, code, pattern, fingerprint)
+    select e.job_id, e.position + n, e.type, v_now, 'EXPIRED', p.pattern, jobtree.fingerprint(e.type, 'EXPIRED', p.pattern)
+    from ended e
+    cross join lateral (select jobtree.message_pattern(e.message) as pattern) p
+    cross join lateral generate_series(0, e.count - 1) n
   ), counted as (
     insert into jobtree.progress_delta (root_id, job_id, failed)
     select e.root_id, e.job_id, sum(e.count) from ended e group by e.root_id, e.job_id
@@ -1313,8 +1390,8 @@ end
 $$;
 
 -- Ends attempts that failed: the failure is kept, and the item goes back into the queue, to wait out its backoff, or has failed
--- once it has failed more than maxFailuresPerItem times, or for good. Of the failures of an item the first and the last twenty
--- are kept.
+-- once it has failed more than maxFailuresPerItem times, or for good. Both count from when it was added, or replayed. Of the failures
+-- of an item the first and the last twenty are kept.
 --
 -- p_lease_ids, p_numbers   open assignments, each once, whose leases this transaction has locked
 -- p_failures what went wrong, in the same order: {code, message, permanent?}
@@ -1342,15 +1419,25 @@ begin
   with ended as materialized (
     select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, j.root_id, j.type,
       u.failure ->> 'code' as code, u.failure ->> 'message' as message,
-      coalesce((u.failure ->> 'permanent')::boolean, false) or l.attempt > j.max_failures_per_item as is_final,
+      coalesce((u.failure ->> 'permanent')::boolean, false) or a.tries > j.max_failures_per_item as is_final,
       -- One draw for a lease, so that its items that fail together wait together.
       (v_now + (1 + j.backoff_jitter * l.draw) * interval '1 millisecond'
-        * coalesce(j.backoff_ms[least(l.attempt, cardinality(j.backoff_ms))], 0))::timestamptz(3) as due_at
+        * coalesce(j.backoff_ms[least(a.tries, cardinality(j.backoff_ms))], 0))::timestamptz(3) as due_at
     from unnest(p_lease_ids, p_numbers, p_failures) with ordinality u(lease_id, number, failure, n)
     join (
       select l.*, random() as draw from jobtree.lease l where l.id = any (p_lease_ids) offset 0
     ) l on l.id = u.lease_id
     join jobtree.job j on j.id = l.job_id
+    cross join lateral (
+      -- The first attempt of an item was never replayed.
+      select l.attempt - case
+        when l.attempt > 1 then coalesce((
+          select r.attempt from jobtree.replay r where r.job_id = l.job_id and r.position = l.position + u.number - 1
+        ), 0)
+        else 0
+      end as tries
+      offset 0
+    ) a
   ), closed as (
     update jobtree.lease l
     set open = l.open # e.bits, deadline_at = case when l.open <> e.bits then l.deadline_at end
@@ -1368,22 +1455,13 @@ begin
     array_agg(e.attempt + 1) filter (where not e.is_final) as attempts, array_agg(e.priority) filter (where not e.is_final) as priorities,
     array_agg(case when e.due_at > v_now then e.due_at end) filter (where not e.is_final) as waits,
     array_agg(e.lease_id) filter (where e.is_final) as final_lease_ids, array_agg(e.number) filter (where e.is_final) as final_numbers,
+    array_agg(e.code) filter (where e.is_final) as final_codes, array_agg(e.message) filter (where e.is_final) as final_messages,
     max(e.attempt) as last_attempt
   into v_ended
   from ended e;
 
   if v_ended.final_lease_ids is not null then
-    with failed as (
-      insert into jobtree.outcome (job_id, position, lease_id, finished_at, failed)
-      select l.job_id, l.position + u.number - 1, l.id, v_now, true
-      from unnest(v_ended.final_lease_ids, v_ended.final_numbers) u(lease_id, number)
-      cross join lateral (select l.* from jobtree.lease l where l.id = u.lease_id offset 0) l
-      returning job_id
-    )
-    insert into jobtree.progress_delta (root_id, job_id, failed)
-    select j.root_id, f.job_id, f.count
-    from (select f.job_id, count(*) as count from failed f group by f.job_id) f
-    cross join lateral (select j.root_id from jobtree.job j where j.id = f.job_id offset 0) j;
+    perform jobtree.bury_items(v_ended.final_lease_ids, v_ended.final_numbers, v_ended.final_codes, v_ended.final_messages);
   end if;
   if v_ended.last_attempt > 40 then
     delete from jobtree.failure f where f.ctid = any (array(
@@ -1701,6 +1779,13 @@ as $$
   )
 $$;
 
+-- The group of dead letters that a failure belongs to.
+create or replace function jobtree.fingerprint(p_type text, p_code text, p_pattern text) returns uuid
+language sql immutable parallel safe
+as $$
+  select md5(p_type || E'\x1f' || p_code || E'\x1f' || p_pattern)::uuid
+$$;
+
 -- Makes the trees of a schedule's due occurrences, and moves it on to its next one, in one transaction: that is what makes each occurrence
 -- once, however many servers try. An occurrence while an earlier tree runs is made, left out or queued, as the schedule says.
 --
@@ -1776,7 +1861,7 @@ $$;
 --            cancel_items or release_items. Deltas of a tree that is gone are deleted
 -- locks      the root's job_progress row, and then the rows of jobs to be ended, sealed or released, all skipped where taken
 -- notifies   channel jobtree_progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled,
---            sealed, startedAt, completedAt, outcome}]}, times in milliseconds; up to 25 jobs a message, below 8,000 bytes. openJobs is 0
+--            sealed, startedAt, completedAt, outcome, completions}]}, times in milliseconds; up to 25 jobs a message, below 8,000 bytes. openJobs is 0
 --            only in the last message: jobs whose end is in a later one count as open
 -- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant;
 --            after a crash the deltas are there again, and are counted again
@@ -1857,7 +1942,7 @@ begin
       select k.job_id, k.version, k.is_root, k.generation, k.item_count + coalesce(s.items, 0) as item_count,
         k.succeeded + coalesce(s.succeeded, 0) as succeeded, k.failed + coalesce(s.failed, 0) as failed,
         k.cancelled + coalesce(s.cancelled, 0) as cancelled, k.open_jobs,
-        coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at, k.outcome, k.tree_outcome
+        coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at, k.outcome, k.tree_outcome, k.completions
       from known k
       left join summed s on s.job_id = k.job_id
     )
@@ -1915,7 +2000,8 @@ begin
           when v_failed is not null or r.tree_outcome = 'FAILED' then 'FAILED'
           when v_cancelled is not null or r.tree_outcome = 'CANCELLED' then 'CANCELLED'
           else 'SUCCEEDED'
-        end
+        end,
+        r.completions + case when r.job_id = any (v_completed) then 1 else 0 end
       )::jobtree.job_progress) into v_rows
       from unnest(v_rows) r;
       v_changed := v_changed || v_completed || p_root_id;
@@ -1958,7 +2044,7 @@ begin
   )
   insert into jobtree.job_progress
   select r.job_id, r.version + 1, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled, r.open_jobs,
-    r.started_at, r.completed_at, r.outcome, r.tree_outcome
+    r.started_at, r.completed_at, r.outcome, r.tree_outcome, r.completions
   from unnest(v_rows) r
   where r.job_id = any (v_changed);
 
@@ -2862,6 +2948,82 @@ begin
 end
 $$;
 
+-- The dead letters that an operation is about, in the order of their items: what fails again meanwhile has had its turn.
+--
+-- p_after_job_id, p_after_position   the item behind which to begin
+-- p_limit    how many, at most; null for all
+-- returns    of each its item, and its tree
+create or replace function jobtree.matching_dead_letters(
+  p_operation jobtree.operation, p_after_job_id uuid, p_after_position bigint, p_limit bigint
+)
+returns table (job_id uuid, "position" bigint, root_id uuid)
+language plpgsql stable
+-- One walk along the primary key, on which each batch goes on where the last one ended: nothing is sorted anew for each.
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_sort = off
+-- Of what the filter does not name, the condition is gone before it is planned.
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+  v_jobs uuid[];
+begin
+  if p_operation.job_id is not null then
+    with recursive subtree as (
+      select p_operation.job_id as id
+      union all
+      select c.id from jobtree.job c join subtree s on c.parent_id = s.id
+    )
+    select array_agg(s.id) into v_jobs from subtree s;
+  elsif p_operation.item_job_ids is not null then
+    v_jobs := array(select distinct unnest(p_operation.item_job_ids));
+  end if;
+
+  return query
+  select d.job_id, d.position, j.root_id
+  from jobtree.dead_letter d
+  join jobtree.job j on j.id = d.job_id
+  where (d.job_id, d.position) > (p_after_job_id, p_after_position)
+    and d.died_at <= p_operation.requested_at
+    and (v_jobs is null or d.job_id = any (v_jobs))
+    and (p_operation.item_positions is null or d.position = any (p_operation.item_positions))
+    and (p_operation.types is null or d.type = any (p_operation.types))
+    and (p_operation.codes is null or d.code = any (p_operation.codes))
+    and (p_operation.fingerprints is null or d.fingerprint = any (p_operation.fingerprints))
+    and (p_operation.died_from is null or d.died_at >= p_operation.died_from)
+    and (p_operation.died_until is null or d.died_at < p_operation.died_until)
+    and (p_operation.dedupe_keys is null or exists (
+      select from jobtree.job_item i
+      where i.job_id = d.job_id and i.position = d.position and i.dedupe_key = any (p_operation.dedupe_keys)
+    ))
+    and (p_operation.item_job_ids is null or exists (
+      select from unnest(p_operation.item_job_ids, p_operation.item_positions) u(job_id, position)
+      where u.job_id = d.job_id and u.position = d.position
+    ))
+  order by d.job_id, d.position
+  limit p_limit;
+end
+$$;
+
+-- What the messages of one kind of failure have in common: without what is quoted, and without words that have a digit, such as
+-- numbers, times, ids and addresses.
+create or replace function jobtree.message_pattern(p_message text) returns text
+language sql immutable parallel safe
+as $$
+  select left(
+    regexp_replace(
+      regexp_replace(
+        regexp_replace(
+          left(p_message, 1000), '"[^"]*"|`[^`]*`|(?<!\w)''[^'']*''(?!\w)', '…', 'g'
+        ), '\m[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\M', '…', 'gi'
+      ), '\m\w*\d\w*([.,:/+-]+\w*\d\w*)*', '…', 'g'
+    ), 200
+  )
+$$;
+
 -- Ready entries that claims do not see, because they stand before where claims start to look: they committed late, or came back.
 --
 -- p_types, p_priorities, p_places   from where claims look, by type and priority
@@ -3046,6 +3208,48 @@ as $$
     order by r.n desc
     limit 100
   ) o
+$$;
+
+-- The operation that a filter of dead letters describes, as it begins.
+--
+-- p_kind, p_filter, p_payload   as start_operation has them
+-- errors     those of start_operation
+create or replace function jobtree.operation_of(p_kind text, p_filter jsonb, p_payload json default null)
+returns jobtree.operation
+language plpgsql volatile
+as $$
+declare
+  v_filter constant jsonb := jsonb_strip_nulls(case jsonb_typeof(p_filter) when 'object' then p_filter else '{}' end);
+  v_unknown constant text := (
+    select min(k) from jsonb_object_keys(v_filter) k
+    where k not in ('jobId', 'types', 'codes', 'groupIds', 'diedFrom', 'diedUntil', 'dedupeKeys', 'items')
+  );
+  v_operation jobtree.operation;
+begin
+  if v_filter = '{}' then
+    raise exception 'filter names nothing: it would be everything.' using errcode = 'JT002', column = 'filter';
+  elsif v_unknown is not null then
+    raise exception 'filter has no %.', v_unknown using errcode = 'JT002', column = 'filter.' || v_unknown;
+  elsif p_kind is null or p_kind not in ('REPLAY', 'DISCARD') then
+    raise exception 'kind must be REPLAY or DISCARD.' using errcode = 'JT002', column = 'kind';
+  elsif p_payload is not null and (p_kind <> 'REPLAY' or jsonb_array_length(coalesce(v_filter -> 'items', '[]')) <> 1) then
+    raise exception 'payload is for one item that is replayed.' using errcode = 'JT002', column = 'payload';
+  elsif v_filter ? 'jobId' and not exists (select from jobtree.job j where j.id = (v_filter ->> 'jobId')::uuid) then
+    raise exception 'There is no job %.', v_filter ->> 'jobId' using errcode = 'JT001', column = 'filter.jobId';
+  end if;
+  select jobtree.new_id(), p_kind, clock_timestamp(), f."jobId", f.types, f.codes, f."groupIds", f."diedFrom", f."diedUntil",
+    f."dedupeKeys", i.job_ids, i.positions, p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null
+  into v_operation
+  from jsonb_to_record(v_filter) f(
+    "jobId" uuid, types text[], codes text[], "groupIds" uuid[], "diedFrom" timestamptz, "diedUntil" timestamptz, "dedupeKeys" text[],
+    items jsonb
+  )
+  cross join lateral (
+    select array_agg((e ->> 'jobId')::uuid) as job_ids, array_agg((e ->> 'position')::bigint) as positions
+    from jsonb_array_elements(f.items) e
+  ) i;
+  return v_operation;
+end
 $$;
 
 -- Pauses a schedule: it makes nothing until it is resumed, and has no next occurrence. What it has queued stays queued. Pausing a paused one
@@ -3405,6 +3609,78 @@ begin
 end
 $$;
 
+-- Opens jobs again whose failed items are replayed, and all that they feed and that was sealed: it is unsealed, since its parent is not
+-- complete. Each begins a new generation.
+--
+-- p_job_ids  the job of each replayed item
+-- returns    the new states of these jobs, and that of the root
+-- locks      the rows of the jobs that it unseals, in the order of their ids. The caller has the root's job_progress row
+create or replace function jobtree.reopen_jobs(p_root_id uuid, p_job_ids uuid[])
+returns jobtree.job_progress[]
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_fed uuid[];
+  v_rows jobtree.job_progress[];
+begin
+  with recursive fed as (
+    select c.id, c.root_id from jobtree.job c
+    where c.parent_id = any (p_job_ids) and c.feed is not null and c.sealed_at is not null and c.cancelled_at is null
+    union
+    select c.id, c.root_id from jobtree.job c
+    join fed f on c.parent_id = f.id
+    where c.feed is not null and c.sealed_at is not null and c.cancelled_at is null
+  )
+  select array_agg(f.id) into v_fed from fed f;
+  -- Somebody may be about to cancel one of them: that one stays sealed.
+  perform 1 from jobtree.job j where j.id = any (v_fed) order by j.id for no key update;
+  v_fed := array(select j.id from jobtree.job j where j.id = any (v_fed) and j.cancelled_at is null);
+  update jobtree.job j set sealed_at = null where j.id = any (v_fed);
+
+  with opened as (
+    select u.id, sum(u.replayed) as replayed
+    from (
+      select r as id, 1 as replayed from unnest(p_job_ids) r
+      union all
+      select f, 0 from unnest(v_fed) f
+    ) u
+    group by u.id
+  ), known as (
+    select p.*, n.replayed, n.opened
+    from (
+      select o.id, o.replayed, true as opened from opened o
+      union all
+      select p_root_id, 0, false where p_root_id not in (select o.id from opened o)
+    ) n
+    cross join lateral (select * from jobtree.job_progress p where p.job_id = n.id order by p.version desc limit 1) p
+  )
+  select array_agg(row(
+      k.job_id, k.version + 1, k.is_root, k.generation + case when k.opened then 1 else 0 end, k.item_count, k.succeeded,
+      k.failed - k.replayed, k.cancelled,
+      k.open_jobs + case when k.is_root then (select count(*) from known c where c.opened and c.completed_at is not null) else 0 end,
+      k.started_at, case when not k.opened then k.completed_at end, case when not k.opened then k.outcome end,
+      case when k.is_root then (
+        -- The worst of what is complete still.
+        select case when bool_or(p.outcome = 'FAILED') then 'FAILED' when bool_or(p.outcome = 'CANCELLED') then 'CANCELLED' else max(p.outcome) end
+        from jobtree.job j
+        cross join lateral (select p.outcome from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
+        where j.root_id = p_root_id and j.id not in (select o.id from opened o)
+      ) end, k.completions
+    )::jobtree.job_progress)
+  into v_rows
+  from known k;
+
+  delete from jobtree.job_progress p using unnest(v_rows) r where p.job_id = r.job_id and p.version < r.version;
+  insert into jobtree.job_progress select r.* from unnest(v_rows) r;
+  return v_rows;
+end
+$$;
+
 -- Gives the leases again that a claim got, for a caller that never saw the answer: what of them is not finished. Counts as a
 -- heartbeat, since the worker is there.
 --
@@ -3467,6 +3743,100 @@ begin
     where get_bit(k.open, i.number - 1) = 1
   ) i
   order by k.id;
+end
+$$;
+
+-- Tries items again that failed for good: they go to the end of the queue, and may fail as often as a new item. Their jobs are open
+-- again, and so are the jobs that those feed, if they were sealed; each of them begins a new generation, which is told.
+--
+-- p_job_ids, p_positions   the items: of one tree, and each once. What is no dead letter, or belongs to a job that was cancelled, is left
+-- p_payload  what they get as their payload from now on; null to leave it
+-- returns    the items that are replayed, and their types that have ready items now, and how many: {type: count}
+-- locks      the root's job_progress row, so no fold is under way; the dead letters; the rows of the items' jobs, shared, in the order
+--            of their ids, so that who cancels or deletes them waits; and the rows of the jobs that are unsealed, in the same order
+-- notifies   as fold_progress does
+-- errors     JT001 the tree is gone, or is being deleted
+create or replace function jobtree.replay_items(p_root_id uuid, p_job_ids uuid[], p_positions bigint[], p_payload json default null)
+returns table (job_ids uuid[], positions bigint[], ready jsonb)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_durability constant text := current_setting('synchronous_commit');
+  v_dead record;
+begin
+  loop
+    perform 1 from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1 for no key update;
+    exit when found;
+    -- It waited for a fold, which has written another version.
+    if not exists (select from jobtree.job j where j.id = p_root_id and j.root_id = j.id) then
+      raise exception 'There is no job %.', p_root_id using errcode = 'JT001', column = 'jobId';
+    end if;
+  end loop;
+  select array_agg(k.job_id) as job_ids, array_agg(k.position) as positions into v_dead
+  from (
+    select d.job_id, d.position from jobtree.dead_letter d
+    join unnest(p_job_ids, p_positions) u(job_id, position) on d.job_id = u.job_id and d.position = u.position
+    order by d.job_id, d.position
+    for update of d
+  ) k;
+  -- All failures of these are in the counters from here on, so they can be taken off.
+  perform jobtree.fold_progress(p_root_id, 0);
+  perform set_config('synchronous_commit', v_durability, true);
+  perform 1 from jobtree.job j where j.id = any (v_dead.job_ids) order by j.id for share;
+  if exists (select from jobtree.tree_deletion d where d.root_id = p_root_id) then
+    raise exception 'The tree of job % is being deleted.', p_root_id using errcode = 'JT001', column = 'jobId';
+  end if;
+
+  with gone as (
+    delete from jobtree.dead_letter d
+    using (
+      select u.job_id, u.position, j.priority
+      from unnest(v_dead.job_ids, v_dead.positions) u(job_id, position)
+      -- One by one: joined, all jobs of the tree might be tried with each item.
+      cross join lateral (
+        select j.priority from jobtree.job j
+        where j.id = u.job_id and j.root_id = p_root_id and j.cancelled_at is null
+        offset 0
+      ) j
+      offset 0
+    ) u
+    where d.job_id = u.job_id and d.position = u.position
+    returning d.job_id, d.position, d.type, u.priority
+  ), undone as (
+    delete from jobtree.outcome o using gone g where o.job_id = g.job_id and o.position = g.position
+  ), corrected as (
+    update jobtree.job_item i set payload = p_payload, payload_bytes = octet_length(p_payload::text)
+    from gone g where p_payload is not null and i.job_id = g.job_id and i.position = g.position
+  ), counted as (
+    select g.*, coalesce(i.priority, g.priority) as item_priority, coalesce((
+        select max(f.attempt) from jobtree.failure f where f.job_id = g.job_id and f.position = g.position
+      ), 0) as attempt
+    from gone g
+    join jobtree.job_item i on i.job_id = g.job_id and i.position = g.position
+  ), noted as (
+    insert into jobtree.replay as r (job_id, position, attempt)
+    select c.job_id, c.position, c.attempt from counted c
+    on conflict on constraint replay_pkey do update set attempt = excluded.attempt
+  )
+  select array_agg(c.job_id order by c.job_id, c.position) as job_ids, array_agg(c.position order by c.job_id, c.position) as positions,
+    array_agg(c.attempt + 1 order by c.job_id, c.position) as attempts,
+    array_agg(c.item_priority order by c.job_id, c.position) as priorities, jobtree.count_names(array_agg(c.type)) as ready
+  into v_dead
+  from counted c;
+  if v_dead.job_ids is null then
+    return query select '{}'::uuid[], '{}'::bigint[], null::jsonb;
+    return;
+  end if;
+  perform jobtree.requeue(v_dead.job_ids, v_dead.positions, v_dead.attempts, v_dead.priorities,
+    array_fill(null::timestamptz, array[cardinality(v_dead.job_ids)]), true);
+  perform jobtree.tell_progress(p_root_id, jobtree.reopen_jobs(p_root_id, v_dead.job_ids));
+  return query select v_dead.job_ids, v_dead.positions, v_dead.ready;
 end
 $$;
 
@@ -3834,6 +4204,87 @@ begin
 end
 $$;
 
+-- Does the next batch of an operation: call it until it is finished. Each call goes on where the last one ended. What somebody has
+-- locked for longer than a moment is passed by, and gets another turn at the end.
+--
+-- p_limit    how many dead letters, at most; it ends earlier after a moment
+-- returns    whether it is finished; whether to go on at once, or after a pause, since what is left is locked; the trees that changed,
+--            and the types that have ready items, and how many; no row if somebody else is at it, or there is none
+-- locks      the operation's row, skipping it if somebody has it; then, job by job in the order of their ids, those of replay_items or
+--            of discard_items, for each of which it waits a moment
+create or replace function jobtree.run_operation(p_id uuid, p_limit bigint default 1000)
+returns table (finished boolean, more boolean, root_ids uuid[], ready jsonb)
+language plpgsql volatile
+-- Other trees wait for this one's turn.
+set lock_timeout = '100ms'
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_until constant timestamptz := clock_timestamp() + interval '100 milliseconds';
+  v_operation jobtree.operation;
+  v_found bigint := 0;
+  v_part record;
+  v_replayed record;
+begin
+  select * into v_operation from jobtree.operation o where o.id = p_id for update skip locked;
+  if not found then
+    return;
+  end if;
+  finished := v_operation.finished_at is not null;
+  more := false;
+  if finished then
+    return next;
+    return;
+  end if;
+
+  for v_part in
+    select m.job_id, m.root_id, array_agg(m.position order by m.position) as positions
+    from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, p_limit) m
+    group by m.job_id, m.root_id
+    order by m.job_id
+  loop
+    v_found := v_found + cardinality(v_part.positions);
+    v_operation.next_job_id := v_part.job_id;
+    v_operation.next_position := v_part.positions[cardinality(v_part.positions)];
+    begin
+      if v_operation.kind = 'DISCARD' then
+        v_operation.done := v_operation.done + jobtree.discard_items(
+          array_fill(v_part.job_id, array[cardinality(v_part.positions)]), v_part.positions
+        );
+      else
+        select * into v_replayed from jobtree.replay_items(
+          v_part.root_id, array_fill(v_part.job_id, array[cardinality(v_part.positions)]), v_part.positions, v_operation.payload
+        );
+        v_operation.done := v_operation.done + cardinality(v_replayed.positions);
+        if cardinality(v_replayed.positions) > 0 then
+          root_ids := root_ids || v_part.root_id;
+          ready := jobtree.add_up(ready, v_replayed.ready);
+        end if;
+      end if;
+    exception
+      when lock_not_available then v_operation.was_busy := true;
+      -- It is deleted meanwhile.
+      when sqlstate 'JT001' then null;
+    end;
+    more := clock_timestamp() > v_until;
+    exit when more;
+  end loop;
+
+  more := more or v_found >= p_limit;
+  finished := not more and not v_operation.was_busy;
+  if not more and v_operation.was_busy then
+    v_operation.was_busy := false;
+    v_operation.next_job_id := '00000000-0000-0000-0000-000000000000';
+    v_operation.next_position := -1;
+  end if;
+  update jobtree.operation o
+  set done = v_operation.done, was_busy = v_operation.was_busy, next_job_id = v_operation.next_job_id,
+    next_position = v_operation.next_position, finished_at = case when finished then clock_timestamp() end
+  where o.id = p_id;
+  return next;
+end
+$$;
+
 -- Makes a tree of a schedule now, whatever else of it runs, is queued or paused. Its next occurrence stays what it is.
 --
 -- returns    the root, and how many items of each type are ready
@@ -4104,6 +4555,31 @@ begin
 end
 $$;
 
+-- Begins to replay or discard dead letters: those that meet all that the filter says. run_operation does it, in batches, called by any
+-- server until it is finished.
+--
+-- p_kind     REPLAY or DISCARD
+-- p_filter   {jobId?, types?, codes?, groupIds?, diedFrom?, diedUntil?, dedupeKeys?, items?: [{jobId, position}]}, at least one of
+--            them. A job stands for all below it
+-- p_payload  what a replayed item gets as its payload; for a filter of one item only
+-- returns    the operation, and how many dead letters there are for it
+-- locks      none
+-- errors     JT001 no such job; JT002 the filter names nothing, or something is wrong with it; 22P02, 22007 or 22008 for a value that
+--            is none
+create or replace function jobtree.start_operation(p_kind text, p_filter jsonb, p_payload json default null)
+returns table (operation_id uuid, total bigint)
+language plpgsql volatile
+as $$
+declare
+  v_operation jobtree.operation := jobtree.operation_of(p_kind, p_filter, p_payload);
+begin
+  select count(*) into v_operation.total
+  from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, null);
+  insert into jobtree.operation select v_operation.*;
+  return query select v_operation.id, v_operation.total;
+end
+$$;
+
 -- Makes the tree of the first occurrence that a schedule has queued, once all that it made before is complete.
 --
 -- returns    the new root, and how many items of each type are ready; no row if there is nothing to make yet, or somebody else is at it
@@ -4296,7 +4772,7 @@ begin
       'jobId', p.job_id, 'generation', p.generation, 'itemCount', p.item_count, 'succeeded', p.succeeded,
       'failed', p.failed, 'cancelled', p.cancelled, 'sealed', j.sealed_at is not null,
       'startedAt', floor(extract(epoch from p.started_at) * 1000),
-      'completedAt', floor(extract(epoch from p.completed_at) * 1000), 'outcome', p.outcome
+      'completedAt', floor(extract(epoch from p.completed_at) * 1000), 'outcome', p.outcome, 'completions', p.completions
     )) as jobs, coalesce(sum(count(p.completed_at)) over (order by p.page rows between 1 following and unbounded following), 0) as later
     from (select r.*, (row_number() over (order by r.job_id) - 1) / 25 as page from unnest(p_rows) r) p
     join jobtree.job j on j.id = p.job_id

@@ -20,7 +20,17 @@ type Documents = {
     "\n  mutation SealJob($input: SealJobInput!) {\n    sealJob(input: $input) {\n      ... on SealJobPayload { job { progress { ...ProgressFields } } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.SealJobDocument,
     "\n  mutation CancelJob($input: CancelJobInput!) {\n    cancelJob(input: $input) {\n      ... on CancelJobPayload { job { id } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.CancelJobDocument,
     "\n  mutation DeleteJob($input: DeleteJobInput!) {\n    deleteJob(input: $input) {\n      ... on DeleteJobPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.DeleteJobDocument,
-    "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome\n  }\n": typeof types.ProgressFieldsFragmentDoc,
+    "\n  mutation ReplayDeadLetters($input: ReplayDeadLettersInput!) {\n    replayDeadLetters(input: $input) {\n      ... on ReplayDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.ReplayDeadLettersDocument,
+    "\n  mutation DiscardDeadLetters($input: DiscardDeadLettersInput!) {\n    discardDeadLetters(input: $input) {\n      ... on DiscardDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.DiscardDeadLettersDocument,
+    "\n  mutation NoteDeadLetters($input: NoteDeadLettersInput!) {\n    noteDeadLetters(input: $input) {\n      ... on NoteDeadLettersPayload { group { id } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.NoteDeadLettersDocument,
+    "\n  mutation CancelOperation($input: CancelOperationInput!) {\n    cancelOperation(input: $input) {\n      ... on CancelOperationPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.CancelOperationDocument,
+    "\n  query Operation($id: ID!) { node(id: $id) { ... on Operation { ...OperationFields } } }\n": typeof types.OperationDocument,
+    "\n  query DeadLetterGroups($types: [String!], $first: Int) {\n    deadLetterGroups(types: $types, first: $first) {\n      id type code pattern count firstAt lastAt note notedAt example { id job { id } }\n    }\n  }\n": typeof types.DeadLetterGroupsDocument,
+    "\n  query DeadLetterGroup($id: ID!, $first: Int) {\n    node(id: $id) {\n      ... on DeadLetterGroup {\n        id type code pattern count firstAt lastAt note notedAt\n        items(first: $first) { ...ItemFields job { id type } }\n      }\n    }\n  }\n": typeof types.DeadLetterGroupDocument,
+    "\n  query DeadLetterDigest($since: DateTime!, $types: [String!], $first: Int) {\n    deadLetterDigest(since: $since, types: $types, first: $first) {\n      count group { id type code pattern count firstAt lastAt note notedAt }\n    }\n  }\n": typeof types.DeadLetterDigestDocument,
+    "\n  query DeadLetterCount($filter: DeadLetterFilter!) { deadLetterCount(filter: $filter) }\n": typeof types.DeadLetterCountDocument,
+    "\n  fragment OperationFields on Operation { id kind status total done requestedAt finishedAt }\n": typeof types.OperationFieldsFragmentDoc,
+    "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome completions\n  }\n": typeof types.ProgressFieldsFragmentDoc,
     "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage finalStage feed waitsForJobs createdAt sealedAt failedAt\n    cancelledAt occurrence { schedule at } treeOutcome progress { ...ProgressFields }\n  }\n": typeof types.JobFieldsFragmentDoc,
     "\n  fragment ItemFields on JobItem {\n    id status payload result failureCount failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n": typeof types.ItemFieldsFragmentDoc,
     "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } after { id } deletion { requestedAt itemCount deletedItems } }\n  }\n": typeof types.JobDocument,
@@ -47,6 +57,7 @@ type Documents = {
     "\n  mutation Heartbeat($input: HeartbeatInput!) {\n    heartbeat(input: $input) {\n      ... on HeartbeatPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.HeartbeatDocument,
     "\n  subscription JobProgress($jobId: ID!, $sinceRevision: String) {\n    jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) { ...ProgressFields }\n  }\n": typeof types.JobProgressDocument,
     "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete outcome jobs { ...ProgressFields } }\n  }\n": typeof types.JobTreeProgressDocument,
+    "\n  subscription OperationProgress($operationId: ID!) {\n    operationProgress(operationId: $operationId) { ...OperationFields }\n  }\n": typeof types.OperationProgressDocument,
     "\n  subscription WorkAvailable($types: [String!]!) {\n    workAvailable(types: $types) { types }\n  }\n": typeof types.WorkAvailableDocument,
 };
 const documents: Documents = {
@@ -55,7 +66,17 @@ const documents: Documents = {
     "\n  mutation SealJob($input: SealJobInput!) {\n    sealJob(input: $input) {\n      ... on SealJobPayload { job { progress { ...ProgressFields } } }\n      ... on Error { code message field }\n    }\n  }\n": types.SealJobDocument,
     "\n  mutation CancelJob($input: CancelJobInput!) {\n    cancelJob(input: $input) {\n      ... on CancelJobPayload { job { id } }\n      ... on Error { code message field }\n    }\n  }\n": types.CancelJobDocument,
     "\n  mutation DeleteJob($input: DeleteJobInput!) {\n    deleteJob(input: $input) {\n      ... on DeleteJobPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n": types.DeleteJobDocument,
-    "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome\n  }\n": types.ProgressFieldsFragmentDoc,
+    "\n  mutation ReplayDeadLetters($input: ReplayDeadLettersInput!) {\n    replayDeadLetters(input: $input) {\n      ... on ReplayDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.ReplayDeadLettersDocument,
+    "\n  mutation DiscardDeadLetters($input: DiscardDeadLettersInput!) {\n    discardDeadLetters(input: $input) {\n      ... on DiscardDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.DiscardDeadLettersDocument,
+    "\n  mutation NoteDeadLetters($input: NoteDeadLettersInput!) {\n    noteDeadLetters(input: $input) {\n      ... on NoteDeadLettersPayload { group { id } }\n      ... on Error { code message field }\n    }\n  }\n": types.NoteDeadLettersDocument,
+    "\n  mutation CancelOperation($input: CancelOperationInput!) {\n    cancelOperation(input: $input) {\n      ... on CancelOperationPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.CancelOperationDocument,
+    "\n  query Operation($id: ID!) { node(id: $id) { ... on Operation { ...OperationFields } } }\n": types.OperationDocument,
+    "\n  query DeadLetterGroups($types: [String!], $first: Int) {\n    deadLetterGroups(types: $types, first: $first) {\n      id type code pattern count firstAt lastAt note notedAt example { id job { id } }\n    }\n  }\n": types.DeadLetterGroupsDocument,
+    "\n  query DeadLetterGroup($id: ID!, $first: Int) {\n    node(id: $id) {\n      ... on DeadLetterGroup {\n        id type code pattern count firstAt lastAt note notedAt\n        items(first: $first) { ...ItemFields job { id type } }\n      }\n    }\n  }\n": types.DeadLetterGroupDocument,
+    "\n  query DeadLetterDigest($since: DateTime!, $types: [String!], $first: Int) {\n    deadLetterDigest(since: $since, types: $types, first: $first) {\n      count group { id type code pattern count firstAt lastAt note notedAt }\n    }\n  }\n": types.DeadLetterDigestDocument,
+    "\n  query DeadLetterCount($filter: DeadLetterFilter!) { deadLetterCount(filter: $filter) }\n": types.DeadLetterCountDocument,
+    "\n  fragment OperationFields on Operation { id kind status total done requestedAt finishedAt }\n": types.OperationFieldsFragmentDoc,
+    "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome completions\n  }\n": types.ProgressFieldsFragmentDoc,
     "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage finalStage feed waitsForJobs createdAt sealedAt failedAt\n    cancelledAt occurrence { schedule at } treeOutcome progress { ...ProgressFields }\n  }\n": types.JobFieldsFragmentDoc,
     "\n  fragment ItemFields on JobItem {\n    id status payload result failureCount failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n": types.ItemFieldsFragmentDoc,
     "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } after { id } deletion { requestedAt itemCount deletedItems } }\n  }\n": types.JobDocument,
@@ -82,6 +103,7 @@ const documents: Documents = {
     "\n  mutation Heartbeat($input: HeartbeatInput!) {\n    heartbeat(input: $input) {\n      ... on HeartbeatPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n  }\n": types.HeartbeatDocument,
     "\n  subscription JobProgress($jobId: ID!, $sinceRevision: String) {\n    jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) { ...ProgressFields }\n  }\n": types.JobProgressDocument,
     "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete outcome jobs { ...ProgressFields } }\n  }\n": types.JobTreeProgressDocument,
+    "\n  subscription OperationProgress($operationId: ID!) {\n    operationProgress(operationId: $operationId) { ...OperationFields }\n  }\n": types.OperationProgressDocument,
     "\n  subscription WorkAvailable($types: [String!]!) {\n    workAvailable(types: $types) { types }\n  }\n": types.WorkAvailableDocument,
 };
 
@@ -108,7 +130,47 @@ export function graphql(source: "\n  mutation DeleteJob($input: DeleteJobInput!)
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome\n  }\n"): typeof import('./graphql.ts').ProgressFieldsFragmentDoc;
+export function graphql(source: "\n  mutation ReplayDeadLetters($input: ReplayDeadLettersInput!) {\n    replayDeadLetters(input: $input) {\n      ... on ReplayDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').ReplayDeadLettersDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation DiscardDeadLetters($input: DiscardDeadLettersInput!) {\n    discardDeadLetters(input: $input) {\n      ... on DiscardDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').DiscardDeadLettersDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation NoteDeadLetters($input: NoteDeadLettersInput!) {\n    noteDeadLetters(input: $input) {\n      ... on NoteDeadLettersPayload { group { id } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').NoteDeadLettersDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation CancelOperation($input: CancelOperationInput!) {\n    cancelOperation(input: $input) {\n      ... on CancelOperationPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').CancelOperationDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query Operation($id: ID!) { node(id: $id) { ... on Operation { ...OperationFields } } }\n"): typeof import('./graphql.ts').OperationDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query DeadLetterGroups($types: [String!], $first: Int) {\n    deadLetterGroups(types: $types, first: $first) {\n      id type code pattern count firstAt lastAt note notedAt example { id job { id } }\n    }\n  }\n"): typeof import('./graphql.ts').DeadLetterGroupsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query DeadLetterGroup($id: ID!, $first: Int) {\n    node(id: $id) {\n      ... on DeadLetterGroup {\n        id type code pattern count firstAt lastAt note notedAt\n        items(first: $first) { ...ItemFields job { id type } }\n      }\n    }\n  }\n"): typeof import('./graphql.ts').DeadLetterGroupDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query DeadLetterDigest($since: DateTime!, $types: [String!], $first: Int) {\n    deadLetterDigest(since: $since, types: $types, first: $first) {\n      count group { id type code pattern count firstAt lastAt note notedAt }\n    }\n  }\n"): typeof import('./graphql.ts').DeadLetterDigestDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query DeadLetterCount($filter: DeadLetterFilter!) { deadLetterCount(filter: $filter) }\n"): typeof import('./graphql.ts').DeadLetterCountDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  fragment OperationFields on Operation { id kind status total done requestedAt finishedAt }\n"): typeof import('./graphql.ts').OperationFieldsFragmentDoc;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome completions\n  }\n"): typeof import('./graphql.ts').ProgressFieldsFragmentDoc;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
@@ -213,6 +275,10 @@ export function graphql(source: "\n  subscription JobProgress($jobId: ID!, $sinc
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
 export function graphql(source: "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete outcome jobs { ...ProgressFields } }\n  }\n"): typeof import('./graphql.ts').JobTreeProgressDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  subscription OperationProgress($operationId: ID!) {\n    operationProgress(operationId: $operationId) { ...OperationFields }\n  }\n"): typeof import('./graphql.ts').OperationProgressDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */

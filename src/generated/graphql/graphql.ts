@@ -47,6 +47,12 @@ export type CancelJobInput = {
   jobId: Scalars['ID']['input'];
 };
 
+/** Which operation to cancel. */
+export type CancelOperationInput = {
+  /** The operation. */
+  operationId: Scalars['ID']['input'];
+};
+
 /** Who wants which item. */
 export type ClaimItemInput = {
   /** The item. */
@@ -73,6 +79,26 @@ export type ClaimRequestInput = {
   type: Scalars['String']['input'];
 };
 
+/** Which dead letters: those that meet all that is set, and something must be. Lists have 1 to 1,000 entries. */
+export type DeadLetterFilter = {
+  /** Whose last failure has one of these codes. */
+  codes?: InputMaybe<Array<Scalars['String']['input']>>;
+  /** With one of these dedupe keys. */
+  dedupeKeys?: InputMaybe<Array<Scalars['String']['input']>>;
+  /** That failed for good at this time or later. */
+  diedFrom?: InputMaybe<Scalars['DateTime']['input']>;
+  /** That failed for good before this time. */
+  diedUntil?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Of one of these groups. */
+  groupIds?: InputMaybe<Array<Scalars['ID']['input']>>;
+  /** These items. */
+  itemIds?: InputMaybe<Array<Scalars['ID']['input']>>;
+  /** Items of this job and of all jobs below it. */
+  jobId?: InputMaybe<Scalars['ID']['input']>;
+  /** Of one of these types. */
+  types?: InputMaybe<Array<Scalars['String']['input']>>;
+};
+
 /** The root of the tree to delete. */
 export type DeleteJobInput = {
   /** The job. */
@@ -83,6 +109,12 @@ export type DeleteJobInput = {
 export type DeleteScheduleInput = {
   /** The name of the schedule. */
   name: Scalars['String']['input'];
+};
+
+/** What is settled. */
+export type DiscardDeadLettersInput = {
+  /** Which items. */
+  filter: DeadLetterFilter;
 };
 
 /** Every reason for which a request can be refused. */
@@ -298,6 +330,30 @@ export type NotClaimableReason =
   /** Its job waits for other jobs of its tree. */
   | 'WAITING';
 
+/** What to note about which group. */
+export type NoteDeadLettersInput = {
+  /** The group. */
+  groupId: Scalars['ID']['input'];
+  /** What to note, up to 10,000 characters, in place of an earlier note. Default: no note. */
+  note?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** What an operation does with dead letters. */
+export type OperationKind =
+  /** Settles them: the items stay failed, and are no dead letters any more. */
+  | 'DISCARD'
+  /** Tries the items again, as if they were new. */
+  | 'REPLAY';
+
+/** Where an operation stands. */
+export type OperationStatus =
+  /** It was cancelled; what it did stays. */
+  | 'CANCELLED'
+  /** All that it is about is done. */
+  | 'FINISHED'
+  /** Some server goes on with it. */
+  | 'RUNNING';
+
 /** What becomes of an occurrence while a tree that the schedule made before is not complete. */
 export type OverlapPolicy =
   /** Its tree is made beside the other one. */
@@ -335,6 +391,14 @@ export type ReleaseStatus =
   | 'RELEASED'
   /** There was no such assignment (any more). Nothing changed. */
   | 'STALE';
+
+/** What to try again. */
+export type ReplayDeadLettersInput = {
+  /** Which items. */
+  filter: DeadLetterFilter;
+  /** A corrected payload, if `filter.itemIds` names exactly one item: any JSON, up to 1 MB of text (a setting of the server). Default: the payload that it has. */
+  payload?: InputMaybe<Scalars['JSON']['input']>;
+};
 
 /** The outcome of one attempt: exactly one of `result` and `failure`. */
 export type ReportInput = {
@@ -491,7 +555,7 @@ export type SealJobMutation = { sealJob:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { job: { progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null } } }
+    | { job: { progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number } } }
    };
 
 export type CancelJobMutationVariables = Exact<{
@@ -516,9 +580,100 @@ export type DeleteJobMutation = { deleteJob:
     | { code: ErrorCode, message: string, field?: string | null }
    };
 
-export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null };
+export type ReplayDeadLettersMutationVariables = Exact<{
+  input: ReplayDeadLettersInput;
+}>;
 
-export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null } };
+
+export type ReplayDeadLettersMutation = { replayDeadLetters:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
+   };
+
+export type DiscardDeadLettersMutationVariables = Exact<{
+  input: DiscardDeadLettersInput;
+}>;
+
+
+export type DiscardDeadLettersMutation = { discardDeadLetters:
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   };
+
+export type NoteDeadLettersMutationVariables = Exact<{
+  input: NoteDeadLettersInput;
+}>;
+
+
+export type NoteDeadLettersMutation = { noteDeadLetters:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { group: { id: string } }
+   };
+
+export type CancelOperationMutationVariables = Exact<{
+  input: CancelOperationInput;
+}>;
+
+
+export type CancelOperationMutation = { cancelOperation:
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   };
+
+export type OperationQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type OperationQuery = { node?:
+    | { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null }
+    | Record<PropertyKey, never>
+   | null };
+
+export type DeadLetterGroupsQueryVariables = Exact<{
+  types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+}>;
+
+
+export type DeadLetterGroupsQuery = { deadLetterGroups: Array<{ id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, example: { id: string, job: { id: string } } }> };
+
+export type DeadLetterGroupQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+  first?: InputMaybe<Scalars['Int']['input']>;
+}>;
+
+
+export type DeadLetterGroupQuery = { node?:
+    | { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, items: Array<{ id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, createdAt: string, finishedAt?: string | null, job: { id: string, type: string }, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null }> }
+    | Record<PropertyKey, never>
+   | null };
+
+export type DeadLetterDigestQueryVariables = Exact<{
+  since: Scalars['DateTime']['input'];
+  types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+}>;
+
+
+export type DeadLetterDigestQuery = { deadLetterDigest: Array<{ count: number, group: { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null } }> };
+
+export type DeadLetterCountQueryVariables = Exact<{
+  filter: DeadLetterFilter;
+}>;
+
+
+export type DeadLetterCountQuery = { deadLetterCount: number };
+
+export type OperationFieldsFragment = { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null };
+
+export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number };
+
+export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number } };
 
 export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
 
@@ -527,7 +682,7 @@ export type JobQueryVariables = Exact<{
 }>;
 
 
-export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, treeOutcome?: JobOutcome | null, children: Array<{ id: string }>, after: Array<{ id: string }>, deletion?: { requestedAt: string, itemCount: number, deletedItems: number } | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null } } | null };
+export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, treeOutcome?: JobOutcome | null, children: Array<{ id: string }>, after: Array<{ id: string }>, deletion?: { requestedAt: string, itemCount: number, deletedItems: number } | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number } } | null };
 
 export type JobsQueryVariables = Exact<{
   filter?: InputMaybe<JobFilter>;
@@ -537,7 +692,7 @@ export type JobsQueryVariables = Exact<{
 }>;
 
 
-export type JobsQuery = { jobs: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
+export type JobsQuery = { jobs: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
 
 export type ItemsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -737,7 +892,7 @@ export type JobProgressSubscriptionVariables = Exact<{
 }>;
 
 
-export type JobProgressSubscription = { jobProgress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null } };
+export type JobProgressSubscription = { jobProgress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number } };
 
 export type JobTreeProgressSubscriptionVariables = Exact<{
   rootId: Scalars['ID']['input'];
@@ -745,7 +900,14 @@ export type JobTreeProgressSubscriptionVariables = Exact<{
 }>;
 
 
-export type JobTreeProgressSubscription = { jobTreeProgress: { rootId: string, revision: string, openJobs: number, complete: boolean, outcome?: JobOutcome | null, jobs: Array<{ jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null }> } };
+export type JobTreeProgressSubscription = { jobTreeProgress: { rootId: string, revision: string, openJobs: number, complete: boolean, outcome?: JobOutcome | null, jobs: Array<{ jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number }> } };
+
+export type OperationProgressSubscriptionVariables = Exact<{
+  operationId: Scalars['ID']['input'];
+}>;
+
+
+export type OperationProgressSubscription = { operationProgress: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } };
 
 export type WorkAvailableSubscriptionVariables = Exact<{
   types: Array<Scalars['String']['input']> | Scalars['String']['input'];
@@ -772,6 +934,17 @@ export class TypedDocumentString<TResult, TVariables>
     return this.value;
   }
 }
+export const OperationFieldsFragmentDoc = new TypedDocumentString(`
+    fragment OperationFields on Operation {
+  id
+  kind
+  status
+  total
+  done
+  requestedAt
+  finishedAt
+}
+    `, {"fragmentName":"OperationFields"}) as unknown as TypedDocumentString<OperationFieldsFragment, unknown>;
 export const ProgressFieldsFragmentDoc = new TypedDocumentString(`
     fragment ProgressFields on JobProgress {
   jobId
@@ -788,6 +961,7 @@ export const ProgressFieldsFragmentDoc = new TypedDocumentString(`
   startedAt
   completedAt
   outcome
+  completions
 }
     `, {"fragmentName":"ProgressFields"}) as unknown as TypedDocumentString<ProgressFieldsFragment, unknown>;
 export const JobFieldsFragmentDoc = new TypedDocumentString(`
@@ -841,6 +1015,7 @@ export const JobFieldsFragmentDoc = new TypedDocumentString(`
   startedAt
   completedAt
   outcome
+  completions
 }`, {"fragmentName":"JobFields"}) as unknown as TypedDocumentString<JobFieldsFragment, unknown>;
 export const ItemFieldsFragmentDoc = new TypedDocumentString(`
     fragment ItemFields on JobItem {
@@ -1000,6 +1175,7 @@ export const SealJobDocument = new TypedDocumentString(`
   startedAt
   completedAt
   outcome
+  completions
 }`) as unknown as TypedDocumentString<SealJobMutation, SealJobMutationVariables>;
 export const CancelJobDocument = new TypedDocumentString(`
     mutation CancelJob($input: CancelJobInput!) {
@@ -1031,6 +1207,206 @@ export const DeleteJobDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<DeleteJobMutation, DeleteJobMutationVariables>;
+export const ReplayDeadLettersDocument = new TypedDocumentString(`
+    mutation ReplayDeadLetters($input: ReplayDeadLettersInput!) {
+  replayDeadLetters(input: $input) {
+    ... on ReplayDeadLettersPayload {
+      operation {
+        ...OperationFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment OperationFields on Operation {
+  id
+  kind
+  status
+  total
+  done
+  requestedAt
+  finishedAt
+}`) as unknown as TypedDocumentString<ReplayDeadLettersMutation, ReplayDeadLettersMutationVariables>;
+export const DiscardDeadLettersDocument = new TypedDocumentString(`
+    mutation DiscardDeadLetters($input: DiscardDeadLettersInput!) {
+  discardDeadLetters(input: $input) {
+    ... on DiscardDeadLettersPayload {
+      operation {
+        ...OperationFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment OperationFields on Operation {
+  id
+  kind
+  status
+  total
+  done
+  requestedAt
+  finishedAt
+}`) as unknown as TypedDocumentString<DiscardDeadLettersMutation, DiscardDeadLettersMutationVariables>;
+export const NoteDeadLettersDocument = new TypedDocumentString(`
+    mutation NoteDeadLetters($input: NoteDeadLettersInput!) {
+  noteDeadLetters(input: $input) {
+    ... on NoteDeadLettersPayload {
+      group {
+        id
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<NoteDeadLettersMutation, NoteDeadLettersMutationVariables>;
+export const CancelOperationDocument = new TypedDocumentString(`
+    mutation CancelOperation($input: CancelOperationInput!) {
+  cancelOperation(input: $input) {
+    ... on CancelOperationPayload {
+      operation {
+        ...OperationFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment OperationFields on Operation {
+  id
+  kind
+  status
+  total
+  done
+  requestedAt
+  finishedAt
+}`) as unknown as TypedDocumentString<CancelOperationMutation, CancelOperationMutationVariables>;
+export const OperationDocument = new TypedDocumentString(`
+    query Operation($id: ID!) {
+  node(id: $id) {
+    ... on Operation {
+      ...OperationFields
+    }
+  }
+}
+    fragment OperationFields on Operation {
+  id
+  kind
+  status
+  total
+  done
+  requestedAt
+  finishedAt
+}`) as unknown as TypedDocumentString<OperationQuery, OperationQueryVariables>;
+export const DeadLetterGroupsDocument = new TypedDocumentString(`
+    query DeadLetterGroups($types: [String!], $first: Int) {
+  deadLetterGroups(types: $types, first: $first) {
+    id
+    type
+    code
+    pattern
+    count
+    firstAt
+    lastAt
+    note
+    notedAt
+    example {
+      id
+      job {
+        id
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DeadLetterGroupsQuery, DeadLetterGroupsQueryVariables>;
+export const DeadLetterGroupDocument = new TypedDocumentString(`
+    query DeadLetterGroup($id: ID!, $first: Int) {
+  node(id: $id) {
+    ... on DeadLetterGroup {
+      id
+      type
+      code
+      pattern
+      count
+      firstAt
+      lastAt
+      note
+      notedAt
+      items(first: $first) {
+        ...ItemFields
+        job {
+          id
+          type
+        }
+      }
+    }
+  }
+}
+    fragment ItemFields on JobItem {
+  id
+  status
+  payload
+  result
+  failureCount
+  failures {
+    attempt
+    code
+    message
+    worker
+    at
+  }
+  priority
+  runAt
+  retryAt
+  dedupeKey
+  createdAt
+  finishedAt
+  assignment {
+    id
+    worker
+    attempt
+    claimedAt
+    heartbeatAt
+    deadlineAt
+  }
+}`) as unknown as TypedDocumentString<DeadLetterGroupQuery, DeadLetterGroupQueryVariables>;
+export const DeadLetterDigestDocument = new TypedDocumentString(`
+    query DeadLetterDigest($since: DateTime!, $types: [String!], $first: Int) {
+  deadLetterDigest(since: $since, types: $types, first: $first) {
+    count
+    group {
+      id
+      type
+      code
+      pattern
+      count
+      firstAt
+      lastAt
+      note
+      notedAt
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DeadLetterDigestQuery, DeadLetterDigestQueryVariables>;
+export const DeadLetterCountDocument = new TypedDocumentString(`
+    query DeadLetterCount($filter: DeadLetterFilter!) {
+  deadLetterCount(filter: $filter)
+}
+    `) as unknown as TypedDocumentString<DeadLetterCountQuery, DeadLetterCountQueryVariables>;
 export const JobDocument = new TypedDocumentString(`
     query Job($id: ID!) {
   job(id: $id) {
@@ -1063,6 +1439,7 @@ export const JobDocument = new TypedDocumentString(`
   startedAt
   completedAt
   outcome
+  completions
 }
 fragment JobFields on Job {
   id
@@ -1128,6 +1505,7 @@ export const JobsDocument = new TypedDocumentString(`
   startedAt
   completedAt
   outcome
+  completions
 }
 fragment JobFields on Job {
   id
@@ -1792,6 +2170,7 @@ export const JobProgressDocument = new TypedDocumentString(`
   startedAt
   completedAt
   outcome
+  completions
 }`) as unknown as TypedDocumentString<JobProgressSubscription, JobProgressSubscriptionVariables>;
 export const JobTreeProgressDocument = new TypedDocumentString(`
     subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {
@@ -1821,7 +2200,23 @@ export const JobTreeProgressDocument = new TypedDocumentString(`
   startedAt
   completedAt
   outcome
+  completions
 }`) as unknown as TypedDocumentString<JobTreeProgressSubscription, JobTreeProgressSubscriptionVariables>;
+export const OperationProgressDocument = new TypedDocumentString(`
+    subscription OperationProgress($operationId: ID!) {
+  operationProgress(operationId: $operationId) {
+    ...OperationFields
+  }
+}
+    fragment OperationFields on Operation {
+  id
+  kind
+  status
+  total
+  done
+  requestedAt
+  finishedAt
+}`) as unknown as TypedDocumentString<OperationProgressSubscription, OperationProgressSubscriptionVariables>;
 export const WorkAvailableDocument = new TypedDocumentString(`
     subscription WorkAvailable($types: [String!]!) {
   workAvailable(types: $types) {

@@ -59,6 +59,26 @@ export type Outcome = Prisma.OutcomeModel
  */
 export type Failure = Prisma.FailureModel
 /**
+ * Model DeadLetter
+ * What failed for good, until somebody replays or discards it.
+ */
+export type DeadLetter = Prisma.DeadLetterModel
+/**
+ * Model Replay
+ * An item that was replayed, and the attempts that it had had by then.
+ */
+export type Replay = Prisma.ReplayModel
+/**
+ * Model DeadLetterNote
+ * What people know about a group of dead letters.
+ */
+export type DeadLetterNote = Prisma.DeadLetterNoteModel
+/**
+ * Model Operation
+ * Work on many items that somebody has asked for, and how far it is.
+ */
+export type Operation = Prisma.OperationModel
+/**
  * Model TreeDeletion
  * A tree that is being deleted, and how far that is.
  */

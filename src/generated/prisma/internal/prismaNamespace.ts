@@ -405,6 +405,10 @@ export const ModelName = {
   Lease: 'Lease',
   Outcome: 'Outcome',
   Failure: 'Failure',
+  DeadLetter: 'DeadLetter',
+  Replay: 'Replay',
+  DeadLetterNote: 'DeadLetterNote',
+  Operation: 'Operation',
   TreeDeletion: 'TreeDeletion',
   Watch: 'Watch',
   Schedule: 'Schedule',
@@ -426,7 +430,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "queueEntry" | "lease" | "outcome" | "failure" | "treeDeletion" | "watch" | "schedule" | "queue" | "queueLease" | "rateSlice"
+    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "queueEntry" | "lease" | "outcome" | "failure" | "deadLetter" | "replay" | "deadLetterNote" | "operation" | "treeDeletion" | "watch" | "schedule" | "queue" | "queueLease" | "rateSlice"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1022,6 +1026,302 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    DeadLetter: {
+      payload: Prisma.$DeadLetterPayload<ExtArgs>
+      fields: Prisma.DeadLetterFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.DeadLetterFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.DeadLetterFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterPayload>
+        }
+        findFirst: {
+          args: Prisma.DeadLetterFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.DeadLetterFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterPayload>
+        }
+        findMany: {
+          args: Prisma.DeadLetterFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterPayload>[]
+        }
+        create: {
+          args: Prisma.DeadLetterCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterPayload>
+        }
+        createMany: {
+          args: Prisma.DeadLetterCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.DeadLetterCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterPayload>[]
+        }
+        delete: {
+          args: Prisma.DeadLetterDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterPayload>
+        }
+        update: {
+          args: Prisma.DeadLetterUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterPayload>
+        }
+        deleteMany: {
+          args: Prisma.DeadLetterDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.DeadLetterUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.DeadLetterUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterPayload>[]
+        }
+        upsert: {
+          args: Prisma.DeadLetterUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterPayload>
+        }
+        aggregate: {
+          args: Prisma.DeadLetterAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateDeadLetter>
+        }
+        groupBy: {
+          args: Prisma.DeadLetterGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DeadLetterGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.DeadLetterCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DeadLetterCountAggregateOutputType> | number
+        }
+      }
+    }
+    Replay: {
+      payload: Prisma.$ReplayPayload<ExtArgs>
+      fields: Prisma.ReplayFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.ReplayFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReplayPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.ReplayFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReplayPayload>
+        }
+        findFirst: {
+          args: Prisma.ReplayFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReplayPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.ReplayFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReplayPayload>
+        }
+        findMany: {
+          args: Prisma.ReplayFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReplayPayload>[]
+        }
+        create: {
+          args: Prisma.ReplayCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReplayPayload>
+        }
+        createMany: {
+          args: Prisma.ReplayCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.ReplayCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReplayPayload>[]
+        }
+        delete: {
+          args: Prisma.ReplayDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReplayPayload>
+        }
+        update: {
+          args: Prisma.ReplayUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReplayPayload>
+        }
+        deleteMany: {
+          args: Prisma.ReplayDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.ReplayUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.ReplayUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReplayPayload>[]
+        }
+        upsert: {
+          args: Prisma.ReplayUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReplayPayload>
+        }
+        aggregate: {
+          args: Prisma.ReplayAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateReplay>
+        }
+        groupBy: {
+          args: Prisma.ReplayGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ReplayGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.ReplayCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ReplayCountAggregateOutputType> | number
+        }
+      }
+    }
+    DeadLetterNote: {
+      payload: Prisma.$DeadLetterNotePayload<ExtArgs>
+      fields: Prisma.DeadLetterNoteFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.DeadLetterNoteFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterNotePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.DeadLetterNoteFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterNotePayload>
+        }
+        findFirst: {
+          args: Prisma.DeadLetterNoteFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterNotePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.DeadLetterNoteFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterNotePayload>
+        }
+        findMany: {
+          args: Prisma.DeadLetterNoteFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterNotePayload>[]
+        }
+        create: {
+          args: Prisma.DeadLetterNoteCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterNotePayload>
+        }
+        createMany: {
+          args: Prisma.DeadLetterNoteCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.DeadLetterNoteCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterNotePayload>[]
+        }
+        delete: {
+          args: Prisma.DeadLetterNoteDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterNotePayload>
+        }
+        update: {
+          args: Prisma.DeadLetterNoteUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterNotePayload>
+        }
+        deleteMany: {
+          args: Prisma.DeadLetterNoteDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.DeadLetterNoteUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.DeadLetterNoteUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterNotePayload>[]
+        }
+        upsert: {
+          args: Prisma.DeadLetterNoteUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterNotePayload>
+        }
+        aggregate: {
+          args: Prisma.DeadLetterNoteAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateDeadLetterNote>
+        }
+        groupBy: {
+          args: Prisma.DeadLetterNoteGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DeadLetterNoteGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.DeadLetterNoteCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DeadLetterNoteCountAggregateOutputType> | number
+        }
+      }
+    }
+    Operation: {
+      payload: Prisma.$OperationPayload<ExtArgs>
+      fields: Prisma.OperationFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.OperationFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OperationPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.OperationFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OperationPayload>
+        }
+        findFirst: {
+          args: Prisma.OperationFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OperationPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.OperationFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OperationPayload>
+        }
+        findMany: {
+          args: Prisma.OperationFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OperationPayload>[]
+        }
+        create: {
+          args: Prisma.OperationCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OperationPayload>
+        }
+        createMany: {
+          args: Prisma.OperationCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.OperationCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OperationPayload>[]
+        }
+        delete: {
+          args: Prisma.OperationDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OperationPayload>
+        }
+        update: {
+          args: Prisma.OperationUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OperationPayload>
+        }
+        deleteMany: {
+          args: Prisma.OperationDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.OperationUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.OperationUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OperationPayload>[]
+        }
+        upsert: {
+          args: Prisma.OperationUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OperationPayload>
+        }
+        aggregate: {
+          args: Prisma.OperationAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateOperation>
+        }
+        groupBy: {
+          args: Prisma.OperationGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.OperationGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.OperationCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.OperationCountAggregateOutputType> | number
+        }
+      }
+    }
     TreeDeletion: {
       payload: Prisma.$TreeDeletionPayload<ExtArgs>
       fields: Prisma.TreeDeletionFieldRefs
@@ -1552,7 +1852,8 @@ export const JobProgressScalarFieldEnum = {
   startedAt: 'startedAt',
   completedAt: 'completedAt',
   outcome: 'outcome',
-  treeOutcome: 'treeOutcome'
+  treeOutcome: 'treeOutcome',
+  completions: 'completions'
 } as const
 
 export type JobProgressScalarFieldEnum = (typeof JobProgressScalarFieldEnum)[keyof typeof JobProgressScalarFieldEnum]
@@ -1646,6 +1947,63 @@ export const FailureScalarFieldEnum = {
 } as const
 
 export type FailureScalarFieldEnum = (typeof FailureScalarFieldEnum)[keyof typeof FailureScalarFieldEnum]
+
+
+export const DeadLetterScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  type: 'type',
+  diedAt: 'diedAt',
+  code: 'code',
+  pattern: 'pattern',
+  fingerprint: 'fingerprint'
+} as const
+
+export type DeadLetterScalarFieldEnum = (typeof DeadLetterScalarFieldEnum)[keyof typeof DeadLetterScalarFieldEnum]
+
+
+export const ReplayScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  attempt: 'attempt'
+} as const
+
+export type ReplayScalarFieldEnum = (typeof ReplayScalarFieldEnum)[keyof typeof ReplayScalarFieldEnum]
+
+
+export const DeadLetterNoteScalarFieldEnum = {
+  fingerprint: 'fingerprint',
+  note: 'note',
+  notedAt: 'notedAt'
+} as const
+
+export type DeadLetterNoteScalarFieldEnum = (typeof DeadLetterNoteScalarFieldEnum)[keyof typeof DeadLetterNoteScalarFieldEnum]
+
+
+export const OperationScalarFieldEnum = {
+  id: 'id',
+  kind: 'kind',
+  requestedAt: 'requestedAt',
+  jobId: 'jobId',
+  types: 'types',
+  codes: 'codes',
+  fingerprints: 'fingerprints',
+  diedFrom: 'diedFrom',
+  diedUntil: 'diedUntil',
+  dedupeKeys: 'dedupeKeys',
+  itemJobIds: 'itemJobIds',
+  itemPositions: 'itemPositions',
+  payload: 'payload',
+  total: 'total',
+  done: 'done',
+  nextJobId: 'nextJobId',
+  nextPosition: 'nextPosition',
+  wasBusy: 'wasBusy',
+  cancelledAt: 'cancelledAt',
+  finishedAt: 'finishedAt'
+} as const
+
+export type OperationScalarFieldEnum = (typeof OperationScalarFieldEnum)[keyof typeof OperationScalarFieldEnum]
 
 
 export const TreeDeletionScalarFieldEnum = {
@@ -2035,6 +2393,10 @@ export type GlobalOmitConfig = {
   lease?: Prisma.LeaseOmit
   outcome?: Prisma.OutcomeOmit
   failure?: Prisma.FailureOmit
+  deadLetter?: Prisma.DeadLetterOmit
+  replay?: Prisma.ReplayOmit
+  deadLetterNote?: Prisma.DeadLetterNoteOmit
+  operation?: Prisma.OperationOmit
   treeDeletion?: Prisma.TreeDeletionOmit
   watch?: Prisma.WatchOmit
   schedule?: Prisma.ScheduleOmit

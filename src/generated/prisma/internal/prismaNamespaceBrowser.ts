@@ -59,6 +59,10 @@ export const ModelName = {
   Lease: 'Lease',
   Outcome: 'Outcome',
   Failure: 'Failure',
+  DeadLetter: 'DeadLetter',
+  Replay: 'Replay',
+  DeadLetterNote: 'DeadLetterNote',
+  Operation: 'Operation',
   TreeDeletion: 'TreeDeletion',
   Watch: 'Watch',
   Schedule: 'Schedule',
@@ -130,7 +134,8 @@ export const JobProgressScalarFieldEnum = {
   startedAt: 'startedAt',
   completedAt: 'completedAt',
   outcome: 'outcome',
-  treeOutcome: 'treeOutcome'
+  treeOutcome: 'treeOutcome',
+  completions: 'completions'
 } as const
 
 export type JobProgressScalarFieldEnum = (typeof JobProgressScalarFieldEnum)[keyof typeof JobProgressScalarFieldEnum]
@@ -224,6 +229,63 @@ export const FailureScalarFieldEnum = {
 } as const
 
 export type FailureScalarFieldEnum = (typeof FailureScalarFieldEnum)[keyof typeof FailureScalarFieldEnum]
+
+
+export const DeadLetterScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  type: 'type',
+  diedAt: 'diedAt',
+  code: 'code',
+  pattern: 'pattern',
+  fingerprint: 'fingerprint'
+} as const
+
+export type DeadLetterScalarFieldEnum = (typeof DeadLetterScalarFieldEnum)[keyof typeof DeadLetterScalarFieldEnum]
+
+
+export const ReplayScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  attempt: 'attempt'
+} as const
+
+export type ReplayScalarFieldEnum = (typeof ReplayScalarFieldEnum)[keyof typeof ReplayScalarFieldEnum]
+
+
+export const DeadLetterNoteScalarFieldEnum = {
+  fingerprint: 'fingerprint',
+  note: 'note',
+  notedAt: 'notedAt'
+} as const
+
+export type DeadLetterNoteScalarFieldEnum = (typeof DeadLetterNoteScalarFieldEnum)[keyof typeof DeadLetterNoteScalarFieldEnum]
+
+
+export const OperationScalarFieldEnum = {
+  id: 'id',
+  kind: 'kind',
+  requestedAt: 'requestedAt',
+  jobId: 'jobId',
+  types: 'types',
+  codes: 'codes',
+  fingerprints: 'fingerprints',
+  diedFrom: 'diedFrom',
+  diedUntil: 'diedUntil',
+  dedupeKeys: 'dedupeKeys',
+  itemJobIds: 'itemJobIds',
+  itemPositions: 'itemPositions',
+  payload: 'payload',
+  total: 'total',
+  done: 'done',
+  nextJobId: 'nextJobId',
+  nextPosition: 'nextPosition',
+  wasBusy: 'wasBusy',
+  cancelledAt: 'cancelledAt',
+  finishedAt: 'finishedAt'
+} as const
+
+export type OperationScalarFieldEnum = (typeof OperationScalarFieldEnum)[keyof typeof OperationScalarFieldEnum]
 
 
 export const TreeDeletionScalarFieldEnum = {

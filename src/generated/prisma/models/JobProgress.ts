@@ -34,6 +34,7 @@ export type JobProgressAvgAggregateOutputType = {
   failed: number | null
   cancelled: number | null
   openJobs: number | null
+  completions: number | null
 }
 
 export type JobProgressSumAggregateOutputType = {
@@ -44,6 +45,7 @@ export type JobProgressSumAggregateOutputType = {
   failed: bigint | null
   cancelled: bigint | null
   openJobs: number | null
+  completions: number | null
 }
 
 export type JobProgressMinAggregateOutputType = {
@@ -60,6 +62,7 @@ export type JobProgressMinAggregateOutputType = {
   completedAt: Date | null
   outcome: string | null
   treeOutcome: string | null
+  completions: number | null
 }
 
 export type JobProgressMaxAggregateOutputType = {
@@ -76,6 +79,7 @@ export type JobProgressMaxAggregateOutputType = {
   completedAt: Date | null
   outcome: string | null
   treeOutcome: string | null
+  completions: number | null
 }
 
 export type JobProgressCountAggregateOutputType = {
@@ -92,6 +96,7 @@ export type JobProgressCountAggregateOutputType = {
   completedAt: number
   outcome: number
   treeOutcome: number
+  completions: number
   _all: number
 }
 
@@ -104,6 +109,7 @@ export type JobProgressAvgAggregateInputType = {
   failed?: true
   cancelled?: true
   openJobs?: true
+  completions?: true
 }
 
 export type JobProgressSumAggregateInputType = {
@@ -114,6 +120,7 @@ export type JobProgressSumAggregateInputType = {
   failed?: true
   cancelled?: true
   openJobs?: true
+  completions?: true
 }
 
 export type JobProgressMinAggregateInputType = {
@@ -130,6 +137,7 @@ export type JobProgressMinAggregateInputType = {
   completedAt?: true
   outcome?: true
   treeOutcome?: true
+  completions?: true
 }
 
 export type JobProgressMaxAggregateInputType = {
@@ -146,6 +154,7 @@ export type JobProgressMaxAggregateInputType = {
   completedAt?: true
   outcome?: true
   treeOutcome?: true
+  completions?: true
 }
 
 export type JobProgressCountAggregateInputType = {
@@ -162,6 +171,7 @@ export type JobProgressCountAggregateInputType = {
   completedAt?: true
   outcome?: true
   treeOutcome?: true
+  completions?: true
   _all?: true
 }
 
@@ -265,6 +275,7 @@ export type JobProgressGroupByOutputType = {
   completedAt: Date | null
   outcome: string | null
   treeOutcome: string | null
+  completions: number
   _count: JobProgressCountAggregateOutputType | null
   _avg: JobProgressAvgAggregateOutputType | null
   _sum: JobProgressSumAggregateOutputType | null
@@ -304,6 +315,7 @@ export type JobProgressWhereInput = {
   completedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
   outcome?: Prisma.StringNullableFilter<"JobProgress"> | string | null
   treeOutcome?: Prisma.StringNullableFilter<"JobProgress"> | string | null
+  completions?: Prisma.IntFilter<"JobProgress"> | number
   job?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
 }
 
@@ -321,6 +333,7 @@ export type JobProgressOrderByWithRelationInput = {
   completedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   outcome?: Prisma.SortOrderInput | Prisma.SortOrder
   treeOutcome?: Prisma.SortOrderInput | Prisma.SortOrder
+  completions?: Prisma.SortOrder
   job?: Prisma.JobOrderByWithRelationInput
 }
 
@@ -342,6 +355,7 @@ export type JobProgressWhereUniqueInput = Prisma.AtLeast<{
   completedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
   outcome?: Prisma.StringNullableFilter<"JobProgress"> | string | null
   treeOutcome?: Prisma.StringNullableFilter<"JobProgress"> | string | null
+  completions?: Prisma.IntFilter<"JobProgress"> | number
   job?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
 }, "jobId_version">
 
@@ -359,6 +373,7 @@ export type JobProgressOrderByWithAggregationInput = {
   completedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   outcome?: Prisma.SortOrderInput | Prisma.SortOrder
   treeOutcome?: Prisma.SortOrderInput | Prisma.SortOrder
+  completions?: Prisma.SortOrder
   _count?: Prisma.JobProgressCountOrderByAggregateInput
   _avg?: Prisma.JobProgressAvgOrderByAggregateInput
   _max?: Prisma.JobProgressMaxOrderByAggregateInput
@@ -383,6 +398,7 @@ export type JobProgressScalarWhereWithAggregatesInput = {
   completedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"JobProgress"> | Date | string | null
   outcome?: Prisma.StringNullableWithAggregatesFilter<"JobProgress"> | string | null
   treeOutcome?: Prisma.StringNullableWithAggregatesFilter<"JobProgress"> | string | null
+  completions?: Prisma.IntWithAggregatesFilter<"JobProgress"> | number
 }
 
 export type JobProgressCreateInput = {
@@ -398,6 +414,7 @@ export type JobProgressCreateInput = {
   completedAt?: Date | string | null
   outcome?: string | null
   treeOutcome?: string | null
+  completions?: number
   job: Prisma.JobCreateNestedOneWithoutProgressInput
 }
 
@@ -415,6 +432,7 @@ export type JobProgressUncheckedCreateInput = {
   completedAt?: Date | string | null
   outcome?: string | null
   treeOutcome?: string | null
+  completions?: number
 }
 
 export type JobProgressUpdateInput = {
@@ -430,6 +448,7 @@ export type JobProgressUpdateInput = {
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   treeOutcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  completions?: Prisma.IntFieldUpdateOperationsInput | number
   job?: Prisma.JobUpdateOneRequiredWithoutProgressNestedInput
 }
 
@@ -447,6 +466,7 @@ export type JobProgressUncheckedUpdateInput = {
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   treeOutcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  completions?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type JobProgressCreateManyInput = {
@@ -463,6 +483,7 @@ export type JobProgressCreateManyInput = {
   completedAt?: Date | string | null
   outcome?: string | null
   treeOutcome?: string | null
+  completions?: number
 }
 
 export type JobProgressUpdateManyMutationInput = {
@@ -478,6 +499,7 @@ export type JobProgressUpdateManyMutationInput = {
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   treeOutcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  completions?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type JobProgressUncheckedUpdateManyInput = {
@@ -494,6 +516,7 @@ export type JobProgressUncheckedUpdateManyInput = {
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   treeOutcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  completions?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type JobProgressListRelationFilter = {
@@ -525,6 +548,7 @@ export type JobProgressCountOrderByAggregateInput = {
   completedAt?: Prisma.SortOrder
   outcome?: Prisma.SortOrder
   treeOutcome?: Prisma.SortOrder
+  completions?: Prisma.SortOrder
 }
 
 export type JobProgressAvgOrderByAggregateInput = {
@@ -535,6 +559,7 @@ export type JobProgressAvgOrderByAggregateInput = {
   failed?: Prisma.SortOrder
   cancelled?: Prisma.SortOrder
   openJobs?: Prisma.SortOrder
+  completions?: Prisma.SortOrder
 }
 
 export type JobProgressMaxOrderByAggregateInput = {
@@ -551,6 +576,7 @@ export type JobProgressMaxOrderByAggregateInput = {
   completedAt?: Prisma.SortOrder
   outcome?: Prisma.SortOrder
   treeOutcome?: Prisma.SortOrder
+  completions?: Prisma.SortOrder
 }
 
 export type JobProgressMinOrderByAggregateInput = {
@@ -567,6 +593,7 @@ export type JobProgressMinOrderByAggregateInput = {
   completedAt?: Prisma.SortOrder
   outcome?: Prisma.SortOrder
   treeOutcome?: Prisma.SortOrder
+  completions?: Prisma.SortOrder
 }
 
 export type JobProgressSumOrderByAggregateInput = {
@@ -577,6 +604,7 @@ export type JobProgressSumOrderByAggregateInput = {
   failed?: Prisma.SortOrder
   cancelled?: Prisma.SortOrder
   openJobs?: Prisma.SortOrder
+  completions?: Prisma.SortOrder
 }
 
 export type JobProgressCreateNestedManyWithoutJobInput = {
@@ -642,6 +670,7 @@ export type JobProgressCreateWithoutJobInput = {
   completedAt?: Date | string | null
   outcome?: string | null
   treeOutcome?: string | null
+  completions?: number
 }
 
 export type JobProgressUncheckedCreateWithoutJobInput = {
@@ -657,6 +686,7 @@ export type JobProgressUncheckedCreateWithoutJobInput = {
   completedAt?: Date | string | null
   outcome?: string | null
   treeOutcome?: string | null
+  completions?: number
 }
 
 export type JobProgressCreateOrConnectWithoutJobInput = {
@@ -702,6 +732,7 @@ export type JobProgressScalarWhereInput = {
   completedAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
   outcome?: Prisma.StringNullableFilter<"JobProgress"> | string | null
   treeOutcome?: Prisma.StringNullableFilter<"JobProgress"> | string | null
+  completions?: Prisma.IntFilter<"JobProgress"> | number
 }
 
 export type JobProgressCreateManyJobInput = {
@@ -717,6 +748,7 @@ export type JobProgressCreateManyJobInput = {
   completedAt?: Date | string | null
   outcome?: string | null
   treeOutcome?: string | null
+  completions?: number
 }
 
 export type JobProgressUpdateWithoutJobInput = {
@@ -732,6 +764,7 @@ export type JobProgressUpdateWithoutJobInput = {
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   treeOutcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  completions?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type JobProgressUncheckedUpdateWithoutJobInput = {
@@ -747,6 +780,7 @@ export type JobProgressUncheckedUpdateWithoutJobInput = {
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   treeOutcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  completions?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type JobProgressUncheckedUpdateManyWithoutJobInput = {
@@ -762,6 +796,7 @@ export type JobProgressUncheckedUpdateManyWithoutJobInput = {
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   treeOutcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  completions?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 
@@ -780,6 +815,7 @@ export type JobProgressSelect<ExtArgs extends runtime.Types.Extensions.InternalA
   completedAt?: boolean
   outcome?: boolean
   treeOutcome?: boolean
+  completions?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -797,6 +833,7 @@ export type JobProgressSelectCreateManyAndReturn<ExtArgs extends runtime.Types.E
   completedAt?: boolean
   outcome?: boolean
   treeOutcome?: boolean
+  completions?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -814,6 +851,7 @@ export type JobProgressSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.E
   completedAt?: boolean
   outcome?: boolean
   treeOutcome?: boolean
+  completions?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -831,9 +869,10 @@ export type JobProgressSelectScalar = {
   completedAt?: boolean
   outcome?: boolean
   treeOutcome?: boolean
+  completions?: boolean
 }
 
-export type JobProgressOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "version" | "isRoot" | "generation" | "itemCount" | "succeeded" | "failed" | "cancelled" | "openJobs" | "startedAt" | "completedAt" | "outcome" | "treeOutcome", ExtArgs["result"]["jobProgress"]>
+export type JobProgressOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "version" | "isRoot" | "generation" | "itemCount" | "succeeded" | "failed" | "cancelled" | "openJobs" | "startedAt" | "completedAt" | "outcome" | "treeOutcome" | "completions", ExtArgs["result"]["jobProgress"]>
 export type JobProgressInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }
@@ -875,6 +914,10 @@ export type $JobProgressPayload<ExtArgs extends runtime.Types.Extensions.Interna
      * On the root's row: the worst outcome of the jobs that are complete. Null elsewhere.
      */
     treeOutcome: string | null
+    /**
+     * How often the job has been complete.
+     */
+    completions: number
   }, ExtArgs["result"]["jobProgress"]>
   composites: {}
 }
@@ -1312,6 +1355,7 @@ export interface JobProgressFieldRefs {
   readonly completedAt: Prisma.FieldRef<"JobProgress", 'DateTime'>
   readonly outcome: Prisma.FieldRef<"JobProgress", 'String'>
   readonly treeOutcome: Prisma.FieldRef<"JobProgress", 'String'>
+  readonly completions: Prisma.FieldRef<"JobProgress", 'Int'>
 }
     
 

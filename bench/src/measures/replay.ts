@@ -1,0 +1,108 @@
+/** How long it takes to replay very many dead letters, and what that costs workers of another type meanwhile. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Client } from '../../dist/client/index.js';
+import { type Bench, type Jobtree, type Report, withJobtree } from '../bench.ts';
+import { startChild } from '../child.ts';
+import { ratio, whole } from '../figures.ts';
+import { createJob, fillJob, withClient } from '../jobtree.ts';
+import type { WorkerTask } from '../task.ts';
+import { atLeast, atMost } from '../verdicts.ts';
+
+const batch = 100;
+/** So many times as many items are worked on, so that the work goes on for longer than the replay. */
+const workedPerItem = 4;
+const pollMs = 10;
+const limits = { ms: 10_000, rate: 0.8 };
+
+export async function measureReplay(bench: Bench): Promise<Report> {
+  const { items } = bench.options;
+  const { ms, quiet, busy } = await withJobtree(bench, (jobtree) =>
+    withClient(jobtree.server.url, async (client) => {
+      const jobId = await failAll(jobtree, client, items);
+      // One after the other: the tables and the machine are as warm for both.
+      let ms = Number.NaN;
+      const run = async () => {
+        const startedAt = performance.now();
+        const begun = await client.replayDeadLetters({ jobId });
+        let operation = begun;
+        if (begun.status === 'RUNNING') for await (operation of client.watchOperation(begun.id));
+        ms = performance.now() - startedAt;
+        if (operation.done !== items) throw new Error(`${operation.done} of ${items} items were replayed.`);
+      };
+      const busy = await rateDuring(jobtree, items, run);
+      const quiet = await rateDuring(jobtree, items, () => delay(ms));
+      return { ms, quiet, busy };
+    }),
+  );
+  const times = busy / quiet;
+  return {
+    tables: [
+      {
+        title: `replay: ${whole(items)} dead letters of one job, while items of another type are worked on (batches of ${batch})`,
+        columns: ['', 'ms', 'items of the other type per second'],
+        rows: [
+          ['without a replay', '', whole(quiet)],
+          ['during the replay', whole(ms), whole(busy)],
+          ['ratio', '', ratio(times)],
+        ],
+      },
+    ],
+    verdicts: [
+      atMost({
+        name: `replay ${whole(items)} dead letters`,
+        limit: limits.ms,
+        found: ms,
+        unit: ' ms',
+        digits: 0,
+      }),
+      atLeast({
+        name: 'replay, rate of another type against that without',
+        limit: limits.rate,
+        found: times,
+      }),
+    ],
+    figures: { items, ms, quiet, busy, ratio: times },
+  };
+}
+
+/** A complete job, all of whose items failed for good. */
+async function failAll({ database, server }: Jobtree, client: Client, items: number): Promise<string> {
+  const { id, type } = await createJob(server.url, { maxFailuresPerItem: 0 });
+  await fillJob(database.pool, id, items);
+  await client.sealJob(id);
+  for (let failed = 0; failed < items; ) {
+    const held = await client.claimItems('bench', [{ type, limit: 1_000 }]);
+    failed += held.length;
+    await client.reportOutcomes(
+      held.map(({ id: assignmentId }, i) => ({
+        assignmentId,
+        failure: { code: 'BAD_ROW', message: `Row ${i} is bad.` },
+      })),
+    );
+  }
+  while ((await client.deadLetterCount({ jobId: id })) < items) await delay(pollMs);
+  return id;
+}
+
+/** How many items of a type of its own a worker does in a second while `act` goes on; NaN if it has done all before. */
+async function rateDuring(jobtree: Jobtree, items: number, act: () => Promise<void>): Promise<number> {
+  const { database, server } = jobtree;
+  const { id, type } = await createJob(server.url);
+  await fillJob(database.pool, id, items * workedPerItem);
+  await database.settle();
+  const done = async () => {
+    const { rows } = await database.pool.query<{ count: string }>(
+      'select succeeded as count from jobtree.job_progress where job_id = $1 order by version desc limit 1',
+      [id.replace('Job:', '')],
+    );
+    return Number(rows[0]?.count);
+  };
+  const task: WorkerTask = { url: server.url, target: type, items: items * workedPerItem, batch };
+  const child = startChild('jobtree-worker', task);
+  while ((await done()) < items / 10) await delay(pollMs);
+  const [before, startedAt] = [await done(), performance.now()];
+  await act();
+  const [after, ms] = [await done(), performance.now() - startedAt];
+  await child.outcome;
+  return after < items * workedPerItem ? ((after - before) * 1_000) / ms : Number.NaN;
+}

@@ -1,0 +1,24 @@
+-- Settles dead letters: the items stay failed, and are no dead letters any more.
+--
+-- p_job_ids, p_positions   the items; what is no dead letter is left
+-- returns    how many were dead letters
+-- locks      the dead letters, in their order
+create or replace function jobtree.discard_items(p_job_ids uuid[], p_positions bigint[])
+returns integer
+language sql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+  with locked as materialized (
+    select d.ctid as tid from jobtree.dead_letter d
+    join unnest(p_job_ids, p_positions) u(job_id, position) on d.job_id = u.job_id and d.position = u.position
+    order by d.job_id, d.position
+    for update of d
+  ), gone as (
+    delete from jobtree.dead_letter d where d.ctid = any (array(select l.tid from locked l)) returning 1
+  )
+  select count(*)::integer from gone
+$$;

@@ -1,0 +1,59 @@
+-- The dead letters that an operation is about, in the order of their items: what fails again meanwhile has had its turn.
+--
+-- p_after_job_id, p_after_position   the item behind which to begin
+-- p_limit    how many, at most; null for all
+-- returns    of each its item, and its tree
+create or replace function jobtree.matching_dead_letters(
+  p_operation jobtree.operation, p_after_job_id uuid, p_after_position bigint, p_limit bigint
+)
+returns table (job_id uuid, "position" bigint, root_id uuid)
+language plpgsql stable
+-- One walk along the primary key, on which each batch goes on where the last one ended: nothing is sorted anew for each.
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_sort = off
+-- Of what the filter does not name, the condition is gone before it is planned.
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+  v_jobs uuid[];
+begin
+  if p_operation.job_id is not null then
+    with recursive subtree as (
+      select p_operation.job_id as id
+      union all
+      select c.id from jobtree.job c join subtree s on c.parent_id = s.id
+    )
+    select array_agg(s.id) into v_jobs from subtree s;
+  elsif p_operation.item_job_ids is not null then
+    v_jobs := array(select distinct unnest(p_operation.item_job_ids));
+  end if;
+
+  return query
+  select d.job_id, d.position, j.root_id
+  from jobtree.dead_letter d
+  join jobtree.job j on j.id = d.job_id
+  where (d.job_id, d.position) > (p_after_job_id, p_after_position)
+    and d.died_at <= p_operation.requested_at
+    and (v_jobs is null or d.job_id = any (v_jobs))
+    and (p_operation.item_positions is null or d.position = any (p_operation.item_positions))
+    and (p_operation.types is null or d.type = any (p_operation.types))
+    and (p_operation.codes is null or d.code = any (p_operation.codes))
+    and (p_operation.fingerprints is null or d.fingerprint = any (p_operation.fingerprints))
+    and (p_operation.died_from is null or d.died_at >= p_operation.died_from)
+    and (p_operation.died_until is null or d.died_at < p_operation.died_until)
+    and (p_operation.dedupe_keys is null or exists (
+      select from jobtree.job_item i
+      where i.job_id = d.job_id and i.position = d.position and i.dedupe_key = any (p_operation.dedupe_keys)
+    ))
+    and (p_operation.item_job_ids is null or exists (
+      select from unnest(p_operation.item_job_ids, p_operation.item_positions) u(job_id, position)
+      where u.job_id = d.job_id and u.position = d.position
+    ))
+  order by d.job_id, d.position
+  limit p_limit;
+end
+$$;

@@ -1,0 +1,93 @@
+-- Tries items again that failed for good: they go to the end of the queue, and may fail as often as a new item. Their jobs are open
+-- again, and so are the jobs that those feed, if they were sealed; each of them begins a new generation, which is told.
+--
+-- p_job_ids, p_positions   the items: of one tree, and each once. What is no dead letter, or belongs to a job that was cancelled, is left
+-- p_payload  what they get as their payload from now on; null to leave it
+-- returns    the items that are replayed, and their types that have ready items now, and how many: {type: count}
+-- locks      the root's job_progress row, so no fold is under way; the dead letters; the rows of the items' jobs, shared, in the order
+--            of their ids, so that who cancels or deletes them waits; and the rows of the jobs that are unsealed, in the same order
+-- notifies   as fold_progress does
+-- errors     JT001 the tree is gone, or is being deleted
+create or replace function jobtree.replay_items(p_root_id uuid, p_job_ids uuid[], p_positions bigint[], p_payload json default null)
+returns table (job_ids uuid[], positions bigint[], ready jsonb)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_durability constant text := current_setting('synchronous_commit');
+  v_dead record;
+begin
+  loop
+    perform 1 from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1 for no key update;
+    exit when found;
+    -- It waited for a fold, which has written another version.
+    if not exists (select from jobtree.job j where j.id = p_root_id and j.root_id = j.id) then
+      raise exception 'There is no job %.', p_root_id using errcode = 'JT001', column = 'jobId';
+    end if;
+  end loop;
+  select array_agg(k.job_id) as job_ids, array_agg(k.position) as positions into v_dead
+  from (
+    select d.job_id, d.position from jobtree.dead_letter d
+    join unnest(p_job_ids, p_positions) u(job_id, position) on d.job_id = u.job_id and d.position = u.position
+    order by d.job_id, d.position
+    for update of d
+  ) k;
+  -- All failures of these are in the counters from here on, so they can be taken off.
+  perform jobtree.fold_progress(p_root_id, 0);
+  perform set_config('synchronous_commit', v_durability, true);
+  perform 1 from jobtree.job j where j.id = any (v_dead.job_ids) order by j.id for share;
+  if exists (select from jobtree.tree_deletion d where d.root_id = p_root_id) then
+    raise exception 'The tree of job % is being deleted.', p_root_id using errcode = 'JT001', column = 'jobId';
+  end if;
+
+  with gone as (
+    delete from jobtree.dead_letter d
+    using (
+      select u.job_id, u.position, j.priority
+      from unnest(v_dead.job_ids, v_dead.positions) u(job_id, position)
+      -- One by one: joined, all jobs of the tree might be tried with each item.
+      cross join lateral (
+        select j.priority from jobtree.job j
+        where j.id = u.job_id and j.root_id = p_root_id and j.cancelled_at is null
+        offset 0
+      ) j
+      offset 0
+    ) u
+    where d.job_id = u.job_id and d.position = u.position
+    returning d.job_id, d.position, d.type, u.priority
+  ), undone as (
+    delete from jobtree.outcome o using gone g where o.job_id = g.job_id and o.position = g.position
+  ), corrected as (
+    update jobtree.job_item i set payload = p_payload, payload_bytes = octet_length(p_payload::text)
+    from gone g where p_payload is not null and i.job_id = g.job_id and i.position = g.position
+  ), counted as (
+    select g.*, coalesce(i.priority, g.priority) as item_priority, coalesce((
+        select max(f.attempt) from jobtree.failure f where f.job_id = g.job_id and f.position = g.position
+      ), 0) as attempt
+    from gone g
+    join jobtree.job_item i on i.job_id = g.job_id and i.position = g.position
+  ), noted as (
+    insert into jobtree.replay as r (job_id, position, attempt)
+    select c.job_id, c.position, c.attempt from counted c
+    on conflict on constraint replay_pkey do update set attempt = excluded.attempt
+  )
+  select array_agg(c.job_id order by c.job_id, c.position) as job_ids, array_agg(c.position order by c.job_id, c.position) as positions,
+    array_agg(c.attempt + 1 order by c.job_id, c.position) as attempts,
+    array_agg(c.item_priority order by c.job_id, c.position) as priorities, jobtree.count_names(array_agg(c.type)) as ready
+  into v_dead
+  from counted c;
+  if v_dead.job_ids is null then
+    return query select '{}'::uuid[], '{}'::bigint[], null::jsonb;
+    return;
+  end if;
+  perform jobtree.requeue(v_dead.job_ids, v_dead.positions, v_dead.attempts, v_dead.priorities,
+    array_fill(null::timestamptz, array[cardinality(v_dead.job_ids)]), true);
+  perform jobtree.tell_progress(p_root_id, jobtree.reopen_jobs(p_root_id, v_dead.job_ids));
+  return query select v_dead.job_ids, v_dead.positions, v_dead.ready;
+end
+$$;

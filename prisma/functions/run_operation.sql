@@ -1,0 +1,80 @@
+-- Does the next batch of an operation: call it until it is finished. Each call goes on where the last one ended. What somebody has
+-- locked for longer than a moment is passed by, and gets another turn at the end.
+--
+-- p_limit    how many dead letters, at most; it ends earlier after a moment
+-- returns    whether it is finished; whether to go on at once, or after a pause, since what is left is locked; the trees that changed,
+--            and the types that have ready items, and how many; no row if somebody else is at it, or there is none
+-- locks      the operation's row, skipping it if somebody has it; then, job by job in the order of their ids, those of replay_items or
+--            of discard_items, for each of which it waits a moment
+create or replace function jobtree.run_operation(p_id uuid, p_limit bigint default 1000)
+returns table (finished boolean, more boolean, root_ids uuid[], ready jsonb)
+language plpgsql volatile
+-- Other trees wait for this one's turn.
+set lock_timeout = '100ms'
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_until constant timestamptz := clock_timestamp() + interval '100 milliseconds';
+  v_operation jobtree.operation;
+  v_found bigint := 0;
+  v_part record;
+  v_replayed record;
+begin
+  select * into v_operation from jobtree.operation o where o.id = p_id for update skip locked;
+  if not found then
+    return;
+  end if;
+  finished := v_operation.finished_at is not null;
+  more := false;
+  if finished then
+    return next;
+    return;
+  end if;
+
+  for v_part in
+    select m.job_id, m.root_id, array_agg(m.position order by m.position) as positions
+    from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, p_limit) m
+    group by m.job_id, m.root_id
+    order by m.job_id
+  loop
+    v_found := v_found + cardinality(v_part.positions);
+    v_operation.next_job_id := v_part.job_id;
+    v_operation.next_position := v_part.positions[cardinality(v_part.positions)];
+    begin
+      if v_operation.kind = 'DISCARD' then
+        v_operation.done := v_operation.done + jobtree.discard_items(
+          array_fill(v_part.job_id, array[cardinality(v_part.positions)]), v_part.positions
+        );
+      else
+        select * into v_replayed from jobtree.replay_items(
+          v_part.root_id, array_fill(v_part.job_id, array[cardinality(v_part.positions)]), v_part.positions, v_operation.payload
+        );
+        v_operation.done := v_operation.done + cardinality(v_replayed.positions);
+        if cardinality(v_replayed.positions) > 0 then
+          root_ids := root_ids || v_part.root_id;
+          ready := jobtree.add_up(ready, v_replayed.ready);
+        end if;
+      end if;
+    exception
+      when lock_not_available then v_operation.was_busy := true;
+      -- It is deleted meanwhile.
+      when sqlstate 'JT001' then null;
+    end;
+    more := clock_timestamp() > v_until;
+    exit when more;
+  end loop;
+
+  more := more or v_found >= p_limit;
+  finished := not more and not v_operation.was_busy;
+  if not more and v_operation.was_busy then
+    v_operation.was_busy := false;
+    v_operation.next_job_id := '00000000-0000-0000-0000-000000000000';
+    v_operation.next_position := -1;
+  end if;
+  update jobtree.operation o
+  set done = v_operation.done, was_busy = v_operation.was_busy, next_job_id = v_operation.next_job_id,
+    next_position = v_operation.next_position, finished_at = case when finished then clock_timestamp() end
+  where o.id = p_id;
+  return next;
+end
+$$;

@@ -1,0 +1,68 @@
+/** `jobtree dead-letters`: what failed for good, in groups; or one group, with examples. */
+import type { Client, DeadLetterGroup, DeadLetterGroupWithItems } from '../../client/index.ts';
+import { type ApiOptions, withClient } from '../api-options.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { count, counted } from '../figures.ts';
+
+export interface DeadLettersOptions extends ApiOptions {
+  readonly type?: readonly string[];
+  readonly since?: Date;
+  readonly limit: number;
+}
+
+type Group = Omit<DeadLetterGroup, 'example'>;
+
+export async function listDeadLetters(
+  groupId: string | undefined,
+  options: DeadLettersOptions,
+): Promise<number> {
+  await withClient(options, async (client) => {
+    if (groupId !== undefined) {
+      const group = await client.deadLetterGroup(groupId, { first: options.limit });
+      process.stdout.write(options.json ? `${JSON.stringify(group)}\n` : describe(group));
+      return;
+    }
+    const groups = await readGroups(client, options);
+    if (!options.json) process.stdout.write(line('GROUP', 'COUNT', 'LAST', 'TYPE', 'CODE AND MESSAGE'));
+    for (const group of groups)
+      process.stdout.write(options.json ? `${JSON.stringify(group)}\n` : toLine(group));
+  });
+  return exitCodes.success;
+}
+
+/** Since a time: how many of each group there are since then. */
+async function readGroups(client: Client, { type: types, since, limit: first }: DeadLettersOptions) {
+  const selection = { first, ...(types && { types }) };
+  if (since === undefined) return client.deadLetterGroups(selection);
+  const entries = await client.deadLetterDigest(since, selection);
+  return entries.map(({ count, group }): Group => ({ ...group, count }));
+}
+
+function toLine({ id, type, code, pattern, count: size, lastAt, note }: Group): string {
+  const remark = note == null ? '' : `  (${oneLine(note)})`;
+  return line(id, count(size), toMinute(lastAt), type, `${code}: ${oneLine(pattern)}${remark}`);
+}
+
+/** The id comes first and whole: it is what the other commands want. */
+function line(id: string, size: string, last: string, type: string, what: string): string {
+  return `${id.padEnd(52)}  ${size.padStart(7)}  ${last.padEnd(16)}  ${type.padEnd(16)}  ${what}\n`;
+}
+
+function describe(group: DeadLetterGroupWithItems): string {
+  const { type, code, pattern, count: size, firstAt, lastAt, note, items } = group;
+  const lines = [
+    `${counted(size, 'item')} of type ${type} failed for good: ${code}: ${oneLine(pattern)}`,
+    `From ${toMinute(firstAt)} to ${toMinute(lastAt)}`,
+    ...(note == null ? [] : [`Note: ${note}`]),
+    ...items.flatMap(({ id, job, payload, failureCount, failures }) => [
+      '',
+      `${id} of ${job.id}`,
+      `  payload: ${JSON.stringify(payload)}`,
+      `  ${counted(failureCount, 'failure')}, the last: ${failures.at(-1)?.message ?? ''}`,
+    ]),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
+const toMinute = (time: string) => time.slice(0, 16).replace('T', ' ');

@@ -1,0 +1,110 @@
+/** `jobtree replay` and `jobtree discard`: dead letters are tried again, or settled. The server goes on if this is broken off. */
+import { createInterface } from 'node:readline/promises';
+import type { Client, DeadLetterFilter, Operation } from '../../client/index.ts';
+import { type ApiOptions, withClient } from '../api-options.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { count, counted } from '../figures.ts';
+import { catchInterruption } from '../interruption.ts';
+import { createProgressDisplay } from '../progress-display.ts';
+
+export interface OperateOptions extends ApiOptions {
+  readonly job?: string;
+  readonly type?: string[];
+  readonly code?: string[];
+  readonly group?: string[];
+  readonly item?: string[];
+  readonly dedupeKey?: string[];
+  readonly since?: Date;
+  readonly until?: Date;
+  readonly payload?: unknown;
+  readonly yes?: true;
+}
+
+/** On a terminal more than these are asked back. */
+const few = 10;
+
+const words = {
+  REPLAY: { verb: 'Replay', doing: 'Replaying', done: 'Replayed' },
+  DISCARD: { verb: 'Discard', doing: 'Discarding', done: 'Discarded' },
+} as const;
+type Kind = keyof typeof words;
+
+export async function operate(kind: Kind, options: OperateOptions): Promise<number> {
+  const interruption = catchInterruption();
+  const { signal } = interruption;
+  try {
+    const operation = await withClient(options, async (client) => {
+      const filter = toFilter(options);
+      if (options.yes !== true && process.stdin.isTTY && process.stderr.isTTY) {
+        const found = await client.deadLetterCount(filter, { signal });
+        if (found > few && !(await isConfirmed(`${words[kind].verb} ${counted(found, 'item')}?`, signal)))
+          return;
+      }
+      const begun = await begin(client, kind, filter, options.payload);
+      return follow(client, kind, begun, signal);
+    });
+    return operation === undefined ? exitCodes.failure : print(kind, operation, options);
+  } catch (error) {
+    if (signal.aborted) return interruption.exitCode;
+    throw error;
+  }
+}
+
+function toFilter(options: OperateOptions): DeadLetterFilter {
+  return {
+    jobId: options.job,
+    types: options.type,
+    codes: options.code,
+    groupIds: options.group,
+    itemIds: options.item,
+    dedupeKeys: options.dedupeKey,
+    diedFrom: options.since?.toISOString(),
+    diedUntil: options.until?.toISOString(),
+  };
+}
+
+function begin(client: Client, kind: Kind, filter: DeadLetterFilter, payload: unknown): Promise<Operation> {
+  return kind === 'DISCARD'
+    ? client.discardDeadLetters(filter)
+    : client.replayDeadLetters(filter, { payload });
+}
+
+async function isConfirmed(question: string, signal: AbortSignal): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  // Ctrl-C comes to the terminal, and not as a signal to the process, while it reads a line.
+  terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `, { signal })).trim());
+  } finally {
+    terminal.close();
+  }
+}
+
+async function follow(client: Client, kind: Kind, begun: Operation, signal: AbortSignal): Promise<Operation> {
+  const display = createProgressDisplay(process.stderr, 1_000);
+  let operation = begun;
+  try {
+    if (operation.status === 'RUNNING') {
+      for await (operation of client.watchOperation(operation.id, { signal })) {
+        display.show('operation', {
+          label: '',
+          share: Math.min(1, operation.done / Math.max(1, operation.total)),
+          text: `${words[kind].doing}: ${count(operation.done)} of ${counted(operation.total, 'item')}…`,
+        });
+      }
+    }
+  } finally {
+    display.end();
+  }
+  signal.throwIfAborted();
+  return operation;
+}
+
+function print(kind: Kind, operation: Operation, { json }: OperateOptions): number {
+  const { done, total, status } = operation;
+  const left = total > done ? `; ${count(total - done)} could not be, or were settled otherwise` : '';
+  const cancelled = status === 'CANCELLED' ? ' before it was cancelled' : '';
+  const text = `${words[kind].done} ${counted(done, 'item')}${cancelled}${left}.`;
+  process.stdout.write(`${json ? JSON.stringify(operation) : text}\n`);
+  return status === 'CANCELLED' ? exitCodes.failure : exitCodes.success;
+}

@@ -1,0 +1,158 @@
+/**
+ * Operations replay or discard many dead letters at once. The call that asks for one does what it can within a moment; the rest is
+ * left to whoever finishes such things (`finish.ts`), on any server, and the operation's row tells how far that is.
+ */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Queries } from '../db/database.ts';
+import { NotFoundError } from '../errors.ts';
+import { checkBatch, checkInstant, checkText, toJsonText } from './checks.ts';
+import type { Engine } from './engine.ts';
+import type { ItemKey } from './item-state.ts';
+import { maxDedupeKeyLength, maxNameLength } from './limits.ts';
+
+export type OperationKind = 'REPLAY' | 'DISCARD';
+
+/** Which dead letters: those that meet all that is set, and something must be. */
+export interface DeadLetterFilter {
+  /** With all jobs below it. */
+  readonly jobId?: string | undefined;
+  readonly types?: readonly string[] | undefined;
+  readonly codes?: readonly string[] | undefined;
+  readonly groupIds?: readonly string[] | undefined;
+  readonly diedFrom?: Date | undefined;
+  /** Exclusive. */
+  readonly diedUntil?: Date | undefined;
+  readonly dedupeKeys?: readonly string[] | undefined;
+  readonly items?: readonly ItemKey[] | undefined;
+}
+
+export interface Operation {
+  readonly id: string;
+  readonly kind: OperationKind;
+  readonly requestedAt: Date;
+  readonly total: number;
+  readonly done: number;
+  readonly cancelledAt: Date | null;
+  readonly finishedAt: Date | null;
+}
+
+/** How long the call itself goes on. */
+const atOnceMs = 500;
+/** After each batch of an operation, so much of the time that it took is left to the workers. */
+const restShare = 1.5;
+
+/** Begins an operation; the id. A payload is what the one replayed item gets. */
+export async function startOperation(
+  engine: Engine,
+  kind: OperationKind,
+  filter: DeadLetterFilter,
+  payload?: unknown,
+): Promise<string> {
+  checkFilter(filter);
+  const [row] = await engine.database.call<{ operation_id: string }>(
+    'start_operation',
+    kind,
+    JSON.stringify(filter),
+    payload === undefined ? null : toJsonText(payload, 'payload', engine.limits.maxJsonBytes),
+  );
+  if (row === undefined) throw new Error('start_operation returned no row');
+  await runForAMoment(engine, row.operation_id);
+  return row.operation_id;
+}
+
+/** How many dead letters an operation with this filter would be about. */
+export async function countDeadLetters(engine: Engine, filter: DeadLetterFilter): Promise<number> {
+  checkFilter(filter);
+  const [row] = await engine.database.call<{ count_dead_letters: number }>(
+    'count_dead_letters',
+    JSON.stringify(filter),
+  );
+  if (row === undefined) throw new Error('count_dead_letters returned no row');
+  return row.count_dead_letters;
+}
+
+/** The operation has begun, so whatever goes wrong from here on is for those who go on with it. */
+async function runForAMoment(engine: Engine, id: string): Promise<void> {
+  const endAt = performance.now() + atOnceMs;
+  try {
+    let state: Awaited<ReturnType<typeof runSome>>;
+    do state = await runSome(engine, id);
+    while (state === 'MORE' && performance.now() < endAt);
+    if (state === 'FINISHED') return;
+  } catch (error) {
+    engine.logger.warn({ err: error, id }, 'running an operation failed; it is tried again');
+  }
+  engine.effects.unfinished();
+}
+
+/** One batch of an operation. WAITING: somebody else is at it, or has locked what is left. */
+export async function runSome(engine: Engine, id: string): Promise<'FINISHED' | 'MORE' | 'WAITING'> {
+  const startedAt = performance.now();
+  const [row] = await engine.database.call<{
+    finished: boolean;
+    more: boolean;
+    root_ids: string[] | null;
+    ready: Record<string, number> | null;
+  }>('run_operation', id);
+  if (row === undefined) return 'WAITING';
+  for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
+  if (row.ready !== null) engine.effects.ready(new Map(Object.entries(row.ready)));
+  if (row.finished) return 'FINISHED';
+  if (!row.more) return 'WAITING';
+  await delay(restShare * (performance.now() - startedAt));
+  return 'MORE';
+}
+
+/** What is not done yet stays as it is; of one that is finished, nothing changes. */
+export async function cancelOperation(engine: Engine, id: string): Promise<void> {
+  const { rowCount } = await engine.database.pool.query({
+    name: 'cancel_operation',
+    text: `update jobtree.operation set cancelled_at = coalesce(cancelled_at, clock_timestamp()), finished_at = clock_timestamp()
+           where id = $1 and finished_at is null`,
+    values: [id],
+  });
+  if (rowCount === 0 && (await readOperations(engine.database, [id])).length === 0)
+    throw new NotFoundError(`There is no operation ${id}.`, 'operationId');
+}
+
+const columns = `id, kind, requested_at as "requestedAt", total, done, cancelled_at as "cancelledAt", finished_at as "finishedAt"`;
+
+/** The operations of these ids, in any order. */
+export async function readOperations(database: Queries, ids: readonly string[]): Promise<Operation[]> {
+  const { rows } = await database.pool.query<Operation>({
+    name: 'read_operations',
+    text: `select ${columns} from jobtree.operation where id = any ($1)`,
+    values: [ids],
+  });
+  return rows;
+}
+
+/** The newest operations, the newest first. */
+export async function readLatestOperations(database: Queries, first: number): Promise<Operation[]> {
+  const { rows } = await database.pool.query<Operation>({
+    name: 'read_latest_operations',
+    text: `select ${columns} from jobtree.operation order by id desc limit $1`,
+    values: [first],
+  });
+  return rows;
+}
+
+function checkFilter(filter: DeadLetterFilter): void {
+  for (const [field, entries] of [
+    ['types', filter.types],
+    ['codes', filter.codes],
+    ['groupIds', filter.groupIds],
+    ['dedupeKeys', filter.dedupeKeys],
+    ['itemIds', filter.items],
+  ] as const)
+    if (entries !== undefined) checkBatch(entries.length, `filter.${field}`);
+  for (const [i, type] of (filter.types ?? []).entries())
+    checkText(type, `filter.types[${i}]`, maxNameLength);
+  for (const [i, code] of (filter.codes ?? []).entries())
+    checkText(code, `filter.codes[${i}]`, maxNameLength);
+  for (const [i, key] of (filter.dedupeKeys ?? []).entries())
+    checkText(key, `filter.dedupeKeys[${i}]`, maxDedupeKeyLength);
+  if (filter.diedFrom !== undefined) checkInstant(filter.diedFrom, 'filter.diedFrom');
+  if (filter.diedUntil !== undefined) checkInstant(filter.diedUntil, 'filter.diedUntil');
+}

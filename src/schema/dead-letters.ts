@@ -1,0 +1,176 @@
+import { checkInteger } from '../domain/checks.ts';
+import {
+  type DigestEntry,
+  type DeadLetterGroup as GroupState,
+  readDeadItems,
+  readDigest,
+  readGroups,
+  readLargestGroups,
+} from '../domain/dead-letters.ts';
+import { itemIdOf } from '../domain/item-state.ts';
+import { countDeadLetters, type DeadLetterFilter as Filter } from '../domain/operations.ts';
+import { NotFoundError } from '../errors.ts';
+import { checkAnswerSize } from './answer-size.ts';
+import { builder } from './builder.ts';
+import { encodeGlobalId, itemKeyOf, keyOf } from './global-id.ts';
+import { JobItem, loadItems } from './job-item.ts';
+import { checkTypes, typesDescription } from './queue.ts';
+import type { Services } from './services.ts';
+
+const mostItems = 1_000;
+const firstDescription = 'How many at most: 1 to 1,000. Default: 50.';
+const checkFirst = (first: number | null | undefined) => checkInteger(first ?? 50, 'first', 1, mostItems);
+const complexity = ({ first }: { first?: number | null | undefined }) => ({
+  multiplier: Math.min(first ?? 50, mostItems),
+});
+
+export const DeadLetterGroup = builder.loadableNodeRef('DeadLetterGroup', {
+  id: {
+    resolve: ({ id }: GroupState) => id,
+    description:
+      'The id of the group: `DeadLetterGroup:` and a UUID. It follows from type, code and pattern, so the group of later failures of the same kind has it, too.',
+  },
+  load: async (ids: string[], { engine }: Services) => {
+    const found = await readGroups(engine.database, ids);
+    const byId = new Map(found.map((group) => [group.id, group]));
+    return ids.map(
+      (id) =>
+        byId.get(id) ??
+        new NotFoundError(
+          `There are no dead letters in the group ${encodeGlobalId('DeadLetterGroup', id)}.`,
+          'id',
+        ),
+    );
+  },
+});
+
+builder.objectType(DeadLetterGroup, {
+  description:
+    'Items that failed for good in the same way and were neither replayed nor discarded: of one type, with one failure code and one pattern of messages.',
+  fields: (t) => ({
+    type: t.exposeString('type', { description: 'The type of their jobs.' }),
+    code: t.exposeString('code', { description: 'The code of their last failure.' }),
+    pattern: t.exposeString('pattern', {
+      description:
+        'The message of their last failure, with `…` for what is quoted and for words that have a digit; its first 200 characters.',
+    }),
+    count: t.expose('count', { type: 'Count', description: 'How many there are.' }),
+    firstAt: t.expose('firstAt', {
+      type: 'DateTime',
+      description: 'When the oldest of them failed for good.',
+    }),
+    lastAt: t.expose('lastAt', { type: 'DateTime', description: 'When the newest did.' }),
+    example: t.field({
+      type: JobItem,
+      description: 'The item that failed last.',
+      resolve: async ({ example }, _, context, info) => {
+        await checkAnswerSize([example], context, info);
+        return itemIdOf(example);
+      },
+    }),
+    items: t.field({
+      type: [JobItem],
+      complexity,
+      description: 'Its items, those that failed last first.',
+      args: { first: t.arg.int({ defaultValue: 50, description: firstDescription }) },
+      resolve: async ({ id }, { first }, context, info) => {
+        const keys = await readDeadItems(context.engine.database, { groupId: id, first: checkFirst(first) });
+        return loadItems(keys, context, info);
+      },
+    }),
+    note: t.exposeString('note', {
+      nullable: true,
+      description: 'What somebody has noted about it: `noteDeadLetters`.',
+    }),
+    notedAt: t.expose('notedAt', { type: 'DateTime', nullable: true, description: 'When it was noted.' }),
+  }),
+});
+
+builder.queryField('deadLetterGroups', (t) =>
+  t.field({
+    type: [DeadLetterGroup],
+    complexity,
+    description: 'The largest groups of what failed for good, the largest first.',
+    args: {
+      types: t.arg.stringList({ description: typesDescription }),
+      first: t.arg.int({ defaultValue: 50, description: firstDescription }),
+    },
+    resolve: (_, { types, first }, { engine }) =>
+      readLargestGroups(engine.database, { types: checkTypes(types), first: checkFirst(first) }),
+  }),
+);
+
+const DeadLetterDigestEntry = builder.objectRef<DigestEntry>('DeadLetterDigestEntry').implement({
+  description: 'How much of a group is new.',
+  fields: (t) => ({
+    count: t.expose('count', {
+      type: 'Count',
+      description: 'How many items of the group failed for good since then, and are dead letters still.',
+    }),
+    group: t.field({ type: DeadLetterGroup, description: 'The group.', resolve: ({ id }) => id }),
+  }),
+});
+
+builder.queryField('deadLetterDigest', (t) =>
+  t.field({
+    type: [DeadLetterDigestEntry],
+    complexity,
+    description:
+      'What failed for good since a time, by group: those with the most of it, the most first. For reports, and for alerts that look now and then.',
+    args: {
+      since: t.arg({ type: 'DateTime', required: true, description: 'From when on.' }),
+      types: t.arg.stringList({ description: typesDescription }),
+      first: t.arg.int({ defaultValue: 50, description: firstDescription }),
+    },
+    resolve: (_, { since, types, first }, { engine }) =>
+      readDigest(engine.database, { since, types: checkTypes(types), first: checkFirst(first) }),
+  }),
+);
+
+export const DeadLetterFilter = builder.inputType('DeadLetterFilter', {
+  description:
+    'Which dead letters: those that meet all that is set, and something must be. Lists have 1 to 1,000 entries.',
+  fields: (t) => ({
+    jobId: t.id({ description: 'Items of this job and of all jobs below it.' }),
+    types: t.stringList({ description: 'Of one of these types.' }),
+    codes: t.stringList({ description: 'Whose last failure has one of these codes.' }),
+    groupIds: t.idList({ description: 'Of one of these groups.' }),
+    diedFrom: t.field({ type: 'DateTime', description: 'That failed for good at this time or later.' }),
+    diedUntil: t.field({ type: 'DateTime', description: 'That failed for good before this time.' }),
+    dedupeKeys: t.stringList({ description: 'With one of these dedupe keys.' }),
+    itemIds: t.idList({ description: 'These items.' }),
+  }),
+});
+
+/** The filter as the operations take it. */
+export function toFilter({
+  jobId,
+  groupIds,
+  itemIds,
+  types,
+  codes,
+  dedupeKeys,
+  diedFrom,
+  diedUntil,
+}: typeof DeadLetterFilter.$inferInput): Filter {
+  return {
+    jobId: jobId == null ? undefined : keyOf('Job', jobId, 'filter.jobId'),
+    types: types ?? undefined,
+    codes: codes ?? undefined,
+    groupIds: groupIds?.map((id, i) => keyOf('DeadLetterGroup', id, `filter.groupIds[${i}]`)),
+    diedFrom: diedFrom ?? undefined,
+    diedUntil: diedUntil ?? undefined,
+    dedupeKeys: dedupeKeys ?? undefined,
+    items: itemIds?.map((id, i) => itemKeyOf(id, `filter.itemIds[${i}]`)),
+  };
+}
+
+builder.queryField('deadLetterCount', (t) =>
+  t.field({
+    type: 'Count',
+    description:
+      'How many dead letters an operation with this filter would be about. NOT_FOUND and INVALID_INPUT as `replayDeadLetters` has them.',
+    args: { filter: t.arg({ type: DeadLetterFilter, required: true, description: 'Which dead letters.' }) },
+    resolve: (_, { filter }, { engine }) => countDeadLetters(engine, toFilter(filter)),
+  }),
+);

@@ -1,0 +1,30 @@
+import { cancelOperation } from '../../domain/operations.ts';
+import { InvalidInputError, NotFoundError } from '../../errors.ts';
+import { builder } from '../builder.ts';
+import { keyOf } from '../global-id.ts';
+import { operationField } from '../operation.ts';
+
+const Payload = builder.objectRef<string>('CancelOperationPayload').implement({
+  description: 'The operation does no more.',
+  fields: (t) => ({ operation: operationField(t) }),
+});
+
+const Input = builder.inputType('CancelOperationInput', {
+  description: 'Which operation to cancel.',
+  fields: (t) => ({ operationId: t.id({ required: true, description: 'The operation.' }) }),
+});
+
+builder.mutationField('cancelOperation', (t) =>
+  t.field({
+    type: Payload,
+    description:
+      'Ends an operation where it is. What it did stays; cancelling one that is finished changes nothing.',
+    args: { input: t.arg({ type: Input, required: true, description: 'Which operation to cancel.' }) },
+    errors: { types: [NotFoundError, InvalidInputError] },
+    resolve: async (_, { input }, { engine }) => {
+      const id = keyOf('Operation', input.operationId, 'operationId');
+      await cancelOperation(engine, id);
+      return id;
+    },
+  }),
+);

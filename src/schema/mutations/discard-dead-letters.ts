@@ -1,0 +1,28 @@
+import { startOperation } from '../../domain/operations.ts';
+import { InvalidInputError, NotFoundError } from '../../errors.ts';
+import { builder } from '../builder.ts';
+import { DeadLetterFilter, toFilter } from '../dead-letters.ts';
+import { operationField } from '../operation.ts';
+
+const Payload = builder.objectRef<string>('DiscardDeadLettersPayload').implement({
+  description: 'The dead letters are settled.',
+  fields: (t) => ({ operation: operationField(t) }),
+});
+
+const Input = builder.inputType('DiscardDeadLettersInput', {
+  description: 'What is settled.',
+  fields: (t) => ({
+    filter: t.field({ type: DeadLetterFilter, required: true, description: 'Which items.' }),
+  }),
+});
+
+builder.mutationField('discardDeadLetters', (t) =>
+  t.field({
+    type: Payload,
+    description:
+      'Settles dead letters that nobody will try again: the items stay failed, with their failures, and leave the groups.',
+    args: { input: t.arg({ type: Input, required: true, description: 'What is settled.' }) },
+    errors: { types: [NotFoundError, InvalidInputError] },
+    resolve: (_, { input }, { engine }) => startOperation(engine, 'DISCARD', toFilter(input.filter)),
+  }),
+);

@@ -1,0 +1,37 @@
+import { noteGroup } from '../../domain/dead-letters.ts';
+import { InvalidInputError, NotFoundError } from '../../errors.ts';
+import { builder } from '../builder.ts';
+import { DeadLetterGroup } from '../dead-letters.ts';
+import { keyOf } from '../global-id.ts';
+
+const Payload = builder.objectRef<string>('NoteDeadLettersPayload').implement({
+  description: 'It is noted.',
+  fields: (t) => ({
+    group: t.field({ type: DeadLetterGroup, description: 'The group.', resolve: (id) => id }),
+  }),
+});
+
+const Input = builder.inputType('NoteDeadLettersInput', {
+  description: 'What to note about which group.',
+  fields: (t) => ({
+    groupId: t.id({ required: true, description: 'The group.' }),
+    note: t.string({
+      description: 'What to note, up to 10,000 characters, in place of an earlier note. Default: no note.',
+    }),
+  }),
+});
+
+builder.mutationField('noteDeadLetters', (t) =>
+  t.field({
+    type: Payload,
+    description:
+      'Keeps what somebody knows about a group of dead letters, such as an issue’s address. It is there again when the same failure comes back.',
+    args: { input: t.arg({ type: Input, required: true, description: 'What to note about which group.' }) },
+    errors: { types: [NotFoundError, InvalidInputError] },
+    resolve: async (_, { input }, { engine }) => {
+      const id = keyOf('DeadLetterGroup', input.groupId, 'groupId');
+      await noteGroup(engine.database, id, input.note ?? null);
+      return id;
+    },
+  }),
+);

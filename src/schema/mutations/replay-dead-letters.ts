@@ -1,0 +1,34 @@
+import { startOperation } from '../../domain/operations.ts';
+import { InvalidInputError, NotFoundError } from '../../errors.ts';
+import { builder } from '../builder.ts';
+import { DeadLetterFilter, toFilter } from '../dead-letters.ts';
+import { operationField } from '../operation.ts';
+
+const Payload = builder.objectRef<string>('ReplayDeadLettersPayload').implement({
+  description: 'The items are tried again.',
+  fields: (t) => ({ operation: operationField(t) }),
+});
+
+const Input = builder.inputType('ReplayDeadLettersInput', {
+  description: 'What to try again.',
+  fields: (t) => ({
+    filter: t.field({ type: DeadLetterFilter, required: true, description: 'Which items.' }),
+    payload: t.field({
+      type: 'JSON',
+      description:
+        'A corrected payload, if `filter.itemIds` names exactly one item: any JSON, up to 1 MB of text (a setting of the server). Default: the payload that it has.',
+    }),
+  }),
+});
+
+builder.mutationField('replayDeadLetters', (t) =>
+  t.field({
+    type: Payload,
+    description:
+      'Tries items again that failed for good. They go to the end of the queue, keep their failures, and may fail as often as new ones. Their jobs are open again, with all that these feed, and complete a second time, in a new generation. What fails again while it is at it is not tried once more; items of cancelled jobs are left.',
+    args: { input: t.arg({ type: Input, required: true, description: 'What to try again.' }) },
+    errors: { types: [NotFoundError, InvalidInputError] },
+    resolve: (_, { input }, { engine }) =>
+      startOperation(engine, 'REPLAY', toFilter(input.filter), input.payload ?? undefined),
+  }),
+);

@@ -1,0 +1,101 @@
+import type { FieldRef } from '@pothos/core';
+import { checkInteger } from '../domain/checks.ts';
+import {
+  type Operation as OperationState,
+  readLatestOperations,
+  readOperations,
+} from '../domain/operations.ts';
+import { NotFoundError } from '../errors.ts';
+import { builder } from './builder.ts';
+import { encodeGlobalId } from './global-id.ts';
+import type { Services } from './services.ts';
+
+const OperationKind = builder.enumType('OperationKind', {
+  description: 'What an operation does with dead letters.',
+  values: {
+    REPLAY: { description: 'Tries the items again, as if they were new.' },
+    DISCARD: { description: 'Settles them: the items stay failed, and are no dead letters any more.' },
+  } as const,
+});
+
+const OperationStatus = builder.enumType('OperationStatus', {
+  description: 'Where an operation stands.',
+  values: {
+    RUNNING: { description: 'Some server goes on with it.' },
+    FINISHED: { description: 'All that it is about is done.' },
+    CANCELLED: { description: 'It was cancelled; what it did stays.' },
+  } as const,
+});
+
+export const Operation = builder.loadableNodeRef('Operation', {
+  id: {
+    resolve: ({ id }: OperationState) => id,
+    description: 'The id of the operation: `Operation:` and a UUID.',
+  },
+  load: async (ids: string[], { engine }: Services) => {
+    const found = await readOperations(engine.database, ids);
+    const byId = new Map(found.map((operation) => [operation.id, operation]));
+    return ids.map(
+      (id) =>
+        byId.get(id) ?? new NotFoundError(`There is no operation ${encodeGlobalId('Operation', id)}.`, 'id'),
+    );
+  },
+});
+
+builder.objectType(Operation, {
+  description:
+    'Work on many dead letters at once. It goes on in the server, also after a crash, whether or not anybody waits for it.',
+  fields: (t) => ({
+    kind: t.expose('kind', { type: OperationKind, description: 'What it does.' }),
+    status: t.field({
+      type: OperationStatus,
+      description: 'Where it stands.',
+      resolve: ({ cancelledAt, finishedAt }) =>
+        cancelledAt !== null ? 'CANCELLED' : finishedAt !== null ? 'FINISHED' : 'RUNNING',
+    }),
+    total: t.expose('total', {
+      type: 'Count',
+      description: 'How many dead letters it was about when it was asked for.',
+    }),
+    done: t.expose('done', {
+      type: 'Count',
+      description:
+        'How many of them it has dealt with. In the end that may be less than `total`: what was settled otherwise, or belongs to a job that was cancelled or deleted, is left.',
+    }),
+    requestedAt: t.expose('requestedAt', { type: 'DateTime', description: 'When it was asked for.' }),
+    finishedAt: t.expose('finishedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it was finished or cancelled.',
+    }),
+  }),
+});
+
+type Types = typeof builder.$inferSchemaTypes;
+
+/** The `operation` field of a payload. */
+export function operationField(
+  t: PothosSchemaTypes.ObjectFieldBuilder<Types, string>,
+): FieldRef<Types, unknown> {
+  return t.field({
+    type: Operation,
+    description:
+      'The operation: as a rule it is finished, but for what takes longer than about half a second.',
+    resolve: (id) => id,
+  });
+}
+
+const mostOperations = 1_000;
+
+builder.queryField('operations', (t) =>
+  t.field({
+    type: [Operation],
+    complexity: ({ first }) => ({ multiplier: Math.min(first ?? 50, mostOperations) }),
+    description: 'The newest operations, the newest first.',
+    args: {
+      first: t.arg.int({ defaultValue: 50, description: 'How many at most: 1 to 1,000. Default: 50.' }),
+    },
+    resolve: (_, { first }, { engine }) =>
+      readLatestOperations(engine.database, checkInteger(first ?? 50, 'first', 1, mostOperations)),
+  }),
+);

@@ -1,0 +1,155 @@
+/** Dead letters on the command line; the story is that of docs/dead-letters.md, whose commands it runs. */
+import { expect, test } from 'vitest';
+import { examples } from '../support/documentation.ts';
+import { run, startOnTerminal } from './program.ts';
+import { unknownJob, useServer } from './setup.ts';
+
+const server = useServer();
+const env = () => ({ env: server.env });
+const pages = examples('dead-letters.md');
+
+/** The commands of an example in the documentation, with the ids of this test, and what each printed. */
+async function runExample(name: string, ids: Record<string, string>): Promise<string[]> {
+  const outputs: string[] = [];
+  for (const [, command = ''] of (pages.get(name) ?? '').matchAll(/^\$ jobtree (.*)$/gm)) {
+    const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
+    const args = words.map((word) => ids[/^(\w+):.*…$/.exec(word)?.[1] ?? ''] ?? word);
+    const { code, stdout, stderr } = await run(args, env());
+    expect({ command, code, stderr }).toEqual({ command, code: 0, stderr: '' });
+    outputs.push(stdout);
+  }
+  return outputs;
+}
+
+const work = (type: string, script: string) =>
+  run(['work', type, '--stop-when-idle', '0.5', '--', 'sh', '-c', script], env());
+
+test('the story of a bad deploy', async () => {
+  const { client } = server;
+  const names = Array.from({ length: 12 }, (_, i) => ({ payload: `name ${i}` }));
+  const { id } = await client.createJob({
+    type: 'parse',
+    sealed: true,
+    items: names,
+    children: [{ type: 'store', feed: {} }],
+  });
+  await work('parse', 'read name; echo "Row $(date +%N) of \'$name\' is bad." >&2; exit 100');
+  expect(await client.job(id)).toMatchObject({ progress: { failed: 12, completions: 1 } });
+
+  const [list = ''] = await runExample('groups', {});
+  const [heading, row = ''] = list.split('\n');
+  expect(heading).toBe((pages.get('groups') ?? '').split('\n')[1]);
+  expect(row).toMatch(/^DeadLetterGroup:\S{36} +12 {2}\S+ \S+ {2}parse +EXIT_100: Row … of … is bad\.$/);
+  const ids = { DeadLetterGroup: row.split(' ')[0] ?? '', Job: id, JobItem: '' };
+
+  const [shown = ''] = await runExample('example', ids);
+  expect(shown).toMatch(/^12 items of type parse failed for good: EXIT_100: Row … of … is bad\.\n/);
+  expect(shown).toContain('payload: "name ');
+  expect(shown).toContain('1 failure, the last: Row ');
+  ids.JobItem = /JobItem:\S+/.exec(shown)?.[0] ?? '';
+
+  expect(await runExample('note', ids)).toEqual(['Noted.\n']);
+  expect((await run(['dead-letters'], env())).stdout).toContain(
+    'is bad.  (The deploy of Friday; roll back)\n',
+  );
+
+  // The worker is mended while they are replayed.
+  const mended = [work('parse', 'cat'), work('store', 'cat')];
+  const [one, rest, watched] = await runExample('replay', ids);
+  expect([one, rest]).toEqual(['Replayed 1 item.\n', 'Replayed 11 items.\n']);
+  expect(watched).toContain('12 items: 12 succeeded');
+  await Promise.all(mended);
+
+  const tree = await client.job(id);
+  expect(tree.progress).toMatchObject({ status: 'COMPLETED', succeeded: 12, failed: 0 });
+  expect(tree.progress.completions).toBeGreaterThanOrEqual(2);
+  const child = await client.job(tree.children[0]?.id ?? '');
+  expect(child.progress).toMatchObject({ status: 'COMPLETED', itemCount: 12, succeeded: 12 });
+  const corrected = (await client.items(id)).nodes.find((item) => item.id === ids.JobItem);
+  expect(corrected).toMatchObject({ payload: 'Ada', result: 'Ada', failureCount: 1 });
+  expect((await run(['dead-letters'], env())).stdout.split('\n')).toHaveLength(2);
+  expect(await runExample('discard', ids)).toEqual(['Discarded 0 items.\n']);
+});
+
+test('the second completion says which it is', async () => {
+  const { client } = server;
+  const { id } = await client.createJob({ type: 'twice', sealed: true, maxFailuresPerItem: 0, items: [{}] });
+  await work('twice', 'exit 1');
+  expect((await run(['replay', '--job', id], env())).stdout).toBe('Replayed 1 item.\n');
+  const watching = run(['watch', id, '--json'], env());
+  await work('twice', 'cat');
+  const states = (await watching).stdout.split('\n').flatMap((line) => (line ? [JSON.parse(line)] : []));
+  expect(states.at(0)).toMatchObject({ status: 'RUNNING', completions: 1 });
+  expect(states.at(-2)).toMatchObject({ status: 'COMPLETED', completions: 2, succeeded: 1 });
+});
+
+/** A job all of whose items have failed for good. */
+async function failed(type: string, count: number): Promise<string> {
+  const { client } = server;
+  const items = Array(count).fill({});
+  const { id } = await client.createJob({ type, sealed: true, maxFailuresPerItem: 0, items });
+  const held = await client.claimItems('w', [{ type, limit: count }]);
+  await client.reportOutcomes(
+    held.map((assignment) => ({ assignmentId: assignment.id, failure: { code: 'E', message: 'no' } })),
+  );
+  return id;
+}
+
+test('on a terminal, what is about more than a few items is asked back', async () => {
+  const id = await failed('asked', 11);
+  const refused = startOnTerminal(['discard', '--job', id], server.env);
+  await refused.printed('Discard 11 items? [y/N]');
+  refused.process.stdin.write('n\n');
+  expect((await refused.ended).code).toBe(1);
+  expect(await server.client.deadLetterCount({ jobId: id })).toBe(11);
+
+  const agreed = startOnTerminal(['discard', '--job', id], server.env);
+  await agreed.printed('Discard 11 items? [y/N]');
+  agreed.process.stdin.write('y\n');
+  expect(await agreed.ended).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('Discarded 11 items.'),
+  });
+
+  const few = await failed('few', 10);
+  expect((await startOnTerminal(['replay', '--job', few], server.env).ended).stdout).toContain(
+    'Replayed 10 items.',
+  );
+  const many = await failed('many', 12);
+  const sure = startOnTerminal(['replay', '--job', many, '--yes'], server.env);
+  expect((await sure.ended).stdout).toContain('Replayed 12 items.');
+});
+
+test('an operation as JSON, and what was left', async () => {
+  const id = await failed('json', 2);
+  await server.client.cancelJob(id);
+  const other = await failed('json', 1);
+  const { stdout } = await run(['replay', '--type', 'json', '--code', 'E', 'F', '--json'], env());
+  expect(JSON.parse(stdout)).toMatchObject({ kind: 'REPLAY', status: 'FINISHED', total: 3, done: 3 });
+  expect((await server.client.job(other)).progress).toMatchObject({ status: 'RUNNING', failed: 0 });
+});
+
+test('what can not be is said at once, with nothing done', async () => {
+  const id = await failed('refused', 1);
+  const unknownGroup = 'DeadLetterGroup:01890000-0000-7000-8000-000000000000';
+  const cases: [string[], number, string][] = [
+    [['replay'], 2, 'filter names nothing'],
+    [['discard', '--yes'], 2, 'filter names nothing'],
+    [['replay', '--job', unknownJob], 4, 'There is no job'],
+    [['replay', '--job', '17'], 2, '17'],
+    [['replay', '--job', id, '--payload', '{'], 2, 'Give JSON'],
+    [['replay', '--job', id, '--payload', '1'], 2, 'payload is for one item'],
+    [['replay', '--since', 'yesterday'], 2, 'Give a time'],
+    [['discard', '--job', id, '--payload', '1'], 2, 'unknown option'],
+    [['dead-letters', unknownGroup], 4, 'There are no dead letters in the group'],
+    [['dead-letters', id], 4, 'There is no'],
+    [['note', unknownGroup, 'x'], 4, 'There are no dead letters in the group'],
+    [['note'], 2, "missing required argument 'group'"],
+  ];
+  for (const [args, code, message] of cases) {
+    const ended = await run(args, env());
+    expect({ args, code: ended.code, stdout: ended.stdout }).toEqual({ args, code, stdout: '' });
+    expect(ended.stderr).toContain(message);
+  }
+  expect(await server.client.deadLetterCount({ jobId: id })).toBe(1);
+});

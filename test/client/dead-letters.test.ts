@@ -1,0 +1,126 @@
+/** What failed for good, as an operator deals with it: groups, an example, a note, replaying and discarding. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Client, createClient } from '../../src/client/index.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { newType } from '../support/engine.ts';
+import { startServer } from '../support/server.ts';
+
+let db: TestDatabase;
+let app: App;
+let client: Client;
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url);
+  client = createClient({ url: app.url });
+});
+afterAll(async () => {
+  await client.close();
+  await app.close();
+  await db.drop();
+});
+
+const unknownJob = 'Job:00000000-0000-7000-8000-000000000000';
+const unknownOperation = 'Operation:00000000-0000-7000-8000-000000000000';
+
+/** A job whose items all fail for good, each with a message of its own, unless their payload is right. */
+async function failing(count: number) {
+  const type = newType();
+  const items = Array.from({ length: count }, (_, payload) => ({ payload }));
+  const { id } = await client.createJob({ type, items, sealed: true, maxFailuresPerItem: 0 });
+  const work = async () => {
+    const claimed = await client.claimItems('w', [{ type, limit: 1_000 }]);
+    if (claimed.length === 0) return;
+    await client.reportOutcomes(
+      claimed.map(({ id: assignmentId, payload }) =>
+        payload === 'right'
+          ? { assignmentId, result: 1 }
+          : { assignmentId, failure: { code: 'BAD_ROW', message: `Row ${payload} of "a.csv" is bad.` } },
+      ),
+    );
+  };
+  await work();
+  return { type, id, work };
+}
+const completed = async (id: string) => {
+  for await (const progress of client.watchJob(id)) if (progress.status === 'COMPLETED') return progress;
+  throw new Error('It never completed.');
+};
+
+test('the story of a bad deploy: a group, an example, a corrected item, and then all of them', async () => {
+  const { type, id, work } = await failing(5);
+  expect(await completed(id)).toMatchObject({ failed: 5 });
+  const [group] = await client.deadLetterGroups({ types: [type] });
+  expect(group).toMatchObject({ type, code: 'BAD_ROW', pattern: 'Row … of … is bad.', count: 5, note: null });
+  const itemId = group?.example.id ?? '';
+  expect(group?.example.job.id).toBe(id);
+
+  await client.noteDeadLetters(group?.id ?? '', 'A deploy of Friday.');
+  expect((await client.deadLetterGroups({ types: [type] }))[0]?.note).toBe('A deploy of Friday.');
+
+  const one = await client.replayDeadLetters({ itemIds: [itemId] }, { payload: 'right' });
+  expect(one).toMatchObject({ kind: 'REPLAY', status: 'FINISHED', total: 1, done: 1 });
+  expect((await client.job(id)).progress).toMatchObject({ status: 'RUNNING', failed: 4, percent: 80 });
+  await work();
+  expect(await completed(id)).toMatchObject({ failed: 4, succeeded: 1 });
+
+  const all = await client.replayDeadLetters({ groupIds: [group?.id ?? ''] });
+  expect(all).toMatchObject({ status: 'FINISHED', total: 4, done: 4 });
+  await work();
+  expect(await completed(id)).toMatchObject({ failed: 4, succeeded: 1 });
+  expect((await client.deadLetterGroups({ types: [type] }))[0]).toMatchObject({
+    count: 4,
+    note: 'A deploy of Friday.',
+  });
+
+  expect(await client.discardDeadLetters({ jobId: id })).toMatchObject({
+    kind: 'DISCARD',
+    total: 4,
+    done: 4,
+  });
+  expect(await client.deadLetterGroups({ types: [type] })).toEqual([]);
+  expect((await client.job(id)).progress).toMatchObject({ status: 'COMPLETED', failed: 4 });
+});
+
+test.each([
+  [{}, {}, 'INVALID_INPUT', 'filter'],
+  [{ types: [] }, {}, 'INVALID_INPUT', 'filter.types'],
+  [{ types: [''] }, {}, 'INVALID_INPUT', 'filter.types[0]'],
+  [{ jobId: 'Job:1' }, {}, 'INVALID_INPUT', 'filter.jobId'],
+  [{ jobId: unknownJob }, {}, 'NOT_FOUND', 'filter.jobId'],
+  [{ groupIds: ['x'] }, {}, 'INVALID_INPUT', 'filter.groupIds[0]'],
+  [{ types: ['t'] }, { payload: 1 }, 'INVALID_INPUT', 'payload'],
+  [
+    { itemIds: [`JobItem:${unknownJob.slice(4)}:1`] },
+    { payload: 'x'.repeat(2_000_000) },
+    'INVALID_INPUT',
+    'payload',
+  ],
+])('a replay of %j with %j is refused: %s', async (filter, options, code, field) => {
+  await expect(client.replayDeadLetters(filter, options)).rejects.toMatchObject({ code, field });
+});
+
+test('what is no dead letter any more, and what belongs to a cancelled job, is left', async () => {
+  const { type, id, work } = await failing(2);
+  const open = await client.createJob({ type, items: [{ payload: 0 }], maxFailuresPerItem: 0 });
+  await work();
+  await client.cancelJob(open.id);
+  const [{ id: first = '' } = {}, { id: second = '' } = {}] = (await client.items(id)).nodes;
+  await client.discardDeadLetters({ itemIds: [first] });
+  const [{ id: cancelled = '' } = {}] = (await client.items(open.id)).nodes;
+  const itemIds = [first, second, cancelled, `JobItem:${unknownJob.slice(4)}:7`];
+  expect(await client.replayDeadLetters({ itemIds })).toMatchObject({
+    status: 'FINISHED',
+    total: 2,
+    done: 1,
+  });
+});
+
+test('an operation that is unknown, and one that is finished', async () => {
+  await expect(client.operation(unknownOperation)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await expect(client.cancelOperation(unknownOperation)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  const { type } = await failing(1);
+  const { id } = await client.discardDeadLetters({ types: [type] });
+  expect(await client.cancelOperation(id)).toMatchObject({ status: 'FINISHED' });
+  expect(await client.operation(id)).toMatchObject({ status: 'FINISHED', done: 1 });
+});

@@ -1,0 +1,253 @@
+/** Dead letters: what failed for good, replayed or discarded. */
+import { describe, expect, it } from 'vitest';
+import { claimItems } from '../../src/domain/claim-items.ts';
+import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
+import { newType, useEngine } from '../support/engine.ts';
+
+const t = useEngine();
+
+const failure = { code: 'E', message: 'no' };
+
+/** A job of which some items have failed for good, folded. */
+async function failedJob(items: number, failed: number, more: object = {}) {
+  const type = newType();
+  const jobs = await t.create({
+    type,
+    sealed: true,
+    maxFailuresPerItem: 0,
+    items: Array(items).fill({}),
+    ...more,
+  });
+  const claimed = await claimItems(t.engine, 'w', [{ type, limit: items }]);
+  await reportOutcomes(
+    t.engine,
+    claimed.map(({ id }, i) =>
+      i < failed ? { assignmentId: id, failure } : { assignmentId: id, result: i },
+    ),
+  );
+  const id = jobs[type] ?? '';
+  return { type, jobs, id, progress: await t.fold(id) };
+}
+
+const deadLetters = (jobId: string) =>
+  t.db.query('select * from jobtree.dead_letter where job_id = $1 order by position', [jobId]);
+
+async function replay(jobId: string, rootId = jobId, payload: unknown = null) {
+  const items = await deadLetters(jobId);
+  const [row] = await t.db.query<{ positions: string[]; ready: unknown }>(
+    'select positions, ready from jobtree.replay_items($1, $2, $3, $4)',
+    [
+      rootId,
+      items.map(() => jobId),
+      items.map(({ position }) => position),
+      payload === null ? null : JSON.stringify(payload),
+    ],
+  );
+  return row;
+}
+
+describe('message_pattern', () => {
+  it.each([
+    ['User 4711 not found', 'User … not found'],
+    ['User 4712 not found', 'User … not found'],
+    ["no \"a b\" in `x` of 'y', but can't", "no … in … of …, but can't"],
+    ['019a1b2c-0000-7000-8000-00000000abcd is gone', '… is gone'],
+    ['at 2026-11-21T10:00:00.123Z from 10.0.0.1:5432', 'at … from …'],
+    ['', ''],
+  ])('of %j', async (message, pattern) => {
+    expect(await t.db.query('select jobtree.message_pattern($1) as pattern', [message])).toEqual([
+      { pattern },
+    ]);
+  });
+});
+
+describe('dead letters', () => {
+  it('are what failed for good, by type, code and pattern of the message', async () => {
+    const { type, id, progress } = await failedJob(3, 2);
+    expect(progress[type]).toMatchObject({ failed: 2, succeeded: 1, completedAt: expect.any(Number) });
+    const dead = await deadLetters(id);
+    expect(dead).toMatchObject([{ type, code: 'E', pattern: 'no' }, { type }]);
+    expect(dead[0]?.fingerprint).toBe(dead[1]?.fingerprint);
+  });
+});
+
+describe('replay', () => {
+  it('opens the job again in a new generation, and completes it a second time', async () => {
+    const { type, id, progress } = await failedJob(3, 2);
+    expect(progress[type]).toMatchObject({ generation: 0, completedAt: expect.any(Number) });
+    expect(await replay(id)).toMatchObject({
+      positions: expect.objectContaining({ length: 2 }),
+      ready: { [type]: 2 },
+    });
+    expect(await deadLetters(id)).toEqual([]);
+    expect((await t.fold(id))[type]).toMatchObject({
+      generation: 1,
+      failed: 0,
+      succeeded: 1,
+      itemCount: 3,
+      completedAt: null,
+      sealed: true,
+    });
+    const again = await claimItems(t.engine, 'w', [{ type, limit: 9 }]);
+    expect(again.map(({ attempt }) => attempt)).toEqual([2, 2]);
+    await reportOutcomes(
+      t.engine,
+      again.map(({ id }) => ({ assignmentId: id, result: 'now' })),
+    );
+    expect((await t.fold(id))[type]).toMatchObject({
+      generation: 1,
+      completions: 2,
+      failed: 0,
+      succeeded: 3,
+      completedAt: expect.any(Number),
+    });
+  });
+
+  it('lets an item fail as often as a new one', async () => {
+    const type = newType();
+    const { [type]: jobId = '' } = await t.create({
+      type,
+      sealed: true,
+      maxFailuresPerItem: 1,
+      backoffMs: [0],
+      items: [{}],
+    });
+    const fail = async () => {
+      const { id } = await t.claimOne(type);
+      const [{ status } = { status: '' }] = await reportOutcomes(t.engine, [{ assignmentId: id, failure }]);
+      expect(status).toBe('ACCEPTED');
+      return (await deadLetters(jobId)).length;
+    };
+    expect([await fail(), await fail()]).toEqual([0, 1]);
+    await replay(jobId);
+    expect([await fail(), await fail()]).toEqual([0, 1]);
+    expect((await t.fold(jobId))[type]).toMatchObject({
+      failed: 1,
+      generation: 1,
+      completedAt: expect.any(Number),
+    });
+  });
+
+  it('begins with the first backoff again', async () => {
+    const type = newType();
+    const backoffMs = [0, 3_600_000];
+    const items = [{}];
+    const { [type]: jobId = '' } = await t.create({ type, maxFailuresPerItem: 1, backoffMs, items });
+    const fail = async () =>
+      (await reportOutcomes(t.engine, [{ assignmentId: (await t.claimOne(type)).id, failure }]))[0]?.retryAt;
+    const waits = async () => Number(await fail()) - Date.now();
+    expect(await waits()).toBeLessThan(60_000);
+    expect(await fail()).toBeUndefined();
+    await replay(jobId);
+    expect(await fail()).toBeInstanceOf(Date);
+    expect(await t.claimOne(type)).toMatchObject({ attempt: 4 });
+  });
+
+  it('gives an item a corrected payload, whose size counts', async () => {
+    const { type, id } = await failedJob(1, 1);
+    await replay(id, id, { much: 'x'.repeat(1_000) });
+    const [entry] = await t.db.query('select bytes from jobtree.queue_entry where job_id = $1', [id]);
+    expect(Number(entry?.bytes)).toBe(1_011);
+    expect(String((await t.claimOne(type)).payload.text)).toContain('xxx');
+  });
+
+  it('unseals the jobs that it feeds, which get what succeeds now and nothing twice', async () => {
+    const [parent, child] = [newType('parent'), newType('child')];
+    const jobs = await t.create({
+      type: parent,
+      sealed: true,
+      maxFailuresPerItem: 0,
+      items: [{}, {}],
+      children: [{ type: child, feed: {} }],
+    });
+    const root = jobs[parent] ?? '';
+    const [a, b] = await claimItems(t.engine, 'w', [{ type: parent, limit: 2 }]);
+    await reportOutcomes(t.engine, [
+      { assignmentId: a?.id ?? '', result: 'first' },
+      { assignmentId: b?.id ?? '', failure },
+    ]);
+    const fed = await t.claimOne(child);
+    await reportOutcomes(t.engine, [{ assignmentId: fed.id, result: 1 }]);
+    expect((await t.fold(root))[child]).toMatchObject({ sealed: true, completedAt: expect.any(Number) });
+    await replay(root);
+    const reopened = await t.fold(root);
+    expect(reopened[parent]).toMatchObject({ completedAt: null, generation: 1 });
+    expect(reopened[child]).toMatchObject({ completedAt: null, generation: 1, sealed: false, itemCount: 1 });
+    const again = await t.claimOne(parent);
+    await reportOutcomes(t.engine, [{ assignmentId: again.id, result: 'second' }]);
+    const second = await t.claimOne(child);
+    expect(String(second.payload?.text ?? second.payload)).toContain('second');
+    await reportOutcomes(t.engine, [{ assignmentId: second.id, result: 2 }]);
+    const done = await t.fold(root);
+    expect(done[parent]).toMatchObject({ completedAt: expect.any(Number), failed: 0 });
+    expect(done[child]).toMatchObject({ itemCount: 2, succeeded: 2, completedAt: expect.any(Number) });
+  });
+});
+
+describe('operations', () => {
+  const start = async (kind: string, filter: object, payload?: unknown) => {
+    const [row] = await t.db.query<{ operation_id: string; total: string }>(
+      'select * from jobtree.start_operation($1, $2, $3)',
+      [kind, JSON.stringify(filter), payload === undefined ? null : JSON.stringify(payload)],
+    );
+    return { id: row?.operation_id ?? '', total: Number(row?.total) };
+  };
+  const run = async (id: string, window: number) => {
+    const steps = [];
+    for (;;) {
+      const [step] = await t.db.query<{ finished: boolean }>('select * from jobtree.run_operation($1, $2)', [
+        id,
+        window,
+      ]);
+      steps.push(step);
+      if (step?.finished !== false) return steps;
+    }
+  };
+  const read = async (id: string) =>
+    (await t.db.query('select * from jobtree.operation where id = $1', [id]))[0];
+
+  it('replay what a filter names, in batches, over several trees', async () => {
+    const one = await failedJob(7, 5);
+    const two = await failedJob(3, 3);
+    const { id, total } = await start('REPLAY', { types: [one.type, two.type] });
+    expect(total).toBe(8);
+    expect((await run(id, 2)).length).toBeGreaterThan(4);
+    expect(await read(id)).toMatchObject({ done: '8', finished_at: expect.any(Date) });
+    expect((await t.fold(one.id))[one.type]).toMatchObject({ failed: 0, completedAt: null });
+    expect((await t.fold(two.id))[two.type]).toMatchObject({ failed: 0, completedAt: null });
+  });
+
+  it('discard: the items stay failed', async () => {
+    const { id: job, type } = await failedJob(4, 3);
+    const { id, total } = await start('DISCARD', { jobId: job });
+    expect(total).toBe(3);
+    await run(id, 100);
+    expect(await deadLetters(job)).toEqual([]);
+    expect((await t.fold(job))[type]).toMatchObject({ failed: 3, completedAt: expect.any(Number) });
+  });
+
+  it.each([
+    [null, 'JT002', 'filter'],
+    [{}, 'JT002', 'filter'],
+    [{ jobId: null, types: null }, 'JT002', 'filter'],
+    [{ tpyes: ['a'] }, 'JT002', 'filter.tpyes'],
+    [{ jobId: '00000000-0000-0000-0000-000000000000' }, 'JT001', 'filter.jobId'],
+  ])('refuse %j', async (filter, code, column) => {
+    await expect(
+      t.db.query('select jobtree.start_operation($1, $2)', ['DISCARD', JSON.stringify(filter)]),
+    ).rejects.toMatchObject({ code, column });
+    expect(await t.db.query('select from jobtree.operation where total = 0 and types is null')).toEqual([]);
+  });
+
+  it.each([
+    [{ codes: ['E'] }, 2],
+    [{ codes: ['F'] }, 0],
+    [{ diedUntil: '2020-01-01T00:00:00Z' }, 0],
+    [{ diedFrom: '2020-01-01T00:00:00Z' }, 2],
+    [{ groupIds: ['00000000-0000-0000-0000-000000000000'] }, 0],
+    [{ dedupeKeys: ['none'] }, 0],
+  ])('find by %j', async (filter, total) => {
+    const { type } = await failedJob(2, 2);
+    expect(await start('DISCARD', { types: [type], ...filter })).toMatchObject({ total });
+  });
+});
