@@ -35,26 +35,32 @@ export async function claim(
 ): Promise<Claimed> {
   const entries = checkRequests(worker, requests, claimId);
   const given = await inTurn(engine.claimsUnderWay, entries, async () =>
-    whileTaken(engine, entries, await engine.merged.claims.submit(entries, engine.isGone)),
+    askAgain(engine, entries, await engine.merged.claims.submit(entries, engine.isGone)),
   );
   return toClaimed(engine, entries, given);
 }
 
-/** Another claim that decides about a type is soon over: so often the same is asked for again, if it got nothing at all. */
-const turns = 20;
+/**
+ * A claim that got nothing at all asks again for so long, if there may be room at once: another claim that decides about its type is
+ * soon over, and a rate goes on item by item. Reports that came with it wait for their answer meanwhile.
+ */
+const patienceMs = 40;
+const soonMs = 10;
 const turnMs = 2;
-const afterTurnsMs = 20;
+const afterPatienceMs = 20;
 
-export async function whileTaken(
+export async function askAgain(
   engine: Engine,
   requests: ClaimRequest[],
   first: readonly Given[],
 ): Promise<readonly Given[]> {
   let given = first;
-  for (let turn = 0; turn < turns; turn++) {
-    const isOver = given.some(({ assignments }) => assignments.length > 0) || !given.some(isTaken);
-    if (isOver || engine.isGone?.()) break;
-    await delay(turnMs);
+  const until = performance.now() + patienceMs;
+  while (given.every(({ assignments }) => assignments.length === 0) && !engine.isGone?.()) {
+    const waits = given.flatMap(({ limit, againInMs }) => (limit === undefined ? [] : againInMs));
+    const ms = Math.max(turnMs, Math.min(...waits));
+    if (ms > soonMs || performance.now() + ms > until) break;
+    await delay(ms);
     try {
       given = await engine.merged.claims.submit(requests, engine.isGone);
     } catch (error) {
@@ -64,7 +70,7 @@ export async function whileTaken(
     }
   }
   const taken = new Set(requests.flatMap(({ type }, i) => (isTaken(given[i]) ? type : [])));
-  for (const type of taken) engine.effects.limited(type, afterTurnsMs);
+  for (const type of taken) engine.effects.limited(type, afterPatienceMs);
   return given;
 }
 
@@ -170,8 +176,12 @@ export function beginClaim(engine: Engine, requests: readonly ClaimRequest[]) {
     }
     for (const rootId of new Set(leases.map((row) => row.root_id))) engine.effects.touched(rootId);
     const answers = types.map((type): Given => {
-      const limit = limits.get(type)?.kind as Given['limit'];
-      return { assignments: [], limit };
+      const row = limits.get(type);
+      return {
+        assignments: [],
+        limit: row?.kind as Given['limit'],
+        againInMs: row === undefined ? 0 : againInMs(row),
+      };
     });
     const given = leases.map((row) => ({ ...row, assignments: toAssignments(row) }));
     for (const { request, assignments } of given) answers[request - 1]?.assignments.push(...assignments);
@@ -188,6 +198,8 @@ export function beginClaim(engine: Engine, requests: readonly ClaimRequest[]) {
 
   return { values, take };
 }
+
+const againInMs = ({ claimed_at: now, deadline_at: at }: ClaimedRow) => at.getTime() - now.getTime();
 
 interface GivenLease extends LeaseRow {
   readonly assignments: readonly Assignment[];
@@ -231,7 +243,7 @@ function tellClaimed(
       engine.effects.claimed(type, got, got < count && !claim.isShort, claim.startedAt);
       if (got < count) unmet.set(type, count - got);
     } else if (limit.kind === 'LIMITED') {
-      engine.effects.limited(type, limit.deadline_at.getTime() - limit.claimed_at.getTime());
+      engine.effects.limited(type, againInMs(limit));
     }
   }
   return unmet;

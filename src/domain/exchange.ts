@@ -5,6 +5,7 @@
 import { InvalidInputError, JobtreeError } from '../errors.ts';
 import { checkBatch } from './checks.ts';
 import {
+  askAgain,
   beginClaim,
   type Claimed,
   type ClaimedRow,
@@ -12,7 +13,6 @@ import {
   claimForRequests,
   inTurn,
   toClaimed,
-  whileTaken,
 } from './claim-items.ts';
 import type { Engine } from './engine.ts';
 import type { ExchangePart, ExchangePartAnswer } from './merged.ts';
@@ -45,7 +45,7 @@ export async function exchange(engine: Engine, reports: readonly Report[], claim
     const [first] = await engine.merged.exchanges.submit([part]);
     if (first === undefined) throw new Error('an exchange without an answer');
     if (first.claimed instanceof JobtreeError) return { reports: first.reports, claimed: first.claimed };
-    return { reports: first.reports, claimed: await whileTaken(engine, requests, first.claimed) };
+    return { reports: first.reports, claimed: await askAgain(engine, requests, first.claimed) };
   });
   const answers = await answer(done.reports);
   if (done.claimed instanceof JobtreeError) {

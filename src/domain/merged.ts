@@ -17,6 +17,8 @@ export interface Given {
   readonly assignments: Assignment[];
   /** Why it may have got less than there is: no room in the queue of the type, or another claim decides about that just now. */
   readonly limit: 'LIMITED' | 'TAKEN' | undefined;
+  /** With a limit: when there may be room, in milliseconds. */
+  readonly againInMs: number;
 }
 
 export type ReportStatus = 'ACCEPTED' | 'DUPLICATE' | 'STALE' | 'INVALID';
