@@ -106,6 +106,19 @@ export function nextOccurrence({ cron, timeZone, everyMs, startAt }: Timing, aft
   return next !== null && next.getTime() < runAtEnd ? next : null;
 }
 
+/** The same of a schedule that exists. @throws InvalidInputError if it has none, or its times can't be worked out any more */
+export function followingOccurrence(name: string, timing: Timing, after: Date): Date {
+  let next: Date | null;
+  try {
+    next = nextOccurrence(timing, after);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new InvalidInputError(`The times of the schedule ${name} can't be worked out: ${why}`, 'name');
+  }
+  if (next === null) throw new InvalidInputError(`The schedule ${name} has no further occurrence.`, 'name');
+  return next;
+}
+
 /** The next few occurrences after an instant. */
 export function nextOccurrences(timing: Timing, after: Date, count: number): Date[] {
   const found: Date[] = [];

@@ -2,7 +2,7 @@ import { BusyError, InvalidInputError, NotFoundError } from '../errors.ts';
 import { checkInstant, checkText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { maxNameLength } from './limits.ts';
-import { nextOccurrence } from './occurrences.ts';
+import { followingOccurrence } from './occurrences.ts';
 import { readTiming } from './read-schedules.ts';
 
 /** Somebody else may move the schedule on between reading and skipping. */
@@ -20,13 +20,7 @@ export async function skipOccurrence(engine: Engine, name: string, at: Date | nu
     if (timing === undefined) throw new NotFoundError(`There is no schedule ${name}.`, 'name');
     const skipped = at ?? timing.nextAt;
     if (skipped === null) throw new InvalidInputError(`The schedule ${name} is paused.`, 'name');
-    const following = nextOccurrence(timing, skipped);
-    if (following === null) {
-      throw new InvalidInputError(
-        `The schedule ${name} has no other occurrence: pause or delete it.`,
-        'name',
-      );
-    }
+    const following = followingOccurrence(name, timing, skipped);
     const [row] = await engine.database.call<{ skip_occurrence: boolean }>(
       'skip_occurrence',
       name,

@@ -267,6 +267,11 @@ it('a schedule whose times can not be worked out is paused, and says why, while 
     error: expect.stringMatching(/Atlantis/),
     ...paused,
   });
+  await expect(resumeSchedule(t.engine, bad)).rejects.toMatchObject({ code: 'INVALID_INPUT', field: 'name' });
+  await expect(skipOccurrence(t.engine, bad, at)).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    field: 'name',
+  });
   expect(await made(good)).toHaveLength(1);
 });
 
