@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { readItemPage, readJobPage } from '../../src/domain/pages.ts';
 import { isNewer, type JobProgress, revision } from '../../src/domain/progress.ts';
+import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
 import { Hub } from '../../src/events/hub.ts';
 import { useEngine } from '../support/engine.ts';
 import { lockWaiters } from '../support/locks.ts';
@@ -165,4 +166,23 @@ it('who refreshes while others are read again waits until its own state was read
   await second?.refresh();
   expect(resolved.sort()).toEqual(['first', 'second']);
   await Promise.all([first?.return(), second?.return()]);
+});
+
+it('what is complete is read again for who comes to watch: it may have been reopened, and the news be on its way', async () => {
+  const { root = '' } = await test.create({ type: 'root', sealed: true, maxFailuresPerItem: 0, items: [{}] });
+  await reportOutcomes(test.engine, [
+    { assignmentId: (await test.claimOne('root')).id, failure: { code: 'E', message: 'no' } },
+  ]);
+  await test.fold(root);
+  const first = await hub.watchJob(root, root, 20);
+  expect((await first?.next())?.value?.jobs).toMatchObject([{ failed: 1, completions: 1 }]);
+  expect((await first?.next())?.done).toBe(true);
+  const [item] = await test.items(root);
+  await test.db.query('select jobtree.replay_items($1, $2, $3)', [root, [root], [item?.position]]);
+  for (const live of [await hub.watchJob(root, root, 20), await hub.watchTree(root, 20)]) {
+    expect((await live?.next())?.value?.jobs).toMatchObject([
+      { failed: 0, completedAt: null, completions: 1 },
+    ]);
+    await live?.return();
+  }
 });
