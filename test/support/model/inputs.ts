@@ -48,7 +48,16 @@ export function toItems({ size, specs }: Batch) {
 }
 
 export const treeSpec = fc.record({
-  shape: fc.constantFrom('SINGLE', 'CHAIN', 'FOR_EACH', 'TEMPLATE', 'REPORTS', 'INDEPENDENT', 'AFTER', 'AFTER'),
+  shape: fc.constantFrom(
+    'SINGLE',
+    'CHAIN',
+    'FOR_EACH',
+    'TEMPLATE',
+    'REPORTS',
+    'INDEPENDENT',
+    'AFTER',
+    'AFTER',
+  ),
   type,
   settings: fc.record({
     maxFailuresPerItem: fc.nat(3),
