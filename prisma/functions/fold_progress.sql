@@ -55,6 +55,7 @@ declare
   v_failed uuid[];
   v_cancelled uuid[];
   v_settled uuid[];
+  v_awaited boolean;
   -- What the next fold is to look at again.
   v_again uuid[] := '{}';
   v_unfinished boolean := false;
@@ -99,7 +100,8 @@ begin
     )
     select (select max(s.last) from summed s), (select array_agg(s.job_id) from summed s),
       bool_or(c.succeeded + c.failed + c.cancelled > c.item_count),
-      bool_or(c.succeeded + c.failed + c.cancelled = c.item_count and c.completed_at is null), bool_or(c.completed_at is not null),
+      bool_or(c.succeeded + c.failed + c.cancelled = c.item_count and c.completed_at is null),
+      bool_or(c.completed_at is not null and (c.job_id = any (v_touched) or c.job_id in (select s.job_id from summed s))),
       bool_or(c.failed > 0 and c.completed_at is null), array_agg(c::jobtree.job_progress)
     into v_read_last, v_read, v_suspect, v_even, v_over, v_has_failures, v_rows
     from counted c;
@@ -122,10 +124,12 @@ begin
     end if;
 
     v_completed := null;
+    v_awaited := false;
     if v_even then
       select array_agg(r.job_id), array_agg(r.job_id) filter (where j.failed_at is not null),
-        array_agg(r.job_id) filter (where j.failed_at is null and j.cancelled_at is not null)
-      into v_completed, v_failed, v_cancelled
+        array_agg(r.job_id) filter (where j.failed_at is null and j.cancelled_at is not null),
+        bool_or(j.awaited)
+      into v_completed, v_failed, v_cancelled, v_awaited
       from unnest(v_rows) r
       join jobtree.job j on j.id = r.job_id
       where r.job_id = any (v_touched) and r.completed_at is null and j.sealed_at is not null and not j.waits
@@ -157,7 +161,7 @@ begin
       from unnest(v_rows) r;
       v_changed := v_changed || v_completed || p_root_id;
     end if;
-    exit when v_completed is null and not v_over;
+    exit when v_completed is null and v_over is not true;
 
     with waiting as (
       select c.id from jobtree.job c
@@ -177,9 +181,11 @@ begin
       v_blocked || (select array_agg(w.id) from waiting w where w.id not in (select f.id from free f))
     into v_sealed, v_blocked;
 
-    select s.settled, v_again || s.again into v_settled, v_again from jobtree.settle_dependents(p_root_id, v_rows, v_touched) s;
-    v_unfinished := v_unfinished or v_settled is not null;
-    v_sealed := v_sealed || v_settled;
+    if v_awaited or v_over then
+      select s.settled, v_again || s.again into v_settled, v_again from jobtree.settle_dependents(p_root_id, v_rows, v_touched) s;
+      v_unfinished := v_unfinished or v_settled is not null;
+      v_sealed := v_sealed || v_settled;
+    end if;
 
     exit when v_completed is null and v_sealed is null;
     -- What was added to them until now may stand before the mark.
