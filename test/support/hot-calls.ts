@@ -80,6 +80,7 @@ const limiting = [
   'rate_slice by rate_slice_pkey',
 ];
 const requeuing = ['job by job_pkey', 'job_item by job_item_pkey', 'lease by lease_pkey'];
+const failing = [...requeuing, 'replay by replay_pkey'];
 const feeding = ['job by job_parent_id_idx', 'job_item by job_item_pkey', 'outcome by outcome_pkey'];
 const judging = ['failure by failure_pkey', 'lease by lease_pkey', 'outcome by outcome_pkey'];
 
@@ -204,7 +205,7 @@ export const calls: Readonly<Record<string, Call>> = {
       [3, 3],
       '[{"code": "E", "message": "no"}, {"code": "E", "message": "no"}]',
     ],
-    reads: requeuing,
+    reads: failing,
   },
   'a report of failures': {
     text: 'select * from jobtree.report_results($1, $2, $3, p_others => $4)',
@@ -219,7 +220,7 @@ export const calls: Readonly<Record<string, Call>> = {
         })),
       ),
     ],
-    reads: [...requeuing, 'job by job_parent_id_idx', ...judging],
+    reads: [...failing, 'job by job_parent_id_idx', ...judging],
   },
   'an exchange': {
     text: `select * from jobtree.exchange($1, $2, $3, '{}', '{}', '[]', null, $4, $5, $6, $7, $8, $9, $10, $11)`,
@@ -248,7 +249,7 @@ export const calls: Readonly<Record<string, Call>> = {
   'a sweep': {
     text: 'select * from jobtree.sweep_leases()',
     values: () => [],
-    reads: [...requeuing, 'lease by lease_live'],
+    reads: [...failing, 'lease by lease_live'],
   },
   'making due entries ready': {
     text: 'select * from jobtree.promote_due()',
@@ -355,6 +356,7 @@ export const calls: Readonly<Record<string, Call>> = {
     ),
     values: ({ root }) => [root],
     reads: [
+      'dead_letter by dead_letter_pkey',
       'failure by failure_pkey',
       'job by job_cancelling',
       'job by job_parent_id_idx',
@@ -368,6 +370,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'progress_delta by progress_delta_root_id_id_idx',
       'queue_entry by Tid Scan',
       'queue_entry by queue_entry_pkey',
+      'replay by replay_pkey',
       'tree_deletion by tree_deletion_pkey',
     ],
   },
