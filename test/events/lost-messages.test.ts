@@ -194,7 +194,14 @@ it('what is watched is read again within a minute, though its tree is never sile
     void live?.next().then(({ value }) => {
       heard = value?.jobs[0]?.itemCount;
     });
-    const state = { generation: 0, completions: 0, succeeded: 0, failed: 0, cancelled: 0, sealed: false } as const;
+    const state = {
+      generation: 0,
+      completions: 0,
+      succeeded: 0,
+      failed: 0,
+      cancelled: 0,
+      sealed: false,
+    } as const;
     let seconds = 0;
     for (; heard === undefined && seconds < 120; seconds++) {
       hub.publish({
