@@ -171,7 +171,13 @@ export const calls: Readonly<Record<string, Call>> = {
         })),
       ),
     ],
-    reads: [...requeuing, 'job by job_parent_id_idx', ...judging],
+    reads: [
+      'replay by replay_pkey',
+      'replay by replay_pkey',
+      ...requeuing,
+      'job by job_parent_id_idx',
+      ...judging,
+    ],
   },
   'an exchange': {
     text: `select * from jobtree.exchange($1, $2, $3, '{}', '{}', '[]', null, $4, $5, $6, $7, $8, $9, $10, $11)`,
@@ -200,7 +206,7 @@ export const calls: Readonly<Record<string, Call>> = {
   'a sweep': {
     text: 'select * from jobtree.sweep_leases()',
     values: () => [],
-    reads: [...requeuing, 'lease by lease_live'],
+    reads: ['replay by replay_pkey', ...requeuing, 'lease by lease_live'],
   },
   'making due entries ready': {
     text: 'select * from jobtree.promote_due()',
@@ -278,6 +284,8 @@ export const calls: Readonly<Record<string, Call>> = {
     ),
     values: ({ root }) => [root],
     reads: [
+      'dead_letter by dead_letter_pkey',
+      'replay by replay_pkey',
       'failure by failure_pkey',
       'job by job_cancelling',
       'job by job_parent_id_idx',
