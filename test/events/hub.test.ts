@@ -169,9 +169,14 @@ it('who refreshes while others are read again waits until its own state was read
 });
 
 it('what is complete is read again for who comes to watch: it may have been reopened, and the news be on its way', async () => {
-  const { root = '' } = await test.create({ type: 'root', sealed: true, maxFailuresPerItem: 0, items: [{}] });
+  const { reopened: root = '' } = await test.create({
+    type: 'reopened',
+    sealed: true,
+    maxFailuresPerItem: 0,
+    items: [{}],
+  });
   await reportOutcomes(test.engine, [
-    { assignmentId: (await test.claimOne('root')).id, failure: { code: 'E', message: 'no' } },
+    { assignmentId: (await test.claimOne('reopened')).id, failure: { code: 'E', message: 'no' } },
   ]);
   await test.fold(root);
   const first = await hub.watchJob(root, root, 20);
