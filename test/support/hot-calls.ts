@@ -156,7 +156,7 @@ export const calls: Readonly<Record<string, Call>> = {
       [3, 3],
       '[{"code": "E", "message": "no"}, {"code": "E", "message": "no"}]',
     ],
-    reads: requeuing,
+    reads: ['replay by replay_pkey', ...requeuing],
   },
   'a report of failures': {
     text: 'select * from jobtree.report_results($1, $2, $3, p_others => $4)',
@@ -171,13 +171,7 @@ export const calls: Readonly<Record<string, Call>> = {
         })),
       ),
     ],
-    reads: [
-      'replay by replay_pkey',
-      'replay by replay_pkey',
-      ...requeuing,
-      'job by job_parent_id_idx',
-      ...judging,
-    ],
+    reads: ['replay by replay_pkey', ...requeuing, 'job by job_parent_id_idx', ...judging],
   },
   'an exchange': {
     text: `select * from jobtree.exchange($1, $2, $3, '{}', '{}', '[]', null, $4, $5, $6, $7, $8, $9, $10, $11)`,
