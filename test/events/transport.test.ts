@@ -113,12 +113,12 @@ it('a process that does nothing else for five seconds keeps its connection, and 
   // More than the buffers between the two processes hold.
   const said = db.query(
     `select pg_notify('jobtree_progress', format('{"root": "%s", "openJobs": %s, "jobs": [], "pad": "%s"}', $1::uuid, n, repeat('x', 5000)))
-     from generate_series(1, 5000) n, (select pg_sleep(1)) after_a_second`,
+     from generate_series(1, 2500) n, (select pg_sleep(1)) after_a_second`,
     [root],
   );
   // It is on its way.
   await nextTurn();
-  keepBusy(5_500);
+  keepBusy(5_000);
   await said;
   await announce(db, root, 7);
   await until('told', () => openJobs(a).at(-1) === 7);
