@@ -149,8 +149,13 @@ it(
       console.log(
         `${seconds} s: at most ${held.most} held at once (mean ${held.mean.toFixed(2)}); ${claims.length} claims, at most ${most} in ${intervalMs} ms`,
       );
-    // They were at it, and as many as may be.
-    expect([held.most, most]).toEqual([concurrency, rateLimit]);
+    expect(held.most).toBeLessThanOrEqual(concurrency);
+    expect(most).toBeLessThanOrEqual(rateLimit);
+    // They were at it; in the long run as many as may be, also on a busy machine.
+    expect([held.most, most]).toEqual(
+      isLong ? [concurrency, rateLimit] : [expect.any(Number), expect.any(Number)],
+    );
+    expect(Math.min(held.most, most)).toBeGreaterThan(0);
   },
   (seconds + 60) * 1_000,
 );
