@@ -1,6 +1,3 @@
--- AlterTable
-ALTER TABLE "jobtree"."operation" ALTER COLUMN "next_job_id" SET DEFAULT '00000000-0000-0000-0000-000000000000';
-
 set local check_function_bodies = off;
 
 -- Takes failures, of those reports whose lease and item are open: what accept_results is for results.
