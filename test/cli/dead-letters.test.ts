@@ -1,5 +1,6 @@
 /** Dead letters on the command line; the story is that of docs/dead-letters.md, whose commands it runs. */
 import { expect, test } from 'vitest';
+import { Worker } from '../../src/client/index.ts';
 import { examples } from '../support/documentation.ts';
 import { run, startOnTerminal } from './program.ts';
 import { unknownJob, useServer } from './setup.ts';
@@ -54,11 +55,15 @@ test('the story of a bad deploy', async () => {
   );
 
   // The worker is mended while they are replayed.
-  const mended = [work('parse', 'cat'), work('store', 'cat')];
+  const types = Object.fromEntries(
+    ['parse', 'store'].map((type) => [type, { concurrency: 1, handler: (payload: unknown) => payload }]),
+  );
+  const mended = new Worker({ client, types });
+  await mended.start();
   const [one, rest, watched] = await runExample('replay', ids);
   expect([one, rest]).toEqual(['Replayed 1 item.\n', 'Replayed 11 items.\n']);
   expect(watched).toContain('12 items: 12 succeeded');
-  await Promise.all(mended);
+  await mended.stop();
 
   const tree = await client.job(id);
   expect(tree.progress).toMatchObject({ status: 'COMPLETED', succeeded: 12, failed: 0 });
@@ -76,10 +81,10 @@ test('the second completion says which it is', async () => {
   const { id } = await client.createJob({ type: 'twice', sealed: true, maxFailuresPerItem: 0, items: [{}] });
   await work('twice', 'exit 1');
   expect((await run(['replay', '--job', id], env())).stdout).toBe('Replayed 1 item.\n');
+  expect((await client.job(id)).progress).toMatchObject({ status: 'RUNNING', completions: 1 });
   const watching = run(['watch', id, '--json'], env());
   await work('twice', 'cat');
   const states = (await watching).stdout.split('\n').flatMap((line) => (line ? [JSON.parse(line)] : []));
-  expect(states.at(0)).toMatchObject({ status: 'RUNNING', completions: 1 });
   expect(states.at(-2)).toMatchObject({ status: 'COMPLETED', completions: 2, succeeded: 1 });
 });
 
@@ -122,6 +127,9 @@ test('on a terminal, what is about more than a few items is asked back', async (
 
 test('an operation as JSON, and what was left', async () => {
   const id = await failed('json', 2);
+  const status = async () => (await server.client.job(id)).progress.status;
+  await expect.poll(status).toBe('COMPLETED');
+  // Too late: it changes nothing.
   await server.client.cancelJob(id);
   const other = await failed('json', 1);
   const { stdout } = await run(['replay', '--type', 'json', '--code', 'E', 'F', '--json'], env());
