@@ -2,7 +2,8 @@
 --
 -- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
 --            runAt?, finalStage?, toleratedFailureCount?, toleratedFailurePercentage?, name?, after?, dedupeKey?, sealed?,
---            feed?, items?, children?}; children are the same, and any depth up to 32. after: link_jobs. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?}: feed_payloads.
+--            feed?, items?, children?}; children are the same, and any depth up to 32. after: link_jobs. feed (children only) is
+--            {source: SUCCESSES|REPORTS, forEach?, payload?}: feed_payloads.
 --            What a job does not say of priority, failures, backoff and heartbeats comes from the queue of its type, if that says it.
 --            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs go up in
 --            the order of the document, parents before their children.

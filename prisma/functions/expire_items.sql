@@ -17,13 +17,13 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();
+  v_ended record;
 begin
   if not exists (select from jobtree.queue q where q.lifetime_ms is not null) then
     return query select 0, false, null::uuid[];
     return;
   end if;
 
-  return query
   with recursive place as (
     -- The priorities that there are, one probe each.
     select q.type, q.lifetime_ms * interval '1 millisecond' as lifetime, e.priority
@@ -71,28 +71,25 @@ begin
   ), gone as (
     delete from jobtree.queue_entry e where e.ctid = any (array(select l.tid from locked l)) returning e.*
   ), ended as materialized (
-    select g.*, j.root_id, format('No worker started it within %s ms.', q.lifetime_ms) as message
+    select g.job_id, g.position + n as position, g.attempt, j.root_id, format('No worker started it within %s ms.', q.lifetime_ms) as message
     from gone g
     join job j on j.id = g.job_id
     cross join lateral (select q.lifetime_ms from jobtree.queue q where q.type = g.type offset 0) q
-  ), failed as (
-    insert into jobtree.outcome (job_id, position, finished_at, failed)
-    select e.job_id, e.position + n, v_now, true from ended e cross join lateral generate_series(0, e.count - 1) n
+    cross join lateral generate_series(0, g.count - 1) n
   ), kept as (
     insert into jobtree.failure (job_id, position, attempt, at, lost, code, message)
-    select e.job_id, e.position + n, e.attempt, v_now, false, 'EXPIRED', e.message
-    from ended e cross join lateral generate_series(0, e.count - 1) n
-  ), buried as (
-    insert into jobtree.dead_letter (job_id, position, type, died_at, code, pattern, fingerprint)
-    select e.job_id, e.position + n, e.type, v_now, 'EXPIRED', p.pattern, jobtree.fingerprint(e.type, 'EXPIRED', p.pattern)
-    from ended e
-    cross join lateral (select jobtree.message_pattern(e.message) as pattern) p
-    cross join lateral generate_series(0, e.count - 1) n
-  ), counted as (
-    insert into jobtree.progress_delta (root_id, job_id, failed)
-    select e.root_id, e.job_id, sum(e.count) from ended e group by e.root_id, e.job_id
+    select e.job_id, e.position, e.attempt, v_now, false, 'EXPIRED', e.message from ended e
   )
-  select coalesce(sum(e.count), 0)::integer, (select count(*) from late) = p_limit and count(*) > 0, array_agg(distinct e.root_id)
+  select array_agg(e.job_id) as job_ids, array_agg(e.position) as positions, array_agg(e.message) as messages,
+    array_agg(distinct e.root_id) as root_ids, (select count(*) from late) = p_limit and count(*) > 0 as more
+  into v_ended
   from ended e;
+  if v_ended.job_ids is not null then
+    perform jobtree.bury_items(
+      v_ended.job_ids, v_ended.positions, array_fill(null::uuid, array[cardinality(v_ended.job_ids)]),
+      array_fill('EXPIRED'::text, array[cardinality(v_ended.job_ids)]), v_ended.messages
+    );
+  end if;
+  return query select coalesce(cardinality(v_ended.job_ids), 0), v_ended.more, v_ended.root_ids;
 end
 $$;

@@ -63,14 +63,17 @@ begin
     array_agg(e.job_id) filter (where not e.is_final) as job_ids, array_agg(e.position) filter (where not e.is_final) as positions,
     array_agg(e.attempt + 1) filter (where not e.is_final) as attempts, array_agg(e.priority) filter (where not e.is_final) as priorities,
     array_agg(case when e.due_at > v_now then e.due_at end) filter (where not e.is_final) as waits,
-    array_agg(e.lease_id) filter (where e.is_final) as final_lease_ids, array_agg(e.number) filter (where e.is_final) as final_numbers,
+    array_agg(e.job_id) filter (where e.is_final) as final_job_ids, array_agg(e.position) filter (where e.is_final) as final_positions,
+    array_agg(e.lease_id) filter (where e.is_final) as final_lease_ids,
     array_agg(e.code) filter (where e.is_final) as final_codes, array_agg(e.message) filter (where e.is_final) as final_messages,
     max(e.attempt) as last_attempt
   into v_ended
   from ended e;
 
   if v_ended.final_lease_ids is not null then
-    perform jobtree.bury_items(v_ended.final_lease_ids, v_ended.final_numbers, v_ended.final_codes, v_ended.final_messages);
+    perform jobtree.bury_items(
+      v_ended.final_job_ids, v_ended.final_positions, v_ended.final_lease_ids, v_ended.final_codes, v_ended.final_messages
+    );
   end if;
   if v_ended.last_attempt > 40 then
     delete from jobtree.failure f where f.ctid = any (array(

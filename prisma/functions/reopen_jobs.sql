@@ -18,10 +18,10 @@ declare
   v_rows jobtree.job_progress[];
 begin
   with recursive fed as (
-    select c.id, c.root_id from jobtree.job c
+    select c.id from jobtree.job c
     where c.parent_id = any (p_job_ids) and c.feed is not null and c.sealed_at is not null and c.cancelled_at is null
     union
-    select c.id, c.root_id from jobtree.job c
+    select c.id from jobtree.job c
     join fed f on c.parent_id = f.id
     where c.feed is not null and c.sealed_at is not null and c.cancelled_at is null
   )

@@ -2,7 +2,6 @@
  * Operations replay or discard many dead letters at once. The call that asks for one does what it can within a moment; the rest is
  * left to whoever finishes such things (`finish.ts`), on any server, and the operation's row tells how far that is.
  */
-
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Queries } from '../db/database.ts';
 import { NotFoundError } from '../errors.ts';

@@ -1,4 +1,3 @@
-import { checkInteger } from '../domain/checks.ts';
 import {
   type DigestEntry,
   type DeadLetterGroup as GroupState,
@@ -14,15 +13,9 @@ import { checkAnswerSize } from './answer-size.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId, itemKeyOf, keyOf } from './global-id.ts';
 import { JobItem, loadItems } from './job-item.ts';
+import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import { checkTypes, typesDescription } from './queue.ts';
 import type { Services } from './services.ts';
-
-const mostItems = 1_000;
-const firstDescription = 'How many at most: 1 to 1,000. Default: 50.';
-const checkFirst = (first: number | null | undefined) => checkInteger(first ?? 50, 'first', 1, mostItems);
-const complexity = ({ first }: { first?: number | null | undefined }) => ({
-  multiplier: Math.min(first ?? 50, mostItems),
-});
 
 export const DeadLetterGroup = builder.loadableNodeRef('DeadLetterGroup', {
   id: {
@@ -70,11 +63,14 @@ builder.objectType(DeadLetterGroup, {
     }),
     items: t.field({
       type: [JobItem],
-      complexity,
+      complexity: firstComplexity,
       description: 'Its items, those that failed last first.',
       args: { first: t.arg.int({ defaultValue: 50, description: firstDescription }) },
       resolve: async ({ id }, { first }, context, info) => {
-        const keys = await readDeadItems(context.engine.database, { groupId: id, first: checkFirst(first) });
+        const keys = await readDeadItems(context.engine.database, {
+          groupId: id,
+          first: checkFirst({ first }),
+        });
         return loadItems(keys, context, info);
       },
     }),
@@ -89,14 +85,14 @@ builder.objectType(DeadLetterGroup, {
 builder.queryField('deadLetterGroups', (t) =>
   t.field({
     type: [DeadLetterGroup],
-    complexity,
+    complexity: firstComplexity,
     description: 'The largest groups of what failed for good, the largest first.',
     args: {
       types: t.arg.stringList({ description: typesDescription }),
       first: t.arg.int({ defaultValue: 50, description: firstDescription }),
     },
     resolve: (_, { types, first }, { engine }) =>
-      readLargestGroups(engine.database, { types: checkTypes(types), first: checkFirst(first) }),
+      readLargestGroups(engine.database, { types: checkTypes(types), first: checkFirst({ first }) }),
   }),
 );
 
@@ -114,7 +110,7 @@ const DeadLetterDigestEntry = builder.objectRef<DigestEntry>('DeadLetterDigestEn
 builder.queryField('deadLetterDigest', (t) =>
   t.field({
     type: [DeadLetterDigestEntry],
-    complexity,
+    complexity: firstComplexity,
     description:
       'What failed for good since a time, by group: those with the most of it, the most first. For reports, and for alerts that look now and then.',
     args: {
@@ -123,7 +119,7 @@ builder.queryField('deadLetterDigest', (t) =>
       first: t.arg.int({ defaultValue: 50, description: firstDescription }),
     },
     resolve: (_, { since, types, first }, { engine }) =>
-      readDigest(engine.database, { since, types: checkTypes(types), first: checkFirst(first) }),
+      readDigest(engine.database, { since, types: checkTypes(types), first: checkFirst({ first }) }),
   }),
 );
 

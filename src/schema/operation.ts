@@ -1,5 +1,4 @@
 import type { FieldRef } from '@pothos/core';
-import { checkInteger } from '../domain/checks.ts';
 import {
   type Operation as OperationState,
   readLatestOperations,
@@ -8,6 +7,7 @@ import {
 import { NotFoundError } from '../errors.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId } from './global-id.ts';
+import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import type { Services } from './services.ts';
 
 const OperationKind = builder.enumType('OperationKind', {
@@ -85,17 +85,14 @@ export function operationField(
   });
 }
 
-const mostOperations = 1_000;
-
 builder.queryField('operations', (t) =>
   t.field({
     type: [Operation],
-    complexity: ({ first }) => ({ multiplier: Math.min(first ?? 50, mostOperations) }),
+    complexity: firstComplexity,
     description: 'The newest operations, the newest first.',
     args: {
-      first: t.arg.int({ defaultValue: 50, description: 'How many at most: 1 to 1,000. Default: 50.' }),
+      first: t.arg.int({ defaultValue: 50, description: firstDescription }),
     },
-    resolve: (_, { first }, { engine }) =>
-      readLatestOperations(engine.database, checkInteger(first ?? 50, 'first', 1, mostOperations)),
+    resolve: (_, args, { engine }) => readLatestOperations(engine.database, checkFirst(args)),
   }),
 );

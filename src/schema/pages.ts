@@ -5,6 +5,7 @@
 import { queryFromInfo } from '@pothos/plugin-prisma';
 import { parseCursorConnectionArgs } from '@pothos/plugin-relay';
 import type { GraphQLResolveInfo } from 'graphql';
+import { checkInteger } from '../domain/checks.ts';
 import type { Range } from '../domain/pages.ts';
 import { InvalidInputError } from '../errors.ts';
 
@@ -104,4 +105,20 @@ export function nodeQuery<Include extends object>(
 /** For the cost of a page: how many nodes it can have. */
 export function pageSize({ first, last }: PageArgs): number {
   return Math.min(first ?? last ?? defaultPageSize, maxPageSize);
+}
+
+/** Of a list that has no cursors, since it is read anew: what stands first of it. */
+export const firstDescription = 'How many at most: 1 to 1,000. Default: 50.';
+
+interface FirstArgs {
+  readonly first?: number | null | undefined;
+}
+
+export function checkFirst({ first }: FirstArgs): number {
+  return checkInteger(first ?? defaultPageSize, 'first', 1, maxPageSize);
+}
+
+/** What is shown of the entries counts for each of them. */
+export function firstComplexity({ first }: FirstArgs): { multiplier: number } {
+  return { multiplier: Math.min(first ?? defaultPageSize, maxPageSize) };
 }

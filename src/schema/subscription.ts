@@ -10,6 +10,7 @@ import { encodeGlobalId, keyOf } from './global-id.ts';
 import { Job, JobFilter, toConditions } from './job.ts';
 import { JobItem, loadItems } from './job-item.ts';
 import { Operation } from './operation.ts';
+import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import { JobProgress, JobTreeProgress } from './progress.ts';
 import { checkTypes, Queue, typesDescription } from './queue.ts';
 import type { Services } from './services.ts';
@@ -65,7 +66,6 @@ const JobsChange = builder.objectRef<PageChange<MarkedRow>>('JobsChange').implem
 const progressIntervalMs = { lowest: 20, standard: 100 };
 const pageIntervalMs = { lowest: 100, standard: 500 };
 const longestIntervalMs = 60_000;
-const maxWatchedRows = 1_000;
 
 function intervalDescription({ lowest, standard }: typeof progressIntervalMs): string {
   return `The first change is told at once, later ones merged and at most this often, in milliseconds: ${lowest} to 60,000. Default: ${standard}.`;
@@ -77,15 +77,6 @@ function checkInterval(
 ): number {
   return checkInteger(intervalMs ?? standard, 'intervalMs', lowest, longestIntervalMs);
 }
-
-const firstDescription = 'How many at most: 1 to 1,000. Default: 50.';
-const checkFirst = (first: number | null | undefined) =>
-  checkInteger(first ?? 50, 'first', 1, maxWatchedRows);
-
-/** What is shown of the rows counts for each of them. */
-const pageComplexity = (args: { first?: number | null | undefined }) => ({
-  multiplier: Math.min(args.first ?? 50, maxWatchedRows),
-});
 
 const sinceRevisionDescription =
   'The last revision that you have seen: nothing is told that is not newer, except the final state. To go on after a lost connection, on this server or another.';
@@ -145,7 +136,7 @@ builder.subscriptionType({
     }),
     jobItems: t.field({
       ...shared,
-      complexity: pageComplexity,
+      complexity: firstComplexity,
       type: JobItemsChange,
       description:
         'A page of items of a job: all of it in the first event, then what has changed: added, claimed, failed, finished. Completes when the job is complete. NOT_FOUND if there is no such job.',
@@ -161,7 +152,7 @@ builder.subscriptionType({
       subscribe: async (_, args, services) => {
         const { hub, engine } = services;
         const jobId = keyOf('Job', args.jobId, 'jobId');
-        const first = checkFirst(args.first);
+        const first = checkFirst(args);
         const everyMs = checkInterval(args.intervalMs, pageIntervalMs);
         const rootId = await rootOf(services, jobId, 'jobId');
         const page = { jobId, first, failedOnly: args.failedOnly ?? false };
@@ -172,7 +163,7 @@ builder.subscriptionType({
     }),
     jobs: t.field({
       ...shared,
-      complexity: pageComplexity,
+      complexity: firstComplexity,
       type: JobsChange,
       description:
         'The newest jobs that meet the conditions: all of them in the first event, then what appears, changes or leaves. It does not end.',
@@ -182,7 +173,7 @@ builder.subscriptionType({
         intervalMs: t.arg.int({ defaultValue: 500, description: intervalDescription(pageIntervalMs) }),
       },
       subscribe: (_, { filter, first, intervalMs }, { hub, engine }) => {
-        const page = { ...toConditions(filter), first: checkFirst(first) };
+        const page = { ...toConditions(filter), first: checkFirst({ first }) };
         const read = async () => ({ rows: await readJobPage(engine.database, page), final: false });
         return hub.watchPage(read, checkInterval(intervalMs, pageIntervalMs));
       },

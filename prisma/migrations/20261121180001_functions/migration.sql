@@ -300,10 +300,13 @@ $$;
 
 -- Lets items fail for good: writes their outcomes and their dead letters, and counts them.
 --
--- p_lease_ids, p_numbers   assignments that this transaction has ended, each once
--- p_codes, p_messages      the failure of each
+-- p_job_ids, p_positions   the items, each once, which are in no entry and in no open lease any more
+-- p_lease_ids  what each was held under; null for what no worker has started
+-- p_codes, p_messages      the last failure of each
 -- locks      none
-create or replace function jobtree.bury_items(p_lease_ids uuid[], p_numbers integer[], p_codes text[], p_messages text[])
+create or replace function jobtree.bury_items(
+  p_job_ids uuid[], p_positions bigint[], p_lease_ids uuid[], p_codes text[], p_messages text[]
+)
 returns void
 language sql volatile
 set enable_seqscan = off
@@ -313,11 +316,10 @@ set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
   with dead as materialized (
-    select l.id as lease_id, l.job_id, l.position + u.number - 1 as position, clock_timestamp()::timestamptz(3) as at,
-      u.code, jobtree.message_pattern(u.message) as pattern, j.root_id, j.type
-    from unnest(p_lease_ids, p_numbers, p_codes, p_messages) u(lease_id, number, code, message)
-    cross join lateral (select l.* from jobtree.lease l where l.id = u.lease_id offset 0) l
-    cross join lateral (select j.root_id, j.type from jobtree.job j where j.id = l.job_id offset 0) j
+    select u.job_id, u.position, u.lease_id, clock_timestamp()::timestamptz(3) as at, u.code, jobtree.message_pattern(u.message) as pattern,
+      j.root_id, j.type
+    from unnest(p_job_ids, p_positions, p_lease_ids, p_codes, p_messages) u(job_id, position, lease_id, code, message)
+    cross join lateral (select j.root_id, j.type from jobtree.job j where j.id = u.job_id offset 0) j
   ), failed as (
     insert into jobtree.outcome (job_id, position, lease_id, finished_at, failed)
     select d.job_id, d.position, d.lease_id, d.at, true from dead d
@@ -919,7 +921,8 @@ $$;
 --
 -- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
 --            runAt?, finalStage?, toleratedFailureCount?, toleratedFailurePercentage?, name?, after?, dedupeKey?, sealed?,
---            feed?, items?, children?}; children are the same, and any depth up to 32. after: link_jobs. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?}: feed_payloads.
+--            feed?, items?, children?}; children are the same, and any depth up to 32. after: link_jobs. feed (children only) is
+--            {source: SUCCESSES|REPORTS, forEach?, payload?}: feed_payloads.
 --            What a job does not say of priority, failures, backoff and heartbeats comes from the queue of its type, if that says it.
 --            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs go up in
 --            the order of the document, parents before their children.
@@ -1306,13 +1309,13 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();
+  v_ended record;
 begin
   if not exists (select from jobtree.queue q where q.lifetime_ms is not null) then
     return query select 0, false, null::uuid[];
     return;
   end if;
 
-  return query
   with recursive place as (
     -- The priorities that there are, one probe each.
     select q.type, q.lifetime_ms * interval '1 millisecond' as lifetime, e.priority
@@ -1360,29 +1363,26 @@ begin
   ), gone as (
     delete from jobtree.queue_entry e where e.ctid = any (array(select l.tid from locked l)) returning e.*
   ), ended as materialized (
-    select g.*, j.root_id, format('No worker started it within %s ms.', q.lifetime_ms) as message
+    select g.job_id, g.position + n as position, g.attempt, j.root_id, format('No worker started it within %s ms.', q.lifetime_ms) as message
     from gone g
     join job j on j.id = g.job_id
     cross join lateral (select q.lifetime_ms from jobtree.queue q where q.type = g.type offset 0) q
-  ), failed as (
-    insert into jobtree.outcome (job_id, position, finished_at, failed)
-    select e.job_id, e.position + n, v_now, true from ended e cross join lateral generate_series(0, e.count - 1) n
+    cross join lateral generate_series(0, g.count - 1) n
   ), kept as (
     insert into jobtree.failure (job_id, position, attempt, at, lost, code, message)
-    select e.job_id, e.position + n, e.attempt, v_now, false, 'EXPIRED', e.message
-    from ended e cross join lateral generate_series(0, e.count - 1) n
-  ), buried as (
-    insert into jobtree.dead_letter (job_id, position, type, died_at, code, pattern, fingerprint)
-    select e.job_id, e.position + n, e.type, v_now, 'EXPIRED', p.pattern, jobtree.fingerprint(e.type, 'EXPIRED', p.pattern)
-    from ended e
-    cross join lateral (select jobtree.message_pattern(e.message) as pattern) p
-    cross join lateral generate_series(0, e.count - 1) n
-  ), counted as (
-    insert into jobtree.progress_delta (root_id, job_id, failed)
-    select e.root_id, e.job_id, sum(e.count) from ended e group by e.root_id, e.job_id
+    select e.job_id, e.position, e.attempt, v_now, false, 'EXPIRED', e.message from ended e
   )
-  select coalesce(sum(e.count), 0)::integer, (select count(*) from late) = p_limit and count(*) > 0, array_agg(distinct e.root_id)
+  select array_agg(e.job_id) as job_ids, array_agg(e.position) as positions, array_agg(e.message) as messages,
+    array_agg(distinct e.root_id) as root_ids, (select count(*) from late) = p_limit and count(*) > 0 as more
+  into v_ended
   from ended e;
+  if v_ended.job_ids is not null then
+    perform jobtree.bury_items(
+      v_ended.job_ids, v_ended.positions, array_fill(null::uuid, array[cardinality(v_ended.job_ids)]),
+      array_fill('EXPIRED'::text, array[cardinality(v_ended.job_ids)]), v_ended.messages
+    );
+  end if;
+  return query select coalesce(cardinality(v_ended.job_ids), 0), v_ended.more, v_ended.root_ids;
 end
 $$;
 
@@ -1451,14 +1451,17 @@ begin
     array_agg(e.job_id) filter (where not e.is_final) as job_ids, array_agg(e.position) filter (where not e.is_final) as positions,
     array_agg(e.attempt + 1) filter (where not e.is_final) as attempts, array_agg(e.priority) filter (where not e.is_final) as priorities,
     array_agg(case when e.due_at > v_now then e.due_at end) filter (where not e.is_final) as waits,
-    array_agg(e.lease_id) filter (where e.is_final) as final_lease_ids, array_agg(e.number) filter (where e.is_final) as final_numbers,
+    array_agg(e.job_id) filter (where e.is_final) as final_job_ids, array_agg(e.position) filter (where e.is_final) as final_positions,
+    array_agg(e.lease_id) filter (where e.is_final) as final_lease_ids,
     array_agg(e.code) filter (where e.is_final) as final_codes, array_agg(e.message) filter (where e.is_final) as final_messages,
     max(e.attempt) as last_attempt
   into v_ended
   from ended e;
 
   if v_ended.final_lease_ids is not null then
-    perform jobtree.bury_items(v_ended.final_lease_ids, v_ended.final_numbers, v_ended.final_codes, v_ended.final_messages);
+    perform jobtree.bury_items(
+      v_ended.final_job_ids, v_ended.final_positions, v_ended.final_lease_ids, v_ended.final_codes, v_ended.final_messages
+    );
   end if;
   if v_ended.last_attempt > 40 then
     delete from jobtree.failure f where f.ctid = any (array(
@@ -3632,10 +3635,10 @@ declare
   v_rows jobtree.job_progress[];
 begin
   with recursive fed as (
-    select c.id, c.root_id from jobtree.job c
+    select c.id from jobtree.job c
     where c.parent_id = any (p_job_ids) and c.feed is not null and c.sealed_at is not null and c.cancelled_at is null
     union
-    select c.id, c.root_id from jobtree.job c
+    select c.id from jobtree.job c
     join fed f on c.parent_id = f.id
     where c.feed is not null and c.sealed_at is not null and c.cancelled_at is null
   )
