@@ -3,6 +3,7 @@
  * else reads the environment. Every problem is listed at once, and an unknown `JOBTREE_…` name is a problem, since it is
  * most likely a misspelt one.
  */
+import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { parseRedisUrl, type RedisConfig } from './redis-url.ts';
 
@@ -191,6 +192,18 @@ const settings = {
   JOBTREE_SWEEP_INTERVAL_MS: milliseconds(100, 60_000, 1_000).describe(
     'Lost heartbeats and due items are looked for this often, in milliseconds.',
   ),
+  JOBTREE_CALLBACK_TIMEOUT_MS: milliseconds(100, 60_000, 15_000).describe(
+    'How long an attempt at a callback may take in all, in milliseconds: looking up the name, connecting, and the answer.',
+  ),
+  JOBTREE_CALLBACK_NETWORKS: z
+    .string()
+    .refine((text) => text.split(',').every((network) => ipaddr.isValidCIDR(network)), {
+      message: 'must be networks (10.0.0.0/8,fd00::/8), with commas between',
+    })
+    .optional()
+    .describe(
+      'Networks that callbacks may reach beside the public internet: `10.0.0.0/8,fd00::/8`, with commas between. Without it, addresses that are private, loopback, link-local or otherwise not public are refused.',
+    ),
   JOBTREE_SHUTDOWN_DELAY_MS: milliseconds(0, 600_000, 0).describe(
     'How long the server goes on after SIGTERM while /readyz already says 503, for load balancers to notice, in milliseconds.',
   ),
@@ -269,6 +282,8 @@ export interface Config {
   readonly trustedProxies: number;
   readonly foldIntervalMs: number;
   readonly sweepIntervalMs: number;
+  readonly callbackTimeoutMs: number;
+  readonly callbackNetworks: readonly string[];
   readonly shutdownDelayMs: number;
   readonly shutdownTimeoutMs: number;
   readonly logLevel: z.infer<typeof settings.JOBTREE_LOG_LEVEL>;
@@ -331,6 +346,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     trustedProxies: value.JOBTREE_TRUSTED_PROXIES,
     foldIntervalMs: value.JOBTREE_FOLD_INTERVAL_MS,
     sweepIntervalMs: value.JOBTREE_SWEEP_INTERVAL_MS,
+    callbackTimeoutMs: value.JOBTREE_CALLBACK_TIMEOUT_MS,
+    callbackNetworks: value.JOBTREE_CALLBACK_NETWORKS?.split(',') ?? [],
     shutdownDelayMs: value.JOBTREE_SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: value.JOBTREE_SHUTDOWN_TIMEOUT_MS,
     logLevel: value.JOBTREE_LOG_LEVEL,

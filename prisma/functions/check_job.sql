@@ -17,11 +17,14 @@ begin
   select p.field, p.message into v_field, v_message
   from jobtree.input_problem(p_job, array[
     'type', 'dedupeKey', 'priority', 'runAt', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs',
-    'finalStage', 'toleratedFailureCount', 'toleratedFailurePercentage', 'name', 'after', 'sealed', 'feed', 'items', 'children'
+    'finalStage', 'toleratedFailureCount', 'toleratedFailurePercentage', 'name', 'after', 'sealed', 'feed', 'items', 'callbacks', 'children'
   ]) p;
   if v_field is null and p_job ->> 'type' is null then
     v_field := 'type';
     v_message := 'is missing';
+  elsif v_field is null and p_job ->> 'callbacks' is not null and cardinality(p_path) > 0 then
+    v_field := 'callbacks';
+    v_message := 'can''t be set: callbacks belong to the root';
   elsif v_field is null and p_job ->> 'feed' is not null and cardinality(p_path) = 0 then
     v_field := 'feed';
     v_message := 'can''t be set: the root has no parent to feed it';

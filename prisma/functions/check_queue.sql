@@ -9,6 +9,7 @@ as $$
 declare
   v_settings constant jsonb := p_settings::jsonb;
   v_rate constant jsonb := case jsonb_typeof(v_settings) when 'object' then nullif(v_settings -> 'rate', 'null') end;
+  v_alert constant jsonb := case jsonb_typeof(v_settings) when 'object' then nullif(v_settings -> 'deadLetterAlert', 'null') end;
   v_field text;
   v_message text;
 begin
@@ -17,7 +18,7 @@ begin
   end if;
   select p.field, p.message into v_field, v_message
   from jobtree.input_problem(v_settings, array[
-    'paused', 'concurrency', 'rate', 'lifetimeMs', 'priority', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs'
+    'paused', 'concurrency', 'rate', 'lifetimeMs', 'priority', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs', 'deadLetterAlert'
   ]) p;
   if v_field is null and v_rate is not null then
     select concat_ws('.', 'rate', nullif(p.field, '')), p.message into v_field, v_message
@@ -25,6 +26,17 @@ begin
       select p.field, p.message from jobtree.input_problem(v_rate, array['limit', 'intervalMs']) p
       union all
       select k, 'is missing' from unnest(array['limit', 'intervalMs']) k where v_rate ->> k is null
+      limit 1
+    ) p;
+  end if;
+  if v_field is null and v_alert is not null then
+    select concat_ws('.', 'deadLetterAlert', nullif(p.field, '')), p.message into v_field, v_message
+    from (
+      select p.field, p.message from jobtree.input_problem(v_alert, array['endpoint', 'count', 'intervalMs']) p
+      union all
+      select k, 'is missing' from unnest(array['endpoint', 'count', 'intervalMs']) k where v_alert ->> k is null
+      union all
+      select 'intervalMs', 'must be at least 1000' where (v_alert ->> 'intervalMs')::numeric < 1000
       limit 1
     ) p;
   end if;

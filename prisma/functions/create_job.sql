@@ -2,14 +2,14 @@
 --
 -- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
 --            runAt?, finalStage?, toleratedFailureCount?, toleratedFailurePercentage?, name?, after?, dedupeKey?, sealed?,
---            feed?, items?, children?}; children are the same, and any depth up to 32. after: link_jobs. feed (children only) is
+--            feed?, items?, callbacks?, children?}; children are the same, and any depth up to 32. after: link_jobs. callbacks (the root only): add_callbacks. feed (children only) is
 --            {source: SUCCESSES|REPORTS, forEach?, payload?}: feed_payloads.
 --            What a job does not say of priority, failures, backoff and heartbeats comes from the queue of its type, if that says it.
 --            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs go up in
 --            the order of the document, parents before their children.
 -- returns    the root's id, and whether it is new: with a dedupeKey that a job of the type has, it is that job's id
 -- errors     JT002 a tree too deep or too large, a child's dedupeKey that is in use, a job or items that are none: check_job; an
---            after that can't be: link_jobs
+--            after that can't be: link_jobs; callbacks that can't be: add_callbacks
 create or replace function jobtree.create_job(p_tree json)
 returns table (job_id uuid, created boolean)
 language plpgsql volatile
@@ -96,6 +96,9 @@ begin
     end if;
 
     v_root := coalesce(v_root, v_job.id);
+    if v_spec ->> 'callbacks' is not null then
+      perform jobtree.add_callbacks(v_root, v_spec -> 'callbacks');
+    end if;
     v_waits := v_waits or v_job.waits;
     insert into jobtree.job_progress (job_id, version, is_root, open_jobs)
     values (v_job.id, 0, v_job.id = v_root, case when v_job.id = v_root then v_node.jobs else 0 end);

@@ -60,6 +60,7 @@ begin
   perform 1 from jobtree.job j where j.root_id = p_root_id order by j.id for update;
   delete from jobtree.job_progress p where p.job_id in (select j.id from jobtree.job j where j.root_id = p_root_id);
   delete from jobtree.progress_delta d where d.root_id = p_root_id;
+  delete from jobtree.callback c where c.root_id = p_root_id;
   delete from jobtree.job j where j.root_id = p_root_id;
   delete from jobtree.tree_deletion d where d.root_id = p_root_id;
   return true;

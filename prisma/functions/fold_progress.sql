@@ -37,6 +37,8 @@ declare
   v_touched uuid[] := '{}';
   v_changed uuid[] := '{}';
   v_completed uuid[];
+  -- All that this fold has completed.
+  v_ends uuid[] := '{}';
   -- Known to be sealed before the deltas were last read from 0: their sums are exact.
   v_sure uuid[] := '{}';
   v_sealed uuid[] := '{}';
@@ -160,6 +162,7 @@ begin
       )::jobtree.job_progress) into v_rows
       from unnest(v_rows) r;
       v_changed := v_changed || v_completed || p_root_id;
+      v_ends := v_ends || v_completed;
     end if;
     exit when v_completed is null and v_over is not true;
 
@@ -204,6 +207,9 @@ begin
     r.started_at, r.completed_at, r.outcome, r.tree_outcome, r.completions
   from unnest(v_rows) r
   where r.job_id = any (v_changed);
+  if cardinality(v_ends) > 0 then
+    perform jobtree.add_deliveries(p_root_id, v_ends);
+  end if;
 
   if cardinality(v_blocked) > 0 then
     -- Somebody is adding to these children: have the next fold look at their parents again.

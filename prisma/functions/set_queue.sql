@@ -2,8 +2,8 @@
 -- has no row, and its claims pay nothing.
 --
 -- p_settings JSON {paused?, concurrency?, rate?: {limit, intervalMs}, lifetimeMs?, priority?, maxFailuresPerItem?, backoffMs?,
---            backoffJitter?, heartbeatIntervalMs?}: what is missing stays as it is, and null takes a setting away. The last five
---            are for new jobs that do not say it themselves
+--            backoffJitter?, heartbeatIntervalMs?, deadLetterAlert?: {endpoint, count, intervalMs}}: what is missing stays as it is, and null
+--            takes a setting away. priority to heartbeatIntervalMs are for new jobs that do not say it themselves; the alert: raise_alerts
 -- locks      the type's row of queue: waits for the claim of the type that is under way
 -- notifies   channel jobtree_work: there may be work of the type again
 -- errors     JT002, with the field in the error's column
@@ -59,6 +59,9 @@ begin
   where q.type = p_type and not q.paused and num_nonnulls(
     q.concurrency, q.rate_limit, q.lifetime_ms, q.priority, q.max_failures_per_item, q.backoff_ms, q.backoff_jitter, q.heartbeat_interval_ms
   ) = 0;
+  if v_settings ? 'deadLetterAlert' then
+    perform jobtree.set_alert(p_type, v_settings -> 'deadLetterAlert');
+  end if;
   perform jobtree.wake_workers(p_type, 100);
 end
 $$;

@@ -10,6 +10,7 @@ import {
   maxBackoffMs,
   maxBackoffSteps,
   maxBatch,
+  maxCallbacks,
   maxDedupeKeyLength,
   maxFailuresLimit,
   maxFeedBytes,
@@ -26,6 +27,12 @@ export interface Feed {
   readonly forEach?: string | null | undefined;
   /** A path, or an object whose values are paths. */
   readonly payload?: NonNullable<unknown> | null | undefined;
+}
+
+export interface NewCallback {
+  readonly endpoint: string;
+  /** TREE by default. */
+  readonly on?: 'TREE' | 'JOB' | null | undefined;
 }
 
 export interface NewJob {
@@ -49,6 +56,8 @@ export interface NewJob {
   readonly sealed?: boolean | null | undefined;
   readonly feed?: Feed | null | undefined;
   readonly items?: readonly NewItem[] | null | undefined;
+  /** Of the root: what is called when the tree is complete, or each of its jobs. */
+  readonly callbacks?: readonly NewCallback[] | null | undefined;
   readonly children?: readonly NewJob[] | null | undefined;
 }
 
@@ -101,6 +110,8 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
       `${path}sealed`,
     );
   }
+  if (walk.depth > 0 && job.callbacks != null)
+    throw new InvalidInputError('Callbacks belong to the root.', `${path}callbacks`);
   const items = job.items ?? [];
   if (items.length > maxBatch) {
     throw new InvalidInputError(
@@ -132,6 +143,7 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
     after: given(job.after, (names) => checkAfter(names, `${path}after`)),
     sealed: job.sealed ?? undefined,
     feed: given(job.feed, (feed) => checkFeed(feed, `${path}feed`)),
+    callbacks: given(job.callbacks, (callbacks) => checkCallbacks(callbacks, `${path}callbacks`)),
   });
   // What waits for other jobs is no work yet.
   if (items.length > 0 && !job.after?.length)
@@ -177,6 +189,20 @@ function checkAfter(names: readonly string[], field: string): readonly string[] 
     throw new InvalidInputError(`${field} has ${names.length} names; the limit is ${maxAfter}.`, field);
   }
   return names.map((name, i) => checkText(name, `${field}[${i}]`, maxNameLength));
+}
+
+/** Whether there are such endpoints, only add_callbacks can tell. */
+function checkCallbacks(callbacks: readonly NewCallback[], field: string): readonly NewCallback[] {
+  if (callbacks.length > maxCallbacks) {
+    throw new InvalidInputError(
+      `${field} has ${callbacks.length} entries; the limit is ${maxCallbacks}.`,
+      field,
+    );
+  }
+  return callbacks.map(({ endpoint, on }, i) => ({
+    endpoint: checkText(endpoint, `${field}[${i}].endpoint`, maxNameLength),
+    on: on ?? undefined,
+  }));
 }
 
 const path = /^(payload|result|element)(\.[^.]+)*$/;

@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { Database, Queries } from '../db/database.ts';
+import type { CallbackAddresses } from './callback-addresses.ts';
 import type { Limits } from './limits.ts';
 import type { LowWater } from './low-water.ts';
 import type { Merged } from './merged.ts';
@@ -31,6 +32,7 @@ export interface Engine<Source extends Queries = Queries> {
   readonly logPayloads: boolean;
   /** Whether a claim that was answered survives a crash of Postgres. */
   readonly durableClaims: boolean;
+  readonly callbackAddresses: CallbackAddresses;
   readonly lowWater: LowWater;
   readonly merged: Merged;
   /** Of a request: whose it is, by address. */

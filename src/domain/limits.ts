@@ -40,4 +40,12 @@ export const maxTimeZoneLength = 100;
 export const everyMsRange = [1_000, 31_622_400_000] as const;
 /** Of what a schedule makes, as JSON text. */
 export const maxTemplateBytes = 1_000_000;
+/** Of a tree. */
+export const maxCallbacks = 10;
+export const maxUrlLength = 2_000;
+/** How long the secret before a new one goes on signing: up to 30 days. */
+export const keepPreviousMsRange = [0, 2_592_000_000] as const;
+/** Of an alert: so many dead letters in an interval. */
+export const alertCountRange = [1, 10_000] as const;
+export const alertIntervalMsRange = [1_000, 86_400_000] as const;
 export const maxFailureTextLength = 10_000;

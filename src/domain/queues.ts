@@ -7,6 +7,8 @@ import { checkInteger, checkText } from './checks.ts';
 import { checkBackoff, checkShare } from './create-job.ts';
 import type { Engine } from './engine.ts';
 import {
+  alertCountRange,
+  alertIntervalMsRange,
   heartbeatIntervalMsRange,
   lifetimeMsRange,
   maxFailuresLimit,
@@ -22,12 +24,22 @@ export interface Rate {
   readonly intervalMs: number;
 }
 
+/** When people hear of dead letters. */
+export interface DeadLetterAlert {
+  /** The endpoint that is called. */
+  readonly endpoint: string;
+  /** With so many in an interval. */
+  readonly count: number;
+  readonly intervalMs: number;
+}
+
 export interface QueueSettings {
   readonly paused: boolean;
   /** How many items workers may hold at a time. */
   readonly concurrency: number | null;
   readonly rate: Rate | null;
   readonly lifetimeMs: number | null;
+  readonly deadLetterAlert: DeadLetterAlert | null;
   /** The rest is for new jobs that do not say it themselves. */
   readonly priority: number | null;
   readonly maxFailuresPerItem: number | null;
@@ -42,6 +54,8 @@ export type QueueChange = { readonly [Name in keyof QueueSettings]?: QueueSettin
 /** A type with its settings, and how much of it waits and runs. */
 export interface Queue extends QueueSettings {
   readonly type: string;
+  /** Since when there are so many dead letters that the alert was raised. */
+  readonly alertedAt: Date | null;
   readonly ready: number;
   /** Of jobs that wait for other jobs of their tree. */
   readonly waiting: number;
@@ -59,6 +73,11 @@ export async function setQueue(engine: Engine, type: string, change: QueueChange
       intervalMs: checkInteger(intervalMs, 'rate.intervalMs', ...rateIntervalMsRange),
     })),
     lifetimeMs: check(change.lifetimeMs, (value) => checkInteger(value, 'lifetimeMs', ...lifetimeMsRange)),
+    deadLetterAlert: check(change.deadLetterAlert, ({ endpoint, count, intervalMs }) => ({
+      endpoint: checkText(endpoint, 'deadLetterAlert.endpoint', maxNameLength),
+      count: checkInteger(count, 'deadLetterAlert.count', ...alertCountRange),
+      intervalMs: checkInteger(intervalMs, 'deadLetterAlert.intervalMs', ...alertIntervalMsRange),
+    })),
     priority: check(change.priority, (value) => checkInteger(value, 'priority', ...priorityRange)),
     maxFailuresPerItem: check(change.maxFailuresPerItem, (value) =>
       checkInteger(value, 'maxFailuresPerItem', 0, maxFailuresLimit),
@@ -111,13 +130,18 @@ export async function readQueues(
            ), settings as (
              select q.* from jobtree.queue q
              where ($1::text[] is null or q.type = any ($1)) and ($2::text is null or q.type > $2)
+           ), alerts as (
+             select a.type, a.spell_at as "alertedAt",
+               json_build_object('endpoint', a.endpoint, 'count', a.count, 'intervalMs', a.interval_ms) as "deadLetterAlert"
+             from jobtree.dead_letter_alert a
+             where ($1::text[] is null or a.type = any ($1)) and ($2::text is null or a.type > $2)
            )
            select type, coalesce(w.ready, 0) as ready, coalesce(w.scheduled, 0) as scheduled, coalesce(w.waiting, 0) as waiting,
              coalesce(r.running, 0) as running, coalesce(s.paused, false) as paused, s.concurrency,
              s.rate_limit as "rateLimit", s.rate_interval_ms as "rateIntervalMs", s.lifetime_ms as "lifetimeMs",
              s.priority, s.max_failures_per_item as "maxFailuresPerItem", s.backoff_ms as "backoffMs",
-             s.backoff_jitter as "backoffJitter", s.heartbeat_interval_ms as "heartbeatIntervalMs"
-           from waiting w full join running r using (type) full join settings s using (type)
+             s.backoff_jitter as "backoffJitter", s.heartbeat_interval_ms as "heartbeatIntervalMs", a."deadLetterAlert", a."alertedAt"
+           from waiting w full join running r using (type) full join settings s using (type) full join alerts a using (type)
            order by type
            limit $3`,
     values: [types, after, take],
@@ -132,7 +156,7 @@ export async function readQueues(
 /** One type, whether it has anything or not. */
 export async function readQueue(database: Queries, type: string): Promise<Queue> {
   const [queue] = await readQueues(database, [checkText(type, 'type', maxNameLength)]);
-  return queue ?? { ...unset, type, ready: 0, scheduled: 0, waiting: 0, running: 0 };
+  return queue ?? { ...unset, type, ready: 0, scheduled: 0, waiting: 0, running: 0, alertedAt: null };
 }
 
 const unset: QueueSettings = {
@@ -140,6 +164,7 @@ const unset: QueueSettings = {
   concurrency: null,
   rate: null,
   lifetimeMs: null,
+  deadLetterAlert: null,
   priority: null,
   maxFailuresPerItem: null,
   backoffMs: null,

@@ -11,6 +11,7 @@ import type { Config } from '../config.ts';
 import { Database } from '../db/database.ts';
 import { migrate } from '../db/migrate.ts';
 import { Probe } from '../db/probe.ts';
+import { CallbackAddresses, type LookUp } from '../domain/callback-addresses.ts';
 import { createEngine } from '../domain/create-engine.ts';
 import { FoldScheduler } from '../events/fold-scheduler.ts';
 import { Hub } from '../events/hub.ts';
@@ -18,6 +19,7 @@ import { RoomWatch } from '../events/room-watch.ts';
 import { LiveTransport } from '../events/transport.ts';
 import { WorkHints } from '../events/work-hints.ts';
 import { createAddressOf } from './addresses.ts';
+import { Callbacks } from './callbacks.ts';
 import { EventStreams } from './event-streams.ts';
 import { Exchanges } from './exchanges.ts';
 import { createGraphiQL } from './graphiql.ts';
@@ -46,6 +48,8 @@ export interface AppOptions {
   readonly logger: Logger;
   /** For tests, which have less of it. */
   readonly times?: SocketServerOptions['times'] & { stalledAfterMs?: number };
+  /** For tests, which have names of their own. */
+  readonly lookUp?: LookUp;
 }
 
 export interface App {
@@ -81,7 +85,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   };
 }
 
-function wire({ config, databaseUrl, logger, times }: AppOptions) {
+function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   const directUrl = config.directDatabaseUrl ?? databaseUrl;
   const lifetime = new Lifetime(config.shutdownTimeoutMs);
   const startTime = new StartTime(config.startTimeoutMs);
@@ -128,6 +132,7 @@ function wire({ config, databaseUrl, logger, times }: AppOptions) {
   const engine = createEngine({
     database,
     limits: { maxJsonBytes: config.maxJsonBytes },
+    callbackAddresses: new CallbackAddresses({ networks: config.callbackNetworks, lookUp }),
     effects: {
       touched: (rootId, fromStart) => folds.touch(rootId, fromStart),
       ready: (counts) => hints.ready(counts),
@@ -144,6 +149,7 @@ function wire({ config, databaseUrl, logger, times }: AppOptions) {
   });
   const sweeper = new Sweeper({ engine, intervalMs: config.sweepIntervalMs, logger });
   const scheduler = new Scheduler({ engine, logger });
+  const callbacks = new Callbacks({ engine, timeoutMs: config.callbackTimeoutMs, logger });
 
   const operations = new Operations({
     logger,
@@ -254,6 +260,7 @@ function wire({ config, databaseUrl, logger, times }: AppOptions) {
       { name: 'requests under way', stop: requestsEnd },
       { name: 'sweeper', start: () => sweeper.start(), stop: () => sweeper.stop() },
       { name: 'schedules', start: () => scheduler.start(), stop: () => scheduler.stop() },
+      { name: 'callbacks', start: () => callbacks.start(), stop: () => callbacks.stop() },
       { name: 'HTTP', start: () => http.listen(config.port, config.host), stop: stopListening },
     ],
     logger,

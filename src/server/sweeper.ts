@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { raiseAlerts } from '../domain/callback-deliveries.ts';
 import type { Engine } from '../domain/engine.ts';
 import { finishSome } from '../domain/finish.ts';
 import { findMissedEntries } from '../domain/missed-entries.ts';
@@ -48,6 +49,10 @@ export class Sweeper {
         return false;
       }),
       this.#beside('queues', () => tendQueues(this.#engine)),
+      this.#beside('alerts', async () => {
+        await raiseAlerts(this.#engine);
+        return false;
+      }),
     );
   }
 

@@ -3,6 +3,7 @@ import pino from 'pino';
 import { afterAll, beforeAll } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import type { Assignment } from '../../src/domain/assignment.ts';
+import { CallbackAddresses } from '../../src/domain/callback-addresses.ts';
 import { claimItems } from '../../src/domain/claim-items.ts';
 import { createEngine } from '../../src/domain/create-engine.ts';
 import { createJob, type NewJob } from '../../src/domain/create-job.ts';
@@ -58,6 +59,7 @@ export function useEngine(): TestEngine {
     const parts = {
       database: test.db.open(),
       limits: { maxJsonBytes: 1_000_000 },
+      callbackAddresses: new CallbackAddresses({ networks: [] }),
       effects: {
         touched: () => {},
         ready: (counts: ReadonlyMap<string, number>) => test.ready.push(...counts.keys()),

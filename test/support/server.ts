@@ -4,13 +4,18 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import pino from 'pino';
 import { readConfig } from '../../src/config.ts';
-import { type App, createApp } from '../../src/server/create-app.ts';
+import { type App, type AppOptions, createApp } from '../../src/server/create-app.ts';
 import { freePort } from './ports.ts';
 
 /** Starts the service in this process, on a free port. */
-export function startServer(databaseUrl: string, env: Record<string, string> = {}): Promise<App> {
+export function startServer(
+  databaseUrl: string,
+  env: Record<string, string> = {},
+  options: Pick<AppOptions, 'lookUp'> = {},
+): Promise<App> {
   const config = readConfig({ JOBTREE_PORT: '0', ...env });
-  return createApp({ config, databaseUrl, logger: pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' }) });
+  const logger = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' });
+  return createApp({ config, databaseUrl, logger, ...options });
 }
 
 export { freePort };

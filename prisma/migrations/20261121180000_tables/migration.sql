@@ -288,6 +288,7 @@ create table "jobtree"."dead_letter" (
 );
 create index "dead_letter_group" on "jobtree"."dead_letter" ("type", "fingerprint", "died_at");
 create index "dead_letter_fingerprint" on "jobtree"."dead_letter" ("fingerprint", "died_at");
+create index "dead_letter_type" on "jobtree"."dead_letter" ("type", "died_at");
 
 -- Items that were replayed, and the attempts that they had had by then: what comes after counts afresh.
 create table "jobtree"."replay" (
@@ -331,6 +332,69 @@ create table "jobtree"."operation" (
   constraint "operation_kind_check" check ("kind" in ('REPLAY', 'DISCARD'))
 );
 create index "operation_running" on "jobtree"."operation" ("id") where "finished_at" is null;
+
+-- Where callbacks go, by name, with the secrets that sign what is sent there.
+create table "jobtree"."callback_endpoint" (
+  "name" text not null,
+  "url" text not null,
+  "secret" text not null,
+  "previous_secret" text,
+  "previous_secret_until" timestamptz(3),
+  "created_at" timestamptz(3) not null,
+  "gone_at" timestamptz(3),
+  constraint "callback_endpoint_pkey" primary key ("name"),
+  constraint "callback_endpoint_name_check" check (length("name") between 1 and 200),
+  constraint "callback_endpoint_previous_check" check (("previous_secret" is null) = ("previous_secret_until" is null))
+);
+
+-- What is to be called when a tree is complete, or each job of it.
+create table "jobtree"."callback" (
+  "root_id" uuid not null,
+  "endpoint" text not null,
+  "event" text not null,
+  "completions" integer not null default 0,
+  constraint "callback_pkey" primary key ("root_id", "endpoint", "event"),
+  constraint "callback_event_check" check ("event" in ('TREE', 'JOB'))
+);
+
+-- Messages to endpoints: what is to be sent, and what came of it. They need nothing of the tree that they are about.
+create table "jobtree"."callback_delivery" (
+  "id" uuid not null,
+  "message_id" text not null,
+  "endpoint" text not null,
+  "event" text not null,
+  "root_id" uuid,
+  "body" text not null,
+  "created_at" timestamptz(3) not null,
+  "due_at" timestamptz(3),
+  "attempts" integer not null default 0,
+  "attempts_before" integer not null default 0,
+  "delivered_at" timestamptz(3),
+  "failed_at" timestamptz(3),
+  "history" jsonb not null default '[]',
+  constraint "callback_delivery_pkey" primary key ("id"),
+  constraint "callback_delivery_event_check" check ("event" in ('TREE', 'JOB', 'DEAD_LETTERS')),
+  constraint "callback_delivery_state_check" check (num_nonnulls("due_at", "delivered_at", "failed_at") = 1)
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 500);
+create unique index "callback_delivery_message_id_endpoint_key" on "jobtree"."callback_delivery" ("message_id", "endpoint");
+create index "callback_delivery_endpoint_id_idx" on "jobtree"."callback_delivery" ("endpoint", "id");
+create index "callback_delivery_root_id_id_idx" on "jobtree"."callback_delivery" ("root_id", "id");
+create index "callback_delivery_due" on "jobtree"."callback_delivery" ("endpoint", "due_at") where "due_at" is not null;
+create index "callback_delivery_failed" on "jobtree"."callback_delivery" ("id") where "failed_at" is not null;
+
+-- When people want to hear of dead letters of a type, and whether they just have.
+create table "jobtree"."dead_letter_alert" (
+  "type" text not null,
+  "endpoint" text not null,
+  "count" integer not null,
+  "interval_ms" integer not null,
+  "spell_at" timestamptz(3),
+  "seen_at" timestamptz(3),
+  constraint "dead_letter_alert_pkey" primary key ("type"),
+  constraint "dead_letter_alert_type_check" check (length("type") between 1 and 200),
+  constraint "dead_letter_alert_count_check" check ("count" between 1 and 10000),
+  constraint "dead_letter_alert_interval_ms_check" check ("interval_ms" between 1000 and 86400000)
+) with (fillfactor = 50);
 
 -- Where each item stands: the one place in SQL that decides it.
 create view "jobtree"."item_state" as

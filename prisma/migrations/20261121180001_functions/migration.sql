@@ -151,6 +151,117 @@ begin
 end
 $$;
 
+-- What came of the attempts at a delivery, with one more: the last twenty.
+create or replace function jobtree.add_attempt(p_history jsonb, p_attempt json)
+returns jsonb
+language sql immutable
+as $$
+  select case when jsonb_array_length(p_history) >= 20 then p_history - 0 else p_history end || jsonb_build_array(jsonb_strip_nulls(p_attempt::jsonb))
+$$;
+
+-- Says what is to be called when a tree is complete, or each job of it.
+--
+-- p_callbacks up to 10 of {endpoint, on?: TREE|JOB}, no two the same; TREE if it says nothing else
+-- errors     JT002, with the field in the error's column, also for an endpoint that there is not
+create or replace function jobtree.add_callbacks(p_root_id uuid, p_callbacks jsonb)
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_problem record;
+begin
+  if jsonb_array_length(p_callbacks) > 10 then
+    raise exception 'callbacks has % entries; the limit is 10.', jsonb_array_length(p_callbacks) using errcode = 'JT002', column = 'callbacks';
+  end if;
+  select format('callbacks[%s]', c.n - 1) || coalesce('.' || nullif(p.field, ''), '') as field, p.message into v_problem
+  from jsonb_array_elements(p_callbacks) with ordinality c(value, n)
+  cross join lateral (
+    select i.field, i.message from jobtree.input_problem(c.value, '{endpoint,on}') i
+    union all
+    select 'on', 'must be TREE or JOB' where coalesce(nullif(c.value -> 'on', 'null'), '"TREE"') not in ('"TREE"', '"JOB"')
+    union all
+    select 'endpoint', 'is missing' where c.value ->> 'endpoint' is null
+    union all
+    select 'endpoint', format('is %s, and there is no endpoint of that name', c.value ->> 'endpoint')
+    where not exists (select from jobtree.callback_endpoint e where e.name = c.value ->> 'endpoint')
+    limit 1
+  ) p
+  order by c.n
+  limit 1;
+  if found then
+    raise exception '% %.', v_problem.field, v_problem.message using errcode = 'JT002', column = v_problem.field;
+  end if;
+
+  insert into jobtree.callback (root_id, endpoint, event)
+  select p_root_id, c.value ->> 'endpoint', coalesce(c.value ->> 'on', 'TREE')
+  from jsonb_array_elements(p_callbacks) c(value)
+  on conflict do nothing;
+end
+$$;
+
+-- Adds what the callbacks of a tree have to say of jobs that have just been completed, and of the tree if it is complete with them. For the
+-- fold, in its transaction: if a crash undoes that, the next fold adds the same messages with the same ids.
+--
+-- p_job_ids  the completed jobs; their job_progress rows are those of this completion
+-- locks      the tree's rows of callback, which nobody waits for but another fold, and there is none
+create or replace function jobtree.add_deliveries(p_root_id uuid, p_job_ids uuid[])
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+begin
+  if not exists (select from jobtree.callback c where c.root_id = p_root_id) then
+    return;
+  end if;
+
+  insert into jobtree.callback_delivery (id, message_id, endpoint, event, root_id, body, created_at, due_at)
+  select jobtree.new_id(), m.message_id, c.endpoint, 'JOB', p_root_id, m.body::text, v_now, v_now
+  from (
+    select format('job_%s_%s', j.id, p.completions) as message_id, jobtree.callback_body('job.completed', p.completed_at, json_build_object(
+      'jobId', 'Job:' || j.id, 'rootId', 'Job:' || j.root_id, 'type', j.type, 'dedupeKey', j.dedupe_key, 'outcome', p.outcome,
+      'itemCount', p.item_count, 'succeeded', p.succeeded, 'failed', p.failed, 'cancelled', p.cancelled, 'completions', p.completions
+    )) as body
+    from unnest(p_job_ids) u(id)
+    join jobtree.job j on j.id = u.id
+    cross join lateral (select * from jobtree.job_progress p where p.job_id = u.id order by p.version desc limit 1) p
+    where p.completed_at is not null
+    offset 0
+  ) m
+  join jobtree.callback c on c.root_id = p_root_id and c.event = 'JOB'
+  on conflict do nothing;
+
+  if (select p.open_jobs from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1) > 0 then
+    return;
+  end if;
+  with counted as (
+    update jobtree.callback c set completions = c.completions + 1 where c.root_id = p_root_id and c.event = 'TREE' returning c.*
+  ), tree as materialized (
+    select count(*) as jobs, sum(p.item_count) as item_count, sum(p.succeeded) as succeeded, sum(p.failed) as failed,
+      sum(p.cancelled) as cancelled, max(p.completed_at) as completed_at, max(p.tree_outcome) as outcome
+    from jobtree.job j
+    cross join lateral (select * from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
+    where j.root_id = p_root_id and exists (select from counted)
+  )
+  insert into jobtree.callback_delivery (id, message_id, endpoint, event, root_id, body, created_at, due_at)
+  select jobtree.new_id(), format('tree_%s_%s', p_root_id, c.completions), c.endpoint, 'TREE', p_root_id,
+    jobtree.callback_body('tree.completed', t.completed_at, json_build_object(
+      'rootId', 'Job:' || r.id, 'type', r.type, 'dedupeKey', r.dedupe_key, 'outcome', t.outcome, 'jobs', t.jobs,
+      'itemCount', t.item_count, 'succeeded', t.succeeded, 'failed', t.failed, 'cancelled', t.cancelled, 'completions', c.completions
+    ))::text, v_now, v_now
+  from counted c
+  cross join tree t
+  join jobtree.job r on r.id = p_root_id
+  on conflict do nothing;
+end
+$$;
+
 -- Adds items to a job that is not sealed, and with p_seal seals it in the same transaction.
 --
 -- p_items    as insert_items has it; may be empty
@@ -329,6 +440,19 @@ as $$
   )
   insert into jobtree.progress_delta (root_id, job_id, failed)
   select d.root_id, d.job_id, count(*) from dead d group by d.root_id, d.job_id
+$$;
+
+-- The body of a message to an endpoint, as the Standard Webhooks have it.
+--
+-- p_type     what has happened: job.completed, tree.completed, dead_letters.alert
+-- p_data     the rest of it; it is below 20 kB in all
+create or replace function jobtree.callback_body(p_type text, p_at timestamptz, p_data json)
+returns json
+language sql stable
+as $$
+  select json_build_object(
+    'type', p_type, 'timestamp', to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'data', p_data
+  )
 $$;
 
 -- Cancels what is pending in a cancelled job, up to p_limit ranges of items: what waits leaves the queue, and what is held ends
@@ -542,11 +666,14 @@ begin
   select p.field, p.message into v_field, v_message
   from jobtree.input_problem(p_job, array[
     'type', 'dedupeKey', 'priority', 'runAt', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs',
-    'finalStage', 'toleratedFailureCount', 'toleratedFailurePercentage', 'name', 'after', 'sealed', 'feed', 'items', 'children'
+    'finalStage', 'toleratedFailureCount', 'toleratedFailurePercentage', 'name', 'after', 'sealed', 'feed', 'items', 'callbacks', 'children'
   ]) p;
   if v_field is null and p_job ->> 'type' is null then
     v_field := 'type';
     v_message := 'is missing';
+  elsif v_field is null and p_job ->> 'callbacks' is not null and cardinality(p_path) > 0 then
+    v_field := 'callbacks';
+    v_message := 'can''t be set: callbacks belong to the root';
   elsif v_field is null and p_job ->> 'feed' is not null and cardinality(p_path) = 0 then
     v_field := 'feed';
     v_message := 'can''t be set: the root has no parent to feed it';
@@ -576,6 +703,7 @@ as $$
 declare
   v_settings constant jsonb := p_settings::jsonb;
   v_rate constant jsonb := case jsonb_typeof(v_settings) when 'object' then nullif(v_settings -> 'rate', 'null') end;
+  v_alert constant jsonb := case jsonb_typeof(v_settings) when 'object' then nullif(v_settings -> 'deadLetterAlert', 'null') end;
   v_field text;
   v_message text;
 begin
@@ -584,7 +712,7 @@ begin
   end if;
   select p.field, p.message into v_field, v_message
   from jobtree.input_problem(v_settings, array[
-    'paused', 'concurrency', 'rate', 'lifetimeMs', 'priority', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs'
+    'paused', 'concurrency', 'rate', 'lifetimeMs', 'priority', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs', 'deadLetterAlert'
   ]) p;
   if v_field is null and v_rate is not null then
     select concat_ws('.', 'rate', nullif(p.field, '')), p.message into v_field, v_message
@@ -595,10 +723,36 @@ begin
       limit 1
     ) p;
   end if;
+  if v_field is null and v_alert is not null then
+    select concat_ws('.', 'deadLetterAlert', nullif(p.field, '')), p.message into v_field, v_message
+    from (
+      select p.field, p.message from jobtree.input_problem(v_alert, array['endpoint', 'count', 'intervalMs']) p
+      union all
+      select k, 'is missing' from unnest(array['endpoint', 'count', 'intervalMs']) k where v_alert ->> k is null
+      union all
+      select 'intervalMs', 'must be at least 1000' where (v_alert ->> 'intervalMs')::numeric < 1000
+      limit 1
+    ) p;
+  end if;
   if v_field is not null then
     raise exception '% %.', coalesce(nullif(v_field, ''), 'The settings'), v_message using errcode = 'JT002', column = v_field;
   end if;
   return v_settings;
+end
+$$;
+
+-- Refuses a secret of callbacks that is none by the Standard Webhooks: whsec_ and 24 to 64 bytes in base64. The error does not quote it.
+--
+-- errors     JT002
+create or replace function jobtree.check_secret(p_secret text)
+returns void
+language plpgsql immutable
+as $$
+begin
+  if p_secret ~ '^whsec_([A-Za-z0-9+/]{4})+([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$' is not true
+    or length(decode(substr(p_secret, 7), 'base64')) not between 24 and 64 then
+    raise exception 'secret must be whsec_ and 24 to 64 bytes in base64.' using errcode = 'JT002', column = 'secret';
+  end if;
 end
 $$;
 
@@ -921,14 +1075,14 @@ $$;
 --
 -- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
 --            runAt?, finalStage?, toleratedFailureCount?, toleratedFailurePercentage?, name?, after?, dedupeKey?, sealed?,
---            feed?, items?, children?}; children are the same, and any depth up to 32. after: link_jobs. feed (children only) is
+--            feed?, items?, callbacks?, children?}; children are the same, and any depth up to 32. after: link_jobs. callbacks (the root only): add_callbacks. feed (children only) is
 --            {source: SUCCESSES|REPORTS, forEach?, payload?}: feed_payloads.
 --            What a job does not say of priority, failures, backoff and heartbeats comes from the queue of its type, if that says it.
 --            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs go up in
 --            the order of the document, parents before their children.
 -- returns    the root's id, and whether it is new: with a dedupeKey that a job of the type has, it is that job's id
 -- errors     JT002 a tree too deep or too large, a child's dedupeKey that is in use, a job or items that are none: check_job; an
---            after that can't be: link_jobs
+--            after that can't be: link_jobs; callbacks that can't be: add_callbacks
 create or replace function jobtree.create_job(p_tree json)
 returns table (job_id uuid, created boolean)
 language plpgsql volatile
@@ -1015,6 +1169,9 @@ begin
     end if;
 
     v_root := coalesce(v_root, v_job.id);
+    if v_spec ->> 'callbacks' is not null then
+      perform jobtree.add_callbacks(v_root, v_spec -> 'callbacks');
+    end if;
     v_waits := v_waits or v_job.waits;
     insert into jobtree.job_progress (job_id, version, is_root, open_jobs)
     values (v_job.id, 0, v_job.id = v_root, case when v_job.id = v_root then v_node.jobs else 0 end);
@@ -1032,6 +1189,21 @@ begin
     perform jobtree.link_jobs(v_root, p_tree);
   end if;
   return query select v_root, true;
+end
+$$;
+
+-- Deletes an endpoint. What was to be sent there fails, and so does what trees still send there: lease_deliveries says so.
+--
+-- errors     JT001 no such endpoint
+create or replace function jobtree.delete_endpoint(p_name text)
+returns void
+language plpgsql volatile
+as $$
+begin
+  delete from jobtree.callback_endpoint e where e.name = p_name;
+  if not found then
+    raise exception 'There is no endpoint %.', p_name using errcode = 'JT001', column = 'name';
+  end if;
 end
 $$;
 
@@ -1152,6 +1324,7 @@ begin
   perform 1 from jobtree.job j where j.root_id = p_root_id order by j.id for update;
   delete from jobtree.job_progress p where p.job_id in (select j.id from jobtree.job j where j.root_id = p_root_id);
   delete from jobtree.progress_delta d where d.root_id = p_root_id;
+  delete from jobtree.callback c where c.root_id = p_root_id;
   delete from jobtree.job j where j.root_id = p_root_id;
   delete from jobtree.tree_deletion d where d.root_id = p_root_id;
   return true;
@@ -1886,6 +2059,8 @@ declare
   v_touched uuid[] := '{}';
   v_changed uuid[] := '{}';
   v_completed uuid[];
+  -- All that this fold has completed.
+  v_ends uuid[] := '{}';
   -- Known to be sealed before the deltas were last read from 0: their sums are exact.
   v_sure uuid[] := '{}';
   v_sealed uuid[] := '{}';
@@ -2009,6 +2184,7 @@ begin
       )::jobtree.job_progress) into v_rows
       from unnest(v_rows) r;
       v_changed := v_changed || v_completed || p_root_id;
+      v_ends := v_ends || v_completed;
     end if;
     exit when v_completed is null and v_over is not true;
 
@@ -2053,6 +2229,9 @@ begin
     r.started_at, r.completed_at, r.outcome, r.tree_outcome, r.completions
   from unnest(v_rows) r
   where r.job_id = any (v_changed);
+  if cardinality(v_ends) > 0 then
+    perform jobtree.add_deliveries(p_root_id, v_ends);
+  end if;
 
   if cardinality(v_blocked) > 0 then
     -- Somebody is adding to these children: have the next fold look at their parents again.
@@ -2138,13 +2317,13 @@ begin
   cross join lateral (
     select case
       when e.key <> all (p_keys) then 'is not known'
-      when e.key in ('type', 'code', 'name') and t.length not between 1 and 200 then 'must be a text of 1 to 200 characters'
+      when e.key in ('type', 'code', 'name', 'endpoint') and t.length not between 1 and 200 then 'must be a text of 1 to 200 characters'
       when e.key = 'dedupeKey' and t.length not between 1 and 500 then 'must be a text of 1 to 500 characters'
       when e.key = 'message' and t.length not between 0 and 10000 then 'must be a text of at most 10000 characters'
       when e.key = 'runAt' and (t.length < 0 or not jobtree.is_instant(e.value #>> '{}'))
         then 'must be an instant from 1970 to the end of the year 9999'
       when e.key in ('sealed', 'finalStage', 'permanent', 'paused') and jsonb_typeof(e.value) <> 'boolean' then 'must be true or false'
-      when e.key in ('items', 'children', 'newItems') and jsonb_typeof(e.value) <> 'array' then 'must be a list'
+      when e.key in ('items', 'children', 'newItems', 'callbacks') and jsonb_typeof(e.value) <> 'array' then 'must be a list'
       when e.key = 'priority'
         and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= -32768 && @ <= 32767)'
         then 'must be a whole number from -32768 to 32767'
@@ -2165,6 +2344,9 @@ begin
       when e.key in ('concurrency', 'limit')
         and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1 && @ <= 1000000)'
         then 'must be a whole number from 1 to 1000000'
+      when e.key = 'count'
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1 && @ <= 10000)'
+        then 'must be a whole number from 1 to 10000'
       when e.key = 'intervalMs'
         and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1 && @ <= 86400000)'
         then 'must be a whole number from 1 to 86400000'
@@ -2492,6 +2674,84 @@ begin
       ) s
       where s.status <> 'HELD';
   end if;
+end
+$$;
+
+-- Gives a server deliveries that are due, to send them: nobody else gets them before the lease is over. What is sent after this commit
+-- is sent again, under the same id, if the server dies before note_delivery. The commit waits for the disk, and so for that of the
+-- fold that made the delivery. What is due at an endpoint that is gone fails.
+--
+-- p_lease_ms  longer than an attempt can take, in milliseconds
+-- p_limit     how many at most
+-- p_host_limit how many at most to one host, with those that the caller is at
+-- p_busy      the hosts that the caller is at, one for each delivery
+-- returns     what to send where and with which signatures, p_limit at most, fairly among endpoints; sent_at is what the signatures are to say
+-- locks       the deliveries, skipping those that somebody else has
+create or replace function jobtree.lease_deliveries(p_lease_ms integer, p_limit integer, p_host_limit integer, p_busy text[])
+returns table (id uuid, message_id text, endpoint text, url text, host text, secrets text[], body text, attempt integer, sent_at timestamptz)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+begin
+  return query
+  with recursive pending(name) as (
+    -- The endpoints that have any, one probe each.
+    (select d.endpoint from jobtree.callback_delivery d where d.due_at is not null order by d.endpoint limit 1)
+    union all
+    select (
+      select d.endpoint from jobtree.callback_delivery d where d.due_at is not null and d.endpoint > p.name order by d.endpoint limit 1
+    )
+    from pending p
+    where p.name is not null
+  ), due as materialized (
+    select d.tid, d.due_at, coalesce(e.host, '') as host, e.is_called, row_number() over (partition by e.host order by d.nth, d.due_at) as nth
+    from pending p
+    left join lateral (
+      select jobtree.url_host(e.url) as host, e.gone_at is null as is_called from jobtree.callback_endpoint e where e.name = p.name
+    ) e on true
+    cross join lateral (
+      select d.ctid as tid, d.due_at, row_number() over (order by d.due_at) as nth from jobtree.callback_delivery d
+      where d.endpoint = p.name and d.due_at <= v_now
+      order by d.due_at
+      limit p_limit
+    ) d
+    where p.name is not null
+  ), chosen as materialized (
+    select u.tid from due u
+    where u.is_called is not true or u.nth <= p_host_limit - (select count(*) from unnest(p_busy) b(host) where b.host = u.host)
+    order by u.nth, u.due_at
+    limit p_limit
+  ), locked as materialized (
+    select d.ctid as tid from jobtree.callback_delivery d
+    where d.ctid = any (array(select c.tid from chosen c)) and d.due_at <= v_now
+    for update skip locked
+  ), leased as (
+    update jobtree.callback_delivery d
+    set attempts = d.attempts + case when e.is_called then 1 else 0 end,
+      due_at = case when e.is_called then v_now + p_lease_ms * interval '1 millisecond' end,
+      failed_at = case when not e.is_called then v_now end,
+      history = case when e.is_called then d.history else jobtree.add_attempt(d.history, json_build_object(
+        'at', v_now, 'error', case when e.name is null then 'There is no such endpoint any more.' else 'The endpoint answered 410 before.' end
+      )) end
+    from locked l
+    cross join lateral (select d.endpoint from jobtree.callback_delivery d where d.ctid = l.tid) n
+    left join lateral (select c.*, c.gone_at is null as is_called from jobtree.callback_endpoint c where c.name = n.endpoint) c on true
+    cross join lateral (select c.name, coalesce(c.is_called, false) as is_called) e
+    where d.ctid = l.tid
+    returning d.*
+  )
+  select l.id, l.message_id, l.endpoint, e.url, jobtree.url_host(e.url),
+    array_remove(array[e.secret, case when e.previous_secret_until > v_now then e.previous_secret end], null), l.body, l.attempts, v_now
+  from leased l
+  join jobtree.callback_endpoint e on e.name = l.endpoint
+  where l.due_at is not null;
 end
 $$;
 
@@ -3134,6 +3394,54 @@ begin
 end
 $$;
 
+-- Says what came of an attempt at a delivery: it is settled, or due again. The waits are 5 s, 1, 5 and 30 min, 1, 2, 4, 8 and 8 h with up to a
+-- fifth more, about a day in all, and at least what the receiver asks for, up to a day; after ten attempts it has failed.
+--
+-- p_attempt  the attempt, as lease_deliveries gave it: of one that the lease was over for, while another one was begun, nothing is noted
+--            but that it was delivered
+-- p_answer   {at, tookMs, statusCode?, error?, retryAfterMs?, retryAt?}: without an error it is delivered; with the status code 410 the
+--            endpoint is not called any more
+-- locks      the delivery's row, and with 410 then the endpoint's
+create or replace function jobtree.note_delivery(p_id uuid, p_attempt integer, p_answer json)
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_waits constant interval[] := '{5s,1min,5min,30min,1h,2h,4h,8h,8h}';
+  v_delivery jobtree.callback_delivery;
+  v_wait interval;
+  v_asked timestamptz;
+begin
+  select * into v_delivery from jobtree.callback_delivery d where d.id = p_id for update;
+  if v_delivery.due_at is null or v_delivery.attempts <> p_attempt and p_answer ->> 'error' is not null then
+    return;
+  end if;
+  v_delivery.history := jobtree.add_attempt(v_delivery.history, json_build_object(
+    'at', p_answer -> 'at', 'tookMs', p_answer -> 'tookMs', 'statusCode', p_answer -> 'statusCode', 'error', left(p_answer ->> 'error', 500)
+  ));
+  v_delivery.due_at := null;
+  if p_answer ->> 'error' is null then
+    v_delivery.delivered_at := v_now;
+  elsif (p_answer ->> 'statusCode')::integer = 410 then
+    v_delivery.failed_at := v_now;
+    update jobtree.callback_endpoint e set gone_at = v_now where e.name = v_delivery.endpoint and e.gone_at is null;
+  else
+    v_wait := v_waits[greatest(1, p_attempt - v_delivery.attempts_before)] * (1 + 0.2 * random());
+    v_asked := coalesce(v_now + (p_answer ->> 'retryAfterMs')::float8 * interval '1 millisecond', (p_answer ->> 'retryAt')::timestamptz);
+    v_delivery.due_at := greatest(v_now + v_wait, case when v_asked is not null then least(v_asked, v_now + interval '1 day') end);
+    if v_wait is null then
+      v_delivery.due_at := null;
+      v_delivery.failed_at := v_now;
+    end if;
+  end if;
+  update jobtree.callback_delivery d
+  set due_at = v_delivery.due_at, delivered_at = v_delivery.delivered_at, failed_at = v_delivery.failed_at, history = v_delivery.history
+  where d.id = p_id;
+end
+$$;
+
 -- Notes that a server looks for lost heartbeats. After a gap in which none did (all were down, or Postgres was away) no heartbeat can
 -- have arrived either: from its end on every lease has one full lease time before it may be taken back.
 --
@@ -3315,6 +3623,28 @@ begin
 end
 $$;
 
+-- Removes deliveries that are settled and older than 30 days, up to p_limit.
+--
+-- returns    how many
+create or replace function jobtree.prune_deliveries(p_limit integer default 1000)
+returns integer
+language sql volatile
+set enable_seqscan = off
+as $$
+  with old as (
+    select d.id from jobtree.callback_delivery d
+    -- Their ids begin with the time.
+    where d.id < (lpad(to_hex((extract(epoch from now() - interval '30 days') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+      and d.due_at is null
+    order by d.id
+    limit p_limit
+    for update skip locked
+  ), gone as (
+    delete from jobtree.callback_delivery d where d.id = any (array(select o.id from old o)) returning d.id
+  )
+  select count(*)::integer from gone
+$$;
+
 -- Removes what rates no longer count.
 --
 -- locks      none that a claim waits for
@@ -3362,6 +3692,34 @@ begin
     v_first := p_from + p_taken;
     v_count := p_count - v_first;
   end loop;
+end
+$$;
+
+-- Creates an endpoint of callbacks, or has the one of its name lead to another URL. One that had answered 410 is called again.
+--
+-- p_secret   signs what is sent there: whsec_ and 24 to 64 bytes in base64. Of an endpoint that exists it is left as it is
+-- returns    whether it is new
+-- errors     JT002, with the field in the error's column
+create or replace function jobtree.put_endpoint(p_name text, p_url text, p_secret text)
+returns boolean
+language plpgsql volatile
+as $$
+begin
+  if length(p_name) between 1 and 200 is not true then
+    raise exception 'name must be a text of 1 to 200 characters.' using errcode = 'JT002', column = 'name';
+  end if;
+  if length(p_url) <= 2000 and p_url ~ '^https?://[^\s/?#@]+([/?#]\S*)?$' is not true then
+    raise exception 'url must be an http or https URL of at most 2000 characters, without a user and a password.'
+      using errcode = 'JT002', column = 'url';
+  end if;
+  perform jobtree.check_secret(p_secret);
+  insert into jobtree.callback_endpoint (name, url, secret, created_at) values (p_name, p_url, p_secret, clock_timestamp())
+  on conflict (name) do nothing;
+  if found then
+    return true;
+  end if;
+  update jobtree.callback_endpoint e set url = p_url, gone_at = null where e.name = p_name;
+  return false;
 end
 $$;
 
@@ -3486,6 +3844,69 @@ begin
       group by i.interval
     ) r
     where q.type = any (p_types) and (q.paused or q.concurrency is not null or q.rate_limit is not null);
+end
+$$;
+
+-- Tells the endpoint of a type once when so many of its items have become dead letters within the interval: once per spell, which is over when
+-- there have been fewer for a whole interval.
+--
+-- returns    how many alerts it has raised
+-- locks      the rows of dead_letter_alert that change, in the order of their types
+create or replace function jobtree.raise_alerts()
+returns integer
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_alert record;
+  v_raised integer := 0;
+begin
+  for v_alert in
+    select a.*, a.interval_ms * interval '1 millisecond' as period, a.count = (
+      -- No more than tell.
+      select count(*) from (
+        select from jobtree.dead_letter d
+        where d.type = a.type and d.died_at > v_now - a.interval_ms * interval '1 millisecond'
+        limit a.count
+      ) d
+    ) as is_over
+    from jobtree.dead_letter_alert a
+    order by a.type
+  loop
+    if v_alert.is_over and v_alert.spell_at is null then
+      update jobtree.dead_letter_alert a set spell_at = v_now, seen_at = v_now where a.type = v_alert.type and a.spell_at is null;
+      -- Unless another server was faster.
+      continue when not found;
+      v_raised := v_raised + 1;
+      insert into jobtree.callback_delivery (id, message_id, endpoint, event, body, created_at, due_at)
+      select i.id, 'alert_' || i.id, v_alert.endpoint, 'DEAD_LETTERS', jobtree.callback_body('dead_letters.alert', v_now, json_build_object(
+        'type', v_alert.type, 'threshold', v_alert.count, 'intervalMs', v_alert.interval_ms, 'count', g.count, 'groups', g.largest
+      ))::text, v_now, v_now
+      from (select jobtree.new_id() as id) i
+      cross join (
+        select coalesce(sum(g.count), 0) as count,
+          json_agg(json_build_object('id', 'DeadLetterGroup:' || g.id, 'code', g.code, 'pattern', g.pattern, 'count', g.count) order by g.n)
+            filter (where g.n <= 3) as largest
+        from (
+          select d.fingerprint as id, min(d.code) as code, min(d.pattern) as pattern, count(*) as count,
+            row_number() over (order by count(*) desc, d.fingerprint) as n
+          from jobtree.dead_letter d
+          where d.type = v_alert.type and d.died_at > v_now - v_alert.period
+          group by d.fingerprint
+        ) g
+      ) g;
+    elsif v_alert.is_over and v_alert.seen_at < v_now - v_alert.period / 20 then
+      update jobtree.dead_letter_alert a set seen_at = v_now where a.type = v_alert.type;
+    elsif not v_alert.is_over and v_alert.seen_at < v_now - v_alert.period then
+      update jobtree.dead_letter_alert a set spell_at = null, seen_at = null where a.type = v_alert.type;
+    end if;
+  end loop;
+  return v_raised;
 end
 $$;
 
@@ -4210,6 +4631,50 @@ begin
 end
 $$;
 
+-- Has a delivery sent at once, whatever came of it, and if need be again with all the waits of a new one. An endpoint that had answered 410
+-- is called again.
+--
+-- locks      the delivery's row, then the endpoint's
+-- errors     JT001 no such delivery
+create or replace function jobtree.retry_delivery(p_id uuid)
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_endpoint text;
+begin
+  update jobtree.callback_delivery d
+  set due_at = clock_timestamp(), attempts_before = d.attempts, delivered_at = null, failed_at = null
+  where d.id = p_id
+  returning d.endpoint into v_endpoint;
+  if not found then
+    raise exception 'There is no delivery %.', p_id using errcode = 'JT001', column = 'deliveryId';
+  end if;
+  update jobtree.callback_endpoint e set gone_at = null where e.name = v_endpoint and e.gone_at is not null;
+end
+$$;
+
+-- Gives an endpoint a new secret. The one that it had signs beside it for so many milliseconds; an older one does not sign any more.
+--
+-- errors     JT001 no such endpoint, JT002
+create or replace function jobtree.rotate_secret(p_name text, p_secret text, p_keep_previous_ms bigint default 86400000)
+returns void
+language plpgsql volatile
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+begin
+  perform jobtree.check_secret(p_secret);
+  update jobtree.callback_endpoint e
+  set secret = p_secret, previous_secret = e.secret, previous_secret_until = v_now + p_keep_previous_ms * interval '1 millisecond'
+  where e.name = p_name;
+  if not found then
+    raise exception 'There is no endpoint %.', p_name using errcode = 'JT001', column = 'name';
+  end if;
+end
+$$;
+
 -- Does the next batch of an operation: call it until it is finished. Each call goes on where the last one ended. What somebody has
 -- locked for longer than a moment is passed by, and gets another turn at the end.
 --
@@ -4400,12 +4865,38 @@ begin
 end
 $$;
 
+-- Says when people hear of dead letters of a type; of what stays as it is, so does the spell.
+--
+-- p_alert    {endpoint, count, intervalMs}, as check_queue has seen it; null for no alert
+-- errors     JT002 no such endpoint
+create or replace function jobtree.set_alert(p_type text, p_alert jsonb)
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+begin
+  if p_alert is null or p_alert = 'null' then
+    delete from jobtree.dead_letter_alert a where a.type = p_type;
+    return;
+  end if;
+  if not exists (select from jobtree.callback_endpoint e where e.name = p_alert ->> 'endpoint') then
+    raise exception 'deadLetterAlert.endpoint is %, and there is no endpoint of that name.', p_alert ->> 'endpoint'
+      using errcode = 'JT002', column = 'deadLetterAlert.endpoint';
+  end if;
+  insert into jobtree.dead_letter_alert as a (type, endpoint, count, interval_ms)
+  values (p_type, p_alert ->> 'endpoint', (p_alert ->> 'count')::integer, (p_alert ->> 'intervalMs')::integer)
+  on conflict (type) do update
+  set endpoint = excluded.endpoint, count = excluded.count, interval_ms = excluded.interval_ms, spell_at = null, seen_at = null
+  where (a.endpoint, a.count, a.interval_ms) is distinct from (excluded.endpoint, excluded.count, excluded.interval_ms);
+end
+$$;
+
 -- Changes the settings of a type, for all servers at once: claims that begin after the commit go by them. A type without settings
 -- has no row, and its claims pay nothing.
 --
 -- p_settings JSON {paused?, concurrency?, rate?: {limit, intervalMs}, lifetimeMs?, priority?, maxFailuresPerItem?, backoffMs?,
---            backoffJitter?, heartbeatIntervalMs?}: what is missing stays as it is, and null takes a setting away. The last five
---            are for new jobs that do not say it themselves
+--            backoffJitter?, heartbeatIntervalMs?, deadLetterAlert?: {endpoint, count, intervalMs}}: what is missing stays as it is, and null
+--            takes a setting away. priority to heartbeatIntervalMs are for new jobs that do not say it themselves; the alert: raise_alerts
 -- locks      the type's row of queue: waits for the claim of the type that is under way
 -- notifies   channel jobtree_work: there may be work of the type again
 -- errors     JT002, with the field in the error's column
@@ -4461,6 +4952,9 @@ begin
   where q.type = p_type and not q.paused and num_nonnulls(
     q.concurrency, q.rate_limit, q.lifetime_ms, q.priority, q.max_failures_per_item, q.backoff_ms, q.backoff_jitter, q.heartbeat_interval_ms
   ) = 0;
+  if v_settings ? 'deadLetterAlert' then
+    perform jobtree.set_alert(p_type, v_settings -> 'deadLetterAlert');
+  end if;
   perform jobtree.wake_workers(p_type, 100);
 end
 $$;
@@ -4844,6 +5338,14 @@ as $$
       from (select j.type, sum(f.items) as items from found f join jobtree.job j on j.id = f.job_id group by j.type having sum(f.items) > 0) t
     ),
     (select min(f.id) from found f), (select max(f.id) from found f)
+$$;
+
+-- The host of a URL, without its port: what deliveries are counted by.
+create or replace function jobtree.url_host(p_url text)
+returns text
+language sql immutable
+as $$
+  select lower(substring(p_url from '^[^:]+://(\[[^\]]*\]|[^/?#:]*)'))
 $$;
 
 -- Waits until nobody else has a queue entry, but not beyond an instant. Whoever had it has split it, claimed it whole, or given

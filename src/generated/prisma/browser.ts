@@ -108,3 +108,23 @@ export type QueueLease = Prisma.QueueLeaseModel
  * How many items of a type with a rate were claimed within a hundredth of its interval.
  */
 export type RateSlice = Prisma.RateSliceModel
+/**
+ * Model CallbackEndpoint
+ * Where callbacks go, by name: a URL, and the secrets that sign what is sent there.
+ */
+export type CallbackEndpoint = Prisma.CallbackEndpointModel
+/**
+ * Model Callback
+ * What is to be called when a tree is complete, or each job of it.
+ */
+export type Callback = Prisma.CallbackModel
+/**
+ * Model CallbackDelivery
+ * A message to an endpoint. Needs nothing of the tree that it is about, which may be gone.
+ */
+export type CallbackDelivery = Prisma.CallbackDeliveryModel
+/**
+ * Model DeadLetterAlert
+ * When people want to hear of dead letters of a type, and whether they just have.
+ */
+export type DeadLetterAlert = Prisma.DeadLetterAlertModel

@@ -6,6 +6,7 @@ import pino from 'pino';
 import { expect } from 'vitest';
 import { type Database, destroySocket } from '../../../src/db/database.ts';
 import type { Assignment } from '../../../src/domain/assignment.ts';
+import { CallbackAddresses } from '../../../src/domain/callback-addresses.ts';
 import { claimItems } from '../../../src/domain/claim-items.ts';
 import { createEngine } from '../../../src/domain/create-engine.ts';
 import type { Engine } from '../../../src/domain/engine.ts';
@@ -48,6 +49,7 @@ export class System {
       createEngine({
         database,
         limits: { maxJsonBytes: 1_000_000 },
+        callbackAddresses: new CallbackAddresses({ networks: [] }),
         effects: {
           touched: (rootId) => this.touched.add(rootId),
           ready: () => {},

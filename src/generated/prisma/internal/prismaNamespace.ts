@@ -414,7 +414,11 @@ export const ModelName = {
   Schedule: 'Schedule',
   Queue: 'Queue',
   QueueLease: 'QueueLease',
-  RateSlice: 'RateSlice'
+  RateSlice: 'RateSlice',
+  CallbackEndpoint: 'CallbackEndpoint',
+  Callback: 'Callback',
+  CallbackDelivery: 'CallbackDelivery',
+  DeadLetterAlert: 'DeadLetterAlert'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -430,7 +434,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "queueEntry" | "lease" | "outcome" | "failure" | "deadLetter" | "replay" | "deadLetterNote" | "operation" | "treeDeletion" | "watch" | "schedule" | "queue" | "queueLease" | "rateSlice"
+    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "queueEntry" | "lease" | "outcome" | "failure" | "deadLetter" | "replay" | "deadLetterNote" | "operation" | "treeDeletion" | "watch" | "schedule" | "queue" | "queueLease" | "rateSlice" | "callbackEndpoint" | "callback" | "callbackDelivery" | "deadLetterAlert"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1766,6 +1770,302 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    CallbackEndpoint: {
+      payload: Prisma.$CallbackEndpointPayload<ExtArgs>
+      fields: Prisma.CallbackEndpointFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.CallbackEndpointFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackEndpointPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.CallbackEndpointFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackEndpointPayload>
+        }
+        findFirst: {
+          args: Prisma.CallbackEndpointFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackEndpointPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.CallbackEndpointFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackEndpointPayload>
+        }
+        findMany: {
+          args: Prisma.CallbackEndpointFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackEndpointPayload>[]
+        }
+        create: {
+          args: Prisma.CallbackEndpointCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackEndpointPayload>
+        }
+        createMany: {
+          args: Prisma.CallbackEndpointCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.CallbackEndpointCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackEndpointPayload>[]
+        }
+        delete: {
+          args: Prisma.CallbackEndpointDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackEndpointPayload>
+        }
+        update: {
+          args: Prisma.CallbackEndpointUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackEndpointPayload>
+        }
+        deleteMany: {
+          args: Prisma.CallbackEndpointDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.CallbackEndpointUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.CallbackEndpointUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackEndpointPayload>[]
+        }
+        upsert: {
+          args: Prisma.CallbackEndpointUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackEndpointPayload>
+        }
+        aggregate: {
+          args: Prisma.CallbackEndpointAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateCallbackEndpoint>
+        }
+        groupBy: {
+          args: Prisma.CallbackEndpointGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.CallbackEndpointGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.CallbackEndpointCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.CallbackEndpointCountAggregateOutputType> | number
+        }
+      }
+    }
+    Callback: {
+      payload: Prisma.$CallbackPayload<ExtArgs>
+      fields: Prisma.CallbackFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.CallbackFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.CallbackFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackPayload>
+        }
+        findFirst: {
+          args: Prisma.CallbackFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.CallbackFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackPayload>
+        }
+        findMany: {
+          args: Prisma.CallbackFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackPayload>[]
+        }
+        create: {
+          args: Prisma.CallbackCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackPayload>
+        }
+        createMany: {
+          args: Prisma.CallbackCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.CallbackCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackPayload>[]
+        }
+        delete: {
+          args: Prisma.CallbackDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackPayload>
+        }
+        update: {
+          args: Prisma.CallbackUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackPayload>
+        }
+        deleteMany: {
+          args: Prisma.CallbackDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.CallbackUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.CallbackUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackPayload>[]
+        }
+        upsert: {
+          args: Prisma.CallbackUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackPayload>
+        }
+        aggregate: {
+          args: Prisma.CallbackAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateCallback>
+        }
+        groupBy: {
+          args: Prisma.CallbackGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.CallbackGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.CallbackCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.CallbackCountAggregateOutputType> | number
+        }
+      }
+    }
+    CallbackDelivery: {
+      payload: Prisma.$CallbackDeliveryPayload<ExtArgs>
+      fields: Prisma.CallbackDeliveryFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.CallbackDeliveryFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackDeliveryPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.CallbackDeliveryFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackDeliveryPayload>
+        }
+        findFirst: {
+          args: Prisma.CallbackDeliveryFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackDeliveryPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.CallbackDeliveryFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackDeliveryPayload>
+        }
+        findMany: {
+          args: Prisma.CallbackDeliveryFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackDeliveryPayload>[]
+        }
+        create: {
+          args: Prisma.CallbackDeliveryCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackDeliveryPayload>
+        }
+        createMany: {
+          args: Prisma.CallbackDeliveryCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.CallbackDeliveryCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackDeliveryPayload>[]
+        }
+        delete: {
+          args: Prisma.CallbackDeliveryDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackDeliveryPayload>
+        }
+        update: {
+          args: Prisma.CallbackDeliveryUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackDeliveryPayload>
+        }
+        deleteMany: {
+          args: Prisma.CallbackDeliveryDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.CallbackDeliveryUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.CallbackDeliveryUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackDeliveryPayload>[]
+        }
+        upsert: {
+          args: Prisma.CallbackDeliveryUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallbackDeliveryPayload>
+        }
+        aggregate: {
+          args: Prisma.CallbackDeliveryAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateCallbackDelivery>
+        }
+        groupBy: {
+          args: Prisma.CallbackDeliveryGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.CallbackDeliveryGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.CallbackDeliveryCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.CallbackDeliveryCountAggregateOutputType> | number
+        }
+      }
+    }
+    DeadLetterAlert: {
+      payload: Prisma.$DeadLetterAlertPayload<ExtArgs>
+      fields: Prisma.DeadLetterAlertFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.DeadLetterAlertFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterAlertPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.DeadLetterAlertFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterAlertPayload>
+        }
+        findFirst: {
+          args: Prisma.DeadLetterAlertFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterAlertPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.DeadLetterAlertFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterAlertPayload>
+        }
+        findMany: {
+          args: Prisma.DeadLetterAlertFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterAlertPayload>[]
+        }
+        create: {
+          args: Prisma.DeadLetterAlertCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterAlertPayload>
+        }
+        createMany: {
+          args: Prisma.DeadLetterAlertCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.DeadLetterAlertCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterAlertPayload>[]
+        }
+        delete: {
+          args: Prisma.DeadLetterAlertDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterAlertPayload>
+        }
+        update: {
+          args: Prisma.DeadLetterAlertUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterAlertPayload>
+        }
+        deleteMany: {
+          args: Prisma.DeadLetterAlertDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.DeadLetterAlertUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.DeadLetterAlertUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterAlertPayload>[]
+        }
+        upsert: {
+          args: Prisma.DeadLetterAlertUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeadLetterAlertPayload>
+        }
+        aggregate: {
+          args: Prisma.DeadLetterAlertAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateDeadLetterAlert>
+        }
+        groupBy: {
+          args: Prisma.DeadLetterAlertGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DeadLetterAlertGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.DeadLetterAlertCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DeadLetterAlertCountAggregateOutputType> | number
+        }
+      }
+    }
   }
 } & {
   other: {
@@ -2090,6 +2390,60 @@ export const RateSliceScalarFieldEnum = {
 export type RateSliceScalarFieldEnum = (typeof RateSliceScalarFieldEnum)[keyof typeof RateSliceScalarFieldEnum]
 
 
+export const CallbackEndpointScalarFieldEnum = {
+  name: 'name',
+  url: 'url',
+  secret: 'secret',
+  previousSecret: 'previousSecret',
+  previousSecretUntil: 'previousSecretUntil',
+  createdAt: 'createdAt',
+  goneAt: 'goneAt'
+} as const
+
+export type CallbackEndpointScalarFieldEnum = (typeof CallbackEndpointScalarFieldEnum)[keyof typeof CallbackEndpointScalarFieldEnum]
+
+
+export const CallbackScalarFieldEnum = {
+  rootId: 'rootId',
+  endpoint: 'endpoint',
+  event: 'event',
+  completions: 'completions'
+} as const
+
+export type CallbackScalarFieldEnum = (typeof CallbackScalarFieldEnum)[keyof typeof CallbackScalarFieldEnum]
+
+
+export const CallbackDeliveryScalarFieldEnum = {
+  id: 'id',
+  messageId: 'messageId',
+  endpoint: 'endpoint',
+  event: 'event',
+  rootId: 'rootId',
+  body: 'body',
+  createdAt: 'createdAt',
+  dueAt: 'dueAt',
+  attempts: 'attempts',
+  attemptsBefore: 'attemptsBefore',
+  deliveredAt: 'deliveredAt',
+  failedAt: 'failedAt',
+  history: 'history'
+} as const
+
+export type CallbackDeliveryScalarFieldEnum = (typeof CallbackDeliveryScalarFieldEnum)[keyof typeof CallbackDeliveryScalarFieldEnum]
+
+
+export const DeadLetterAlertScalarFieldEnum = {
+  type: 'type',
+  endpoint: 'endpoint',
+  count: 'count',
+  intervalMs: 'intervalMs',
+  spellAt: 'spellAt',
+  seenAt: 'seenAt'
+} as const
+
+export type DeadLetterAlertScalarFieldEnum = (typeof DeadLetterAlertScalarFieldEnum)[keyof typeof DeadLetterAlertScalarFieldEnum]
+
+
 export const SortOrder = {
   asc: 'asc',
   desc: 'desc'
@@ -2403,6 +2757,10 @@ export type GlobalOmitConfig = {
   queue?: Prisma.QueueOmit
   queueLease?: Prisma.QueueLeaseOmit
   rateSlice?: Prisma.RateSliceOmit
+  callbackEndpoint?: Prisma.CallbackEndpointOmit
+  callback?: Prisma.CallbackOmit
+  callbackDelivery?: Prisma.CallbackDeliveryOmit
+  deadLetterAlert?: Prisma.DeadLetterAlertOmit
 }
 
 /* Types for Logging */

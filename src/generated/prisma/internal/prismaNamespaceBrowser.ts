@@ -68,7 +68,11 @@ export const ModelName = {
   Schedule: 'Schedule',
   Queue: 'Queue',
   QueueLease: 'QueueLease',
-  RateSlice: 'RateSlice'
+  RateSlice: 'RateSlice',
+  CallbackEndpoint: 'CallbackEndpoint',
+  Callback: 'Callback',
+  CallbackDelivery: 'CallbackDelivery',
+  DeadLetterAlert: 'DeadLetterAlert'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -370,6 +374,60 @@ export const RateSliceScalarFieldEnum = {
 } as const
 
 export type RateSliceScalarFieldEnum = (typeof RateSliceScalarFieldEnum)[keyof typeof RateSliceScalarFieldEnum]
+
+
+export const CallbackEndpointScalarFieldEnum = {
+  name: 'name',
+  url: 'url',
+  secret: 'secret',
+  previousSecret: 'previousSecret',
+  previousSecretUntil: 'previousSecretUntil',
+  createdAt: 'createdAt',
+  goneAt: 'goneAt'
+} as const
+
+export type CallbackEndpointScalarFieldEnum = (typeof CallbackEndpointScalarFieldEnum)[keyof typeof CallbackEndpointScalarFieldEnum]
+
+
+export const CallbackScalarFieldEnum = {
+  rootId: 'rootId',
+  endpoint: 'endpoint',
+  event: 'event',
+  completions: 'completions'
+} as const
+
+export type CallbackScalarFieldEnum = (typeof CallbackScalarFieldEnum)[keyof typeof CallbackScalarFieldEnum]
+
+
+export const CallbackDeliveryScalarFieldEnum = {
+  id: 'id',
+  messageId: 'messageId',
+  endpoint: 'endpoint',
+  event: 'event',
+  rootId: 'rootId',
+  body: 'body',
+  createdAt: 'createdAt',
+  dueAt: 'dueAt',
+  attempts: 'attempts',
+  attemptsBefore: 'attemptsBefore',
+  deliveredAt: 'deliveredAt',
+  failedAt: 'failedAt',
+  history: 'history'
+} as const
+
+export type CallbackDeliveryScalarFieldEnum = (typeof CallbackDeliveryScalarFieldEnum)[keyof typeof CallbackDeliveryScalarFieldEnum]
+
+
+export const DeadLetterAlertScalarFieldEnum = {
+  type: 'type',
+  endpoint: 'endpoint',
+  count: 'count',
+  intervalMs: 'intervalMs',
+  spellAt: 'spellAt',
+  seenAt: 'seenAt'
+} as const
+
+export type DeadLetterAlertScalarFieldEnum = (typeof DeadLetterAlertScalarFieldEnum)[keyof typeof DeadLetterAlertScalarFieldEnum]
 
 
 export const SortOrder = {

@@ -1,0 +1,40 @@
+-- Says what is to be called when a tree is complete, or each job of it.
+--
+-- p_callbacks up to 10 of {endpoint, on?: TREE|JOB}, no two the same; TREE if it says nothing else
+-- errors     JT002, with the field in the error's column, also for an endpoint that there is not
+create or replace function jobtree.add_callbacks(p_root_id uuid, p_callbacks jsonb)
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_problem record;
+begin
+  if jsonb_array_length(p_callbacks) > 10 then
+    raise exception 'callbacks has % entries; the limit is 10.', jsonb_array_length(p_callbacks) using errcode = 'JT002', column = 'callbacks';
+  end if;
+  select format('callbacks[%s]', c.n - 1) || coalesce('.' || nullif(p.field, ''), '') as field, p.message into v_problem
+  from jsonb_array_elements(p_callbacks) with ordinality c(value, n)
+  cross join lateral (
+    select i.field, i.message from jobtree.input_problem(c.value, '{endpoint,on}') i
+    union all
+    select 'on', 'must be TREE or JOB' where coalesce(nullif(c.value -> 'on', 'null'), '"TREE"') not in ('"TREE"', '"JOB"')
+    union all
+    select 'endpoint', 'is missing' where c.value ->> 'endpoint' is null
+    union all
+    select 'endpoint', format('is %s, and there is no endpoint of that name', c.value ->> 'endpoint')
+    where not exists (select from jobtree.callback_endpoint e where e.name = c.value ->> 'endpoint')
+    limit 1
+  ) p
+  order by c.n
+  limit 1;
+  if found then
+    raise exception '% %.', v_problem.field, v_problem.message using errcode = 'JT002', column = v_problem.field;
+  end if;
+
+  insert into jobtree.callback (root_id, endpoint, event)
+  select p_root_id, c.value ->> 'endpoint', coalesce(c.value ->> 'on', 'TREE')
+  from jsonb_array_elements(p_callbacks) c(value)
+  on conflict do nothing;
+end
+$$;

@@ -1,0 +1,61 @@
+-- Adds what the callbacks of a tree have to say of jobs that have just been completed, and of the tree if it is complete with them. For the
+-- fold, in its transaction: if a crash undoes that, the next fold adds the same messages with the same ids.
+--
+-- p_job_ids  the completed jobs; their job_progress rows are those of this completion
+-- locks      the tree's rows of callback, which nobody waits for but another fold, and there is none
+create or replace function jobtree.add_deliveries(p_root_id uuid, p_job_ids uuid[])
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+begin
+  if not exists (select from jobtree.callback c where c.root_id = p_root_id) then
+    return;
+  end if;
+
+  insert into jobtree.callback_delivery (id, message_id, endpoint, event, root_id, body, created_at, due_at)
+  select jobtree.new_id(), m.message_id, c.endpoint, 'JOB', p_root_id, m.body::text, v_now, v_now
+  from (
+    select format('job_%s_%s', j.id, p.completions) as message_id, jobtree.callback_body('job.completed', p.completed_at, json_build_object(
+      'jobId', 'Job:' || j.id, 'rootId', 'Job:' || j.root_id, 'type', j.type, 'dedupeKey', j.dedupe_key, 'outcome', p.outcome,
+      'itemCount', p.item_count, 'succeeded', p.succeeded, 'failed', p.failed, 'cancelled', p.cancelled, 'completions', p.completions
+    )) as body
+    from unnest(p_job_ids) u(id)
+    join jobtree.job j on j.id = u.id
+    cross join lateral (select * from jobtree.job_progress p where p.job_id = u.id order by p.version desc limit 1) p
+    where p.completed_at is not null
+    offset 0
+  ) m
+  join jobtree.callback c on c.root_id = p_root_id and c.event = 'JOB'
+  on conflict do nothing;
+
+  if (select p.open_jobs from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1) > 0 then
+    return;
+  end if;
+  with counted as (
+    update jobtree.callback c set completions = c.completions + 1 where c.root_id = p_root_id and c.event = 'TREE' returning c.*
+  ), tree as materialized (
+    select count(*) as jobs, sum(p.item_count) as item_count, sum(p.succeeded) as succeeded, sum(p.failed) as failed,
+      sum(p.cancelled) as cancelled, max(p.completed_at) as completed_at, max(p.tree_outcome) as outcome
+    from jobtree.job j
+    cross join lateral (select * from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
+    where j.root_id = p_root_id and exists (select from counted)
+  )
+  insert into jobtree.callback_delivery (id, message_id, endpoint, event, root_id, body, created_at, due_at)
+  select jobtree.new_id(), format('tree_%s_%s', p_root_id, c.completions), c.endpoint, 'TREE', p_root_id,
+    jobtree.callback_body('tree.completed', t.completed_at, json_build_object(
+      'rootId', 'Job:' || r.id, 'type', r.type, 'dedupeKey', r.dedupe_key, 'outcome', t.outcome, 'jobs', t.jobs,
+      'itemCount', t.item_count, 'succeeded', t.succeeded, 'failed', t.failed, 'cancelled', t.cancelled, 'completions', c.completions
+    ))::text, v_now, v_now
+  from counted c
+  cross join tree t
+  join jobtree.job r on r.id = p_root_id
+  on conflict do nothing;
+end
+$$;

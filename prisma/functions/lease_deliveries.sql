@@ -1,0 +1,77 @@
+-- Gives a server deliveries that are due, to send them: nobody else gets them before the lease is over. What is sent after this commit
+-- is sent again, under the same id, if the server dies before note_delivery. The commit waits for the disk, and so for that of the
+-- fold that made the delivery. What is due at an endpoint that is gone fails.
+--
+-- p_lease_ms  longer than an attempt can take, in milliseconds
+-- p_limit     how many at most
+-- p_host_limit how many at most to one host, with those that the caller is at
+-- p_busy      the hosts that the caller is at, one for each delivery
+-- returns     what to send where and with which signatures, p_limit at most, fairly among endpoints; sent_at is what the signatures are to say
+-- locks       the deliveries, skipping those that somebody else has
+create or replace function jobtree.lease_deliveries(p_lease_ms integer, p_limit integer, p_host_limit integer, p_busy text[])
+returns table (id uuid, message_id text, endpoint text, url text, host text, secrets text[], body text, attempt integer, sent_at timestamptz)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+begin
+  return query
+  with recursive pending(name) as (
+    -- The endpoints that have any, one probe each.
+    (select d.endpoint from jobtree.callback_delivery d where d.due_at is not null order by d.endpoint limit 1)
+    union all
+    select (
+      select d.endpoint from jobtree.callback_delivery d where d.due_at is not null and d.endpoint > p.name order by d.endpoint limit 1
+    )
+    from pending p
+    where p.name is not null
+  ), due as materialized (
+    select d.tid, d.due_at, coalesce(e.host, '') as host, e.is_called, row_number() over (partition by e.host order by d.nth, d.due_at) as nth
+    from pending p
+    left join lateral (
+      select jobtree.url_host(e.url) as host, e.gone_at is null as is_called from jobtree.callback_endpoint e where e.name = p.name
+    ) e on true
+    cross join lateral (
+      select d.ctid as tid, d.due_at, row_number() over (order by d.due_at) as nth from jobtree.callback_delivery d
+      where d.endpoint = p.name and d.due_at <= v_now
+      order by d.due_at
+      limit p_limit
+    ) d
+    where p.name is not null
+  ), chosen as materialized (
+    select u.tid from due u
+    where u.is_called is not true or u.nth <= p_host_limit - (select count(*) from unnest(p_busy) b(host) where b.host = u.host)
+    order by u.nth, u.due_at
+    limit p_limit
+  ), locked as materialized (
+    select d.ctid as tid from jobtree.callback_delivery d
+    where d.ctid = any (array(select c.tid from chosen c)) and d.due_at <= v_now
+    for update skip locked
+  ), leased as (
+    update jobtree.callback_delivery d
+    set attempts = d.attempts + case when e.is_called then 1 else 0 end,
+      due_at = case when e.is_called then v_now + p_lease_ms * interval '1 millisecond' end,
+      failed_at = case when not e.is_called then v_now end,
+      history = case when e.is_called then d.history else jobtree.add_attempt(d.history, json_build_object(
+        'at', v_now, 'error', case when e.name is null then 'There is no such endpoint any more.' else 'The endpoint answered 410 before.' end
+      )) end
+    from locked l
+    cross join lateral (select d.endpoint from jobtree.callback_delivery d where d.ctid = l.tid) n
+    left join lateral (select c.*, c.gone_at is null as is_called from jobtree.callback_endpoint c where c.name = n.endpoint) c on true
+    cross join lateral (select c.name, coalesce(c.is_called, false) as is_called) e
+    where d.ctid = l.tid
+    returning d.*
+  )
+  select l.id, l.message_id, l.endpoint, e.url, jobtree.url_host(e.url),
+    array_remove(array[e.secret, case when e.previous_secret_until > v_now then e.previous_secret end], null), l.body, l.attempts, v_now
+  from leased l
+  join jobtree.callback_endpoint e on e.name = l.endpoint
+  where l.due_at is not null;
+end
+$$;

@@ -1,0 +1,23 @@
+-- Has a delivery sent at once, whatever came of it, and if need be again with all the waits of a new one. An endpoint that had answered 410
+-- is called again.
+--
+-- locks      the delivery's row, then the endpoint's
+-- errors     JT001 no such delivery
+create or replace function jobtree.retry_delivery(p_id uuid)
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_endpoint text;
+begin
+  update jobtree.callback_delivery d
+  set due_at = clock_timestamp(), attempts_before = d.attempts, delivered_at = null, failed_at = null
+  where d.id = p_id
+  returning d.endpoint into v_endpoint;
+  if not found then
+    raise exception 'There is no delivery %.', p_id using errcode = 'JT001', column = 'deliveryId';
+  end if;
+  update jobtree.callback_endpoint e set gone_at = null where e.name = v_endpoint and e.gone_at is not null;
+end
+$$;

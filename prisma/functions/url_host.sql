@@ -1,0 +1,7 @@
+-- The host of a URL, without its port: what deliveries are counted by.
+create or replace function jobtree.url_host(p_url text)
+returns text
+language sql immutable
+as $$
+  select lower(substring(p_url from '^[^:]+://(\[[^\]]*\]|[^/?#:]*)'))
+$$;

@@ -1,0 +1,172 @@
+/** Messages to endpoints: the fold and alerts add them, servers send them (`server/callbacks.ts`), and people look at them. */
+import type { Queries } from '../db/database.ts';
+import { checkText } from './checks.ts';
+import type { Engine } from './engine.ts';
+import { maxNameLength } from './limits.ts';
+import type { Range } from './pages.ts';
+
+export type CallbackEvent = 'TREE' | 'JOB' | 'DEAD_LETTERS';
+export type DeliveryStatus = 'PENDING' | 'DELIVERED' | 'FAILED';
+
+/** What came of one attempt at a delivery. */
+export interface DeliveryAttempt {
+  readonly at: string;
+  readonly tookMs?: number;
+  readonly statusCode?: number;
+  readonly error?: string;
+}
+
+export interface CallbackDelivery {
+  readonly id: string;
+  readonly messageId: string;
+  readonly endpoint: string;
+  readonly event: CallbackEvent;
+  readonly rootId: string | null;
+  readonly body: string;
+  readonly createdAt: Date;
+  readonly dueAt: Date | null;
+  readonly attemptCount: number;
+  readonly deliveredAt: Date | null;
+  readonly failedAt: Date | null;
+  readonly attempts: readonly DeliveryAttempt[];
+}
+
+/** What a server is to send, and has to itself until the lease is over. */
+export interface LeasedDelivery {
+  readonly id: string;
+  readonly messageId: string;
+  readonly endpoint: string;
+  readonly url: string;
+  readonly host: string;
+  readonly secrets: readonly string[];
+  readonly body: string;
+  readonly attempt: number;
+  readonly sentAt: Date;
+}
+
+/** What came of sending it: it is delivered, or there is an error. */
+export interface DeliveryAnswer {
+  readonly statusCode?: number;
+  readonly error?: string;
+  /** What the receiver asks for. */
+  readonly retryAfterMs?: number;
+  readonly retryAt?: Date;
+}
+
+interface LeasedRow extends Omit<LeasedDelivery, 'messageId' | 'sentAt'> {
+  readonly message_id: string;
+  readonly sent_at: Date;
+}
+
+/** Leases are longer than attempts can be by so much. */
+const leaseBeyondMs = 15_000;
+
+export async function leaseDeliveries(
+  engine: Engine,
+  options: { limit: number; hostLimit: number; timeoutMs: number; busyHosts: readonly string[] },
+): Promise<LeasedDelivery[]> {
+  const { limit, hostLimit, timeoutMs, busyHosts } = options;
+  const rows = await engine.database.call<LeasedRow>(
+    'lease_deliveries',
+    timeoutMs + leaseBeyondMs,
+    limit,
+    hostLimit,
+    busyHosts,
+  );
+  return rows.map(({ message_id: messageId, sent_at: sentAt, ...row }) => ({ ...row, messageId, sentAt }));
+}
+
+export async function noteDelivery(
+  engine: Engine,
+  { id, attempt, sentAt }: LeasedDelivery,
+  answer: DeliveryAnswer & { readonly tookMs: number },
+): Promise<void> {
+  await engine.database.call('note_delivery', id, attempt, JSON.stringify({ at: sentAt, ...answer }));
+}
+
+/** Forgets what was settled long ago; whether there may be more. */
+export async function pruneDeliveries(engine: Engine): Promise<boolean> {
+  const batch = 1_000;
+  const [row] = await engine.database.call<{ prune_deliveries: number }>('prune_deliveries', batch);
+  return row?.prune_deliveries === batch;
+}
+
+/** Has it sent at once, and again with the waits of a new one. */
+export async function retryDelivery(engine: Engine, id: string): Promise<void> {
+  await engine.database.call('retry_delivery', id);
+}
+
+const columns = `d.id, d.message_id as "messageId", d.endpoint, d.event, d.root_id as "rootId", d.body, d.created_at as "createdAt",
+  d.due_at as "dueAt", d.attempts as "attemptCount", d.delivered_at as "deliveredAt", d.failed_at as "failedAt", d.history as attempts`;
+
+/** The deliveries of these ids, in any order. */
+export async function readDeliveries(database: Queries, ids: readonly string[]): Promise<CallbackDelivery[]> {
+  const { rows } = await database.pool.query<CallbackDelivery>({
+    name: 'read_deliveries',
+    text: `select ${columns} from jobtree.callback_delivery d where d.id = any ($1)`,
+    values: [ids],
+  });
+  return rows;
+}
+
+export interface DeliveryFilter {
+  readonly endpoint?: string | null | undefined;
+  readonly rootId?: string | null | undefined;
+  readonly status?: DeliveryStatus | null | undefined;
+}
+
+const conditions: Readonly<Record<DeliveryStatus, string>> = {
+  PENDING: 'd.due_at is not null',
+  DELIVERED: 'd.delivered_at is not null',
+  FAILED: 'd.failed_at is not null',
+};
+
+/** A page of deliveries, the newest first; from the end if `backwards`. */
+export async function listDeliveries(
+  database: Queries,
+  { endpoint, rootId, status }: DeliveryFilter,
+  { after, before, take, backwards }: Range<string>,
+): Promise<CallbackDelivery[]> {
+  if (endpoint != null) checkText(endpoint, 'filter.endpoint', maxNameLength);
+  const values: unknown[] = [after ?? null, before ?? null, take];
+  const also = [
+    ...(endpoint == null ? [] : [`d.endpoint = $${values.push(endpoint)}`]),
+    ...(rootId == null ? [] : [`d.root_id = $${values.push(rootId)}`]),
+    ...(status == null ? [] : [conditions[status]]),
+  ];
+  const { rows } = await database.pool.query<CallbackDelivery>({
+    name: `list_deliveries/${endpoint == null}/${rootId == null}/${status}/${backwards}`,
+    text: `select ${columns} from jobtree.callback_delivery d
+           where ($1::uuid is null or d.id < $1) and ($2::uuid is null or d.id > $2) ${also.map((condition) => `and ${condition}`).join(' ')}
+           order by d.id ${backwards ? 'asc' : 'desc'} limit $3`,
+    values,
+  });
+  return rows;
+}
+
+export interface Callback {
+  readonly endpoint: string;
+  readonly on: 'TREE' | 'JOB';
+}
+
+/** What is called for these trees, by root. */
+export async function readCallbacks(
+  database: Queries,
+  rootIds: readonly string[],
+): Promise<Map<string, Callback[]>> {
+  const { rows } = await database.pool.query<Callback & { root_id: string }>({
+    name: 'read_callbacks',
+    text: `select root_id, endpoint, event as on from jobtree.callback where root_id = any ($1) order by root_id, endpoint, event`,
+    values: [rootIds],
+  });
+  const found = new Map<string, Callback[]>();
+  for (const { root_id: rootId, ...callback } of rows)
+    found.set(rootId, [...(found.get(rootId) ?? []), callback]);
+  return found;
+}
+
+/** Tells endpoints of types of which much fails for good. */
+export async function raiseAlerts(engine: Engine): Promise<void> {
+  const [row] = await engine.database.call<{ raise_alerts: number }>('raise_alerts');
+  if ((row?.raise_alerts ?? 0) > 0) engine.logger.warn({ alerts: row?.raise_alerts }, 'much fails for good');
+}

@@ -1,0 +1,108 @@
+/** Where callbacks go: named URLs with secrets, which are told once, when they are made. */
+import { randomBytes } from 'node:crypto';
+import type { Queries } from '../db/database.ts';
+import { InvalidInputError } from '../errors.ts';
+import { ForbiddenAddressError } from './callback-addresses.ts';
+import { checkInteger, checkText } from './checks.ts';
+import type { Engine } from './engine.ts';
+import { keepPreviousMsRange, maxNameLength, maxUrlLength } from './limits.ts';
+
+export interface CallbackEndpoint {
+  readonly name: string;
+  readonly url: string;
+  readonly createdAt: Date;
+  readonly previousSecretUntil: Date | null;
+  readonly goneAt: Date | null;
+}
+
+/** How long to wait for the addresses of a new URL; they are looked up again for each attempt. */
+const lookUpMs = 3_000;
+const dayMs = 86_400_000;
+
+/** The secret is told of a new endpoint alone. */
+export async function putEndpoint(
+  engine: Engine,
+  endpoint: { readonly name: string; readonly url: string },
+): Promise<{ secret: string | null }> {
+  const name = checkText(endpoint.name, 'name', maxNameLength);
+  const url = await checkUrl(engine, endpoint.url);
+  const secret = newSecret();
+  const [row] = await engine.database.call<{ put_endpoint: boolean }>('put_endpoint', name, url, secret);
+  return { secret: row?.put_endpoint ? secret : null };
+}
+
+/** The secret of before signs, too, for as long as is said. */
+export async function rotateSecret(
+  engine: Engine,
+  name: string,
+  keepPreviousMs: number = dayMs,
+): Promise<{ secret: string }> {
+  const secret = newSecret();
+  await engine.database.call(
+    'rotate_secret',
+    checkText(name, 'name', maxNameLength),
+    secret,
+    checkInteger(keepPreviousMs, 'keepPreviousMs', ...keepPreviousMsRange),
+  );
+  return { secret };
+}
+
+/** What is still to be sent there fails. */
+export async function deleteEndpoint(engine: Engine, name: string): Promise<void> {
+  await engine.database.call('delete_endpoint', checkText(name, 'name', maxNameLength));
+}
+
+const columns = `name, url, created_at as "createdAt", gone_at as "goneAt",
+  case when previous_secret_until > now() then previous_secret_until end as "previousSecretUntil"`;
+
+/** The endpoints of these names, in any order. */
+export async function readEndpoints(
+  database: Queries,
+  names: readonly string[],
+): Promise<CallbackEndpoint[]> {
+  const { rows } = await database.pool.query<CallbackEndpoint>({
+    name: 'read_endpoints',
+    text: `select ${columns} from jobtree.callback_endpoint where name = any ($1)`,
+    values: [names],
+  });
+  return rows;
+}
+
+/** By name, behind one. */
+export async function listEndpoints(
+  database: Queries,
+  { after, take }: { after: string | null; take: number },
+): Promise<CallbackEndpoint[]> {
+  const { rows } = await database.pool.query<CallbackEndpoint>({
+    name: 'list_endpoints',
+    text: `select ${columns} from jobtree.callback_endpoint where $1::text is null or name > $1 order by name limit $2`,
+    values: [after, take],
+  });
+  return rows;
+}
+
+const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
+
+/** As URLs are written, so that every spelling of an address is the same. */
+async function checkUrl(engine: Engine, text: string): Promise<string> {
+  checkText(text, 'url', maxUrlLength);
+  if (!URL.canParse(text)) throw new InvalidInputError('url is no URL.', 'url');
+  const url = new URL(text);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new InvalidInputError(
+      `url begins with ${url.protocol}, and must begin with https: or http:.`,
+      'url',
+    );
+  if (url.username !== '' || url.password !== '')
+    throw new InvalidInputError('url has a user or a password; its secret shows who calls.', 'url');
+  url.hash = '';
+  checkText(url.href, 'url', maxUrlLength);
+  try {
+    await engine.callbackAddresses.of(url, AbortSignal.timeout(lookUpMs));
+  } catch (error) {
+    // A name that leads nowhere yet may do so when it is called.
+    if (error instanceof ForbiddenAddressError)
+      throw new InvalidInputError(`url can't be called: ${error.message}`, 'url');
+  }
+  return url.href;
+}

@@ -1,0 +1,131 @@
+/** One attempt at a callback: a signed POST to addresses that were checked, bounded in time, and in what is read of the answer. */
+import { type ClientRequest, type IncomingMessage, request as overHttp } from 'node:http';
+import { request as overHttps } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+import type { CallbackAddresses } from '../domain/callback-addresses.ts';
+import type { DeliveryAnswer, LeasedDelivery } from '../domain/callback-deliveries.ts';
+
+/** What is read of an answer that refuses, in bytes: enough for its first words. */
+const excerptBytes = 200;
+const maxHeaderBytes = 16_384;
+
+export interface CallbackRequestOptions {
+  readonly addresses: CallbackAddresses;
+  readonly timeoutMs: number;
+  /** Ends it. */
+  readonly signal: AbortSignal;
+}
+
+/** Whatever goes wrong is an answer, too. */
+export async function sendCallback(
+  delivery: LeasedDelivery,
+  { addresses, timeoutMs, signal }: CallbackRequestOptions,
+): Promise<DeliveryAnswer> {
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const ended = AbortSignal.any([signal, timeout]);
+  let request: ClientRequest | undefined;
+  try {
+    const url = new URL(delivery.url);
+    const pinned = await unlessEnded(addresses.of(url, ended), ended);
+    const start = url.protocol === 'https:' ? overHttps : overHttp;
+    request = start(url, {
+      method: 'POST',
+      headers: signedHeaders(delivery),
+      agent: false,
+      maxHeaderSize: maxHeaderBytes,
+      lookup: lookUpPinned(pinned),
+      signal: ended,
+    });
+    return await answerTo(request, delivery.body, ended);
+  } catch (error) {
+    return { error: timeout.aborted ? `No answer within ${timeoutMs} ms.` : describe(error) };
+  } finally {
+    request?.destroy();
+  }
+}
+
+/** As the Standard Webhooks have it: each valid secret signs. */
+function signedHeaders({ messageId, sentAt, secrets, body }: LeasedDelivery): Record<string, string> {
+  return {
+    'user-agent': 'jobtree',
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    'webhook-id': messageId,
+    'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1_000)),
+    'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(messageId, sentAt, body)).join(' '),
+  };
+}
+
+/** Whatever the name leads to by now. */
+function lookUpPinned(addresses: readonly [string, ...string[]]): LookupFunction {
+  const pinned = addresses.map((address) => ({ address, family: isIP(address) }));
+  return (_, { all }, callback) => {
+    if (all) callback(null, pinned);
+    else callback(null, addresses[0], isIP(addresses[0]));
+  };
+}
+
+function answerTo(request: ClientRequest, body: string, ended: AbortSignal): Promise<DeliveryAnswer> {
+  return new Promise((resolve, reject) => {
+    request.on('error', reject);
+    // Its body decides nothing, and may have no end.
+    request.on('response', (response) => resolve(judge(response, ended)));
+    request.end(body);
+  });
+}
+
+async function judge(response: IncomingMessage, ended: AbortSignal): Promise<DeliveryAnswer> {
+  const { statusCode = 0, headers } = response;
+  if (statusCode >= 200 && statusCode < 300) return { statusCode };
+  if (statusCode >= 300 && statusCode < 400)
+    return { statusCode, error: 'It was answered with a redirect, and these are not followed.' };
+  const text = await excerpt(response, ended);
+  return {
+    statusCode,
+    error: `It was answered with the status ${statusCode}${text === '' ? '.' : `: ${text}`}`,
+    ...retryAfter(headers['retry-after']),
+  };
+}
+
+/** Its first words, as far as they come in time. */
+async function excerpt(response: IncomingMessage, ended: AbortSignal): Promise<string> {
+  let read = Buffer.alloc(0);
+  try {
+    for await (const chunk of response) {
+      read = Buffer.concat([read, chunk as Buffer]);
+      if (read.length >= excerptBytes || ended.aborted) break;
+    }
+  } catch {
+    // What came is enough.
+  }
+  // Postgres takes no NUL, and people no other control characters.
+  return read
+    .subarray(0, excerptBytes)
+    .toString()
+    .replaceAll(/[\s\p{Cc}\ufffd]+/gu, ' ')
+    .trim();
+}
+
+/** Seconds, or a date. */
+function retryAfter(value: string | undefined): Pick<DeliveryAnswer, 'retryAfterMs' | 'retryAt'> {
+  if (value === undefined) return {};
+  if (/^\d{1,9}$/.test(value)) return { retryAfterMs: Number(value) * 1_000 };
+  const retryAt = new Date(value);
+  return Number.isNaN(retryAt.getTime()) ? {} : { retryAt };
+}
+
+function unlessEnded<T>(promise: Promise<T>, ended: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    ended.addEventListener('abort', () => reject(ended.reason), { once: true });
+    promise.then(resolve, reject);
+  });
+}
+
+function describe(error: unknown): string {
+  const errors = error instanceof AggregateError ? error.errors : [error];
+  return errors
+    .map((one) => (one instanceof Error ? one.message : String(one)))
+    .join('; ')
+    .slice(0, 500);
+}
