@@ -48,6 +48,15 @@ export function parseRate(text: string): { limit: number; intervalMs: number } {
   return { limit: Number(limit), intervalMs: parseDuration(interval) };
 }
 
+/** `ops:100/5m`: the endpoint to call with so many in so long. */
+export function parseAlert(text: string): { endpoint: string; count: number; intervalMs: number } {
+  const [, endpoint, rate] = /^(.+):([^:]+)$/.exec(text) ?? [];
+  if (endpoint === undefined || rate === undefined)
+    throw new InvalidArgumentError('Give the name of an endpoint, and so many in so long: ops:100/5m.');
+  const { limit: count, intervalMs } = parseRate(rate);
+  return { endpoint, count, intervalMs };
+}
+
 /** What the other one reads, or `none`, which stays that: commander takes null for no value. */
 export function orNone<T>(parse: (text: string) => T): (text: string) => T | 'none' {
   return (text) => (text === 'none' ? 'none' : parse(text));

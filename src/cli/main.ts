@@ -5,10 +5,12 @@ import { availableParallelism } from 'node:os';
 import { Command, CommanderError, Option } from 'commander';
 import { jsonOption, urlOption } from './api-options.ts';
 import { onBrokenPipe } from './broken-pipe.ts';
+import { addCallbackCommands } from './callback-commands.ts';
 import { reportError } from './command-error.ts';
 import { exitCodes, exitCodesHelp } from './exit-codes.ts';
 import {
   orNone,
+  parseAlert,
   parseDuration,
   parseDurations,
   parseInstant,
@@ -77,6 +79,7 @@ program
   )
   .option('--backoff <times>', 'the waits after failures: 30s,5m,30m', parseDurations)
   .option('--priority <n>', 'higher goes first', parseWholeNumber(-32_768, 32_767))
+  .option('--callback <endpoint...>', 'the endpoints to call when the job is complete')
   .option('--no-seal', 'leave the job open for more items')
   .option('--watch', 'then watch the job until it is complete')
   .addOption(
@@ -185,6 +188,11 @@ program
   )
   .option('--rate <n/time>', 'how many items are claimed in any interval: 100/10s', orNone(parseRate))
   .option('--lifetime <time>', 'how long an item may wait for its first worker', orNone(parseDuration))
+  .option(
+    '--alert <endpoint:n/time>',
+    'what to call when so many fail for good in such a time: ops:100/5m',
+    orNone(parseAlert),
+  )
   .option('--priority <n>', 'of new jobs that name none', orNone(parseWholeNumber(-32_768, 32_767)))
   .option('--max-failures <n>', 'of new jobs that name none', orNone(parseWholeNumber(0, 1_000)))
   .option('--backoff <times>', 'of new jobs that name none: 30s,5m,30m', orNone(parseDurations))
@@ -220,6 +228,7 @@ program
   .action(run('end', async (id, options) => (await import('./commands/delete.ts')).deleteJob(id, options)));
 
 addScheduleCommands(program, run);
+addCallbackCommands(program, run);
 
 program
   .command('dead-letters')

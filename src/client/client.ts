@@ -9,6 +9,7 @@ import type {
   TypedDocumentString,
 } from '../generated/graphql/graphql.ts';
 import { type AddItemsResult, addInBatches } from './add-items.ts';
+import { Callbacks } from './callbacks.ts';
 import { newClaimId } from './claim-id.ts';
 import { endpoint } from './endpoint.ts';
 import { JobtreeError, payloadOf } from './errors.ts';
@@ -80,6 +81,8 @@ export class Client {
   readonly schedules: Schedules;
   /** The settings of types: pauses, limits, lifetimes, defaults of new jobs. */
   readonly queues: Queues;
+  /** Where callbacks go, and what was sent there. */
+  readonly callbacks: Callbacks;
   readonly #http: Http;
   readonly #closing = new AbortController();
 
@@ -88,6 +91,7 @@ export class Client {
     const { headers = {}, retryMs = 5_000, timeoutMs = 60_000, fetch, webSocketImpl, onRetry } = options;
     this.#http = new Http({ url, headers, retryMs, timeoutMs, onRetry, post: createPost(fetch) });
     this.queues = new Queues(this.#http);
+    this.callbacks = new Callbacks(this.#http);
     this.socket = new Socket({ url, headers, webSocketImpl });
     this.schedules = new Schedules((...request) => this.#send(...request));
   }

@@ -6,8 +6,14 @@ import type { ErrorCode, NotClaimableReason } from '../generated/graphql/graphql
  * - `LIMIT_EXCEEDED`: the operation asks for more than the server does or answers at once; the message says what. Nothing was done.
  * - `UNREACHABLE`: there was no answer, or the server has none since its Postgres is away. `outcome` says what is known.
  * - `BAD_RESPONSE`: the answer is not one of jobtree, or the server failed; its log says more.
+ * - `INVALID_SIGNATURE`: of `verifyCallback`, a message that is not genuine, or too old.
  */
-export type ClientErrorCode = RefusalCode | 'LIMIT_EXCEEDED' | 'UNREACHABLE' | 'BAD_RESPONSE';
+export type ClientErrorCode =
+  | RefusalCode
+  | 'LIMIT_EXCEEDED'
+  | 'UNREACHABLE'
+  | 'BAD_RESPONSE'
+  | 'INVALID_SIGNATURE';
 /** The client tries again by itself after the others, and says UNREACHABLE when its patience is over. */
 type RefusalCode = Exclude<ErrorCode, 'UNAVAILABLE' | 'OUTCOME_UNKNOWN'>;
 

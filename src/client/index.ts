@@ -1,6 +1,8 @@
 /** jobtree/client: what producers and workers in TypeScript use. */
 export type {
   AddStatus,
+  CallbackDeliveryFilter,
+  CallbackTrigger,
   ErrorCode,
   FeedSource,
   HeartbeatStatus,
@@ -17,6 +19,7 @@ export type {
   ReportStatus,
 } from '../generated/graphql/graphql.ts';
 export type { AddedItem, AddItemsResult } from './add-items.ts';
+export type { CallbackDelivery, CallbackEndpoint, Callbacks } from './callbacks.ts';
 export { Client, type ClientOptions, createClient } from './client.ts';
 export { type DefinedType, defineType, type TypedItem, type TypedJobSpec } from './define-type.ts';
 export {
@@ -26,7 +29,7 @@ export {
   JobtreeError,
   PermanentError,
 } from './errors.ts';
-export type { FeedSpec, ItemSpec, JobPolicies, JobSpec } from './job-spec.ts';
+export type { CallbackSpec, FeedSpec, ItemSpec, JobPolicies, JobSpec } from './job-spec.ts';
 export type { Queue, QueueSettings, Queues } from './queues.ts';
 export type { Schedule, ScheduleSpec, Schedules } from './schedules.ts';
 export type {
@@ -48,6 +51,7 @@ export type {
   ReportAnswer,
   Result,
 } from './types.ts';
+export { type CallbackMessage, verifyCallback } from './verify-callback.ts';
 export { type WatchJobOptions, watchJob } from './watch-job.ts';
 export type { ReportedFailure, WorkerEvents } from './worker/events.ts';
 export type { Handler, HandlerContext } from './worker/handler.ts';

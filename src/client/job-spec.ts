@@ -1,5 +1,5 @@
 /** What a producer says about new jobs and items, and its way to the wire: everything is checked before anything is sent. */
-import type { FeedSource, ItemInput, JobInput } from '../generated/graphql/graphql.ts';
+import type { CallbackTrigger, FeedSource, ItemInput, JobInput } from '../generated/graphql/graphql.ts';
 import { JobtreeError } from './errors.ts';
 import { checkJson, NotJsonError } from './json.ts';
 
@@ -51,6 +51,14 @@ export interface FeedSpec {
   readonly payload?: string | Readonly<Record<string, string>> | undefined;
 }
 
+/** What to call when a tree is complete. */
+export interface CallbackSpec {
+  /** The name of an endpoint: `client.callbacks.putEndpoint`. */
+  readonly endpoint: string;
+  /** `TREE`: when the tree is complete. `JOB`: when a job of it is, for each of them. Default: `TREE`. */
+  readonly on?: CallbackTrigger | undefined;
+}
+
 /** A new job with all jobs below it: up to 1,000 jobs, up to 32 levels below the root. */
 export interface JobSpec extends JobPolicies {
   /** What kind of work its items are: the name that workers claim by. 1 to 200 characters. */
@@ -72,6 +80,8 @@ export interface JobSpec extends JobPolicies {
   readonly feed?: FeedSpec | undefined;
   /** The items it starts with: up to 1,000. Default: none. */
   readonly items?: readonly ItemSpec[] | undefined;
+  /** Of the root: what is called when the tree is complete, or each of its jobs. Up to 10. Default: none. */
+  readonly callbacks?: readonly CallbackSpec[] | undefined;
   /** The jobs right below it. Default: none. */
   readonly children?: readonly JobSpec[] | undefined;
 }
@@ -85,12 +95,13 @@ export function toJobInput(job: JobSpec, path = '', above: readonly JobSpec[] = 
     throw invalid(`${path}children`, `is more than ${maxDepth} levels below the root.`);
   }
   const line = [...above, job];
-  const { feed, runAt, items, backoffMs, after, ...rest } = job;
+  const { feed, runAt, items, backoffMs, after, callbacks, ...rest } = job;
   if (feed?.payload !== undefined) check(feed.payload, `${path}feed.payload`);
   return {
     ...rest,
     backoffMs: backoffMs && [...backoffMs],
     after: after && [...after],
+    callbacks: callbacks && [...callbacks],
     runAt: toInstant(runAt, `${path}runAt`),
     feed,
     items: items?.map((item, i) => toItemInput(item, `${path}items[${i}]`).input),

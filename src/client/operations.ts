@@ -149,7 +149,7 @@ export const itemFields = graphql(`
 
 export const job = graphql(`
   query Job($id: ID!) {
-    job(id: $id) { ...JobFields children { id } after { id } deletion { requestedAt itemCount deletedItems } }
+    job(id: $id) { ...JobFields children { id } after { id } callbacks { endpoint on } deletion { requestedAt itemCount deletedItems } }
   }
 `);
 
@@ -312,6 +312,7 @@ export const exchangeParts = graphql(`
 export const queueFields = graphql(`
   fragment QueueFields on Queue {
     type ready scheduled waiting running paused concurrency rate { limit intervalMs } lifetimeMs
+    deadLetterAlert { endpoint count intervalMs } alertedAt
     priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs
   }
 `);
@@ -334,6 +335,72 @@ export const queue = graphql(`
 export const queues = graphql(`
   query Queues($types: [String!], $first: Int, $after: String) {
     queues(types: $types, first: $first, after: $after) { ...QueueFields }
+  }
+`);
+
+export const endpointFields = graphql(`
+  fragment EndpointFields on CallbackEndpoint { name url createdAt previousSecretUntil goneAt }
+`);
+
+export const deliveryFields = graphql(`
+  fragment DeliveryFields on CallbackDelivery {
+    id messageId endpoint event status rootId body createdAt dueAt deliveredAt failedAt attemptCount
+    attempts { at tookMs statusCode error }
+  }
+`);
+
+export const putCallbackEndpoint = graphql(`
+  mutation PutCallbackEndpoint($input: PutCallbackEndpointInput!) {
+    putCallbackEndpoint(input: $input) {
+      ... on PutCallbackEndpointPayload { secret endpoint { ...EndpointFields } }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const rotateCallbackSecret = graphql(`
+  mutation RotateCallbackSecret($input: RotateCallbackSecretInput!) {
+    rotateCallbackSecret(input: $input) {
+      ... on RotateCallbackSecretPayload { secret endpoint { ...EndpointFields } }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const deleteCallbackEndpoint = graphql(`
+  mutation DeleteCallbackEndpoint($input: DeleteCallbackEndpointInput!) {
+    deleteCallbackEndpoint(input: $input) {
+      ... on DeleteCallbackEndpointPayload { name }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const retryCallbackDelivery = graphql(`
+  mutation RetryCallbackDelivery($input: RetryCallbackDeliveryInput!) {
+    retryCallbackDelivery(input: $input) {
+      ... on RetryCallbackDeliveryPayload { delivery { ...DeliveryFields } }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const callbackEndpoints = graphql(`
+  query CallbackEndpoints($first: Int, $after: String) {
+    callbackEndpoints(first: $first, after: $after) { ...EndpointFields }
+  }
+`);
+
+export const callbackDelivery = graphql(`
+  query CallbackDelivery($id: ID!) { node(id: $id) { ... on CallbackDelivery { ...DeliveryFields } } }
+`);
+
+export const callbackDeliveries = graphql(`
+  query CallbackDeliveries($filter: CallbackDeliveryFilter, $first: Int, $after: String) {
+    callbackDeliveries(filter: $filter, first: $first, after: $after) {
+      edges { node { ...DeliveryFields } }
+      pageInfo { endCursor hasNextPage }
+    }
   }
 `);
 

@@ -37,7 +37,10 @@ export interface Page<T> {
 
 /** A job with its policies and its progress. Times are text in ISO 8601. */
 export type Job = JobFieldsFragment;
-/** A job, the ids of the jobs right below it and of those that it waits for, and how far the deletion of its tree is, if somebody deletes it. */
+/**
+ * A job, the ids of the jobs right below it and of those that it waits for, what is called for its tree, and how far the deletion of its tree is, if
+ * somebody deletes it.
+ */
 export type JobWithChildren = NonNullable<JobQuery['job']>;
 /** An item with its payload, its result or failures, and its assignment, if it has one. */
 export type Item = ItemFieldsFragment;

@@ -115,6 +115,9 @@ export interface DeliveryFilter {
   readonly status?: DeliveryStatus | null | undefined;
 }
 
+const firstUuid = '00000000-0000-0000-0000-000000000000';
+const lastUuid = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
 const conditions: Readonly<Record<DeliveryStatus, string>> = {
   PENDING: 'd.due_at is not null',
   DELIVERED: 'd.delivered_at is not null',
@@ -128,17 +131,22 @@ export async function listDeliveries(
   { after, before, take, backwards }: Range<string>,
 ): Promise<CallbackDelivery[]> {
   if (endpoint != null) checkText(endpoint, 'filter.endpoint', maxNameLength);
-  const values: unknown[] = [after ?? null, before ?? null, take];
+  const values: unknown[] = [after ?? lastUuid, before ?? firstUuid, take];
+  // The whole key of the index that has this order, so that no other one looks as good.
+  const key = rootId != null ? ['d.root_id', 'd.id'] : endpoint != null ? ['d.endpoint', 'd.id'] : ['d.id'];
+  const of = rootId ?? endpoint;
+  const place = of == null ? '' : `$${values.push(of)}, `;
   const also = [
-    ...(endpoint == null ? [] : [`d.endpoint = $${values.push(endpoint)}`]),
-    ...(rootId == null ? [] : [`d.root_id = $${values.push(rootId)}`]),
+    ...(rootId != null && endpoint != null ? [`d.endpoint = $${values.push(endpoint)}`] : []),
     ...(status == null ? [] : [conditions[status]]),
   ];
+  const direction = backwards ? 'asc' : 'desc';
   const { rows } = await database.pool.query<CallbackDelivery>({
-    name: `list_deliveries/${endpoint == null}/${rootId == null}/${status}/${backwards}`,
+    name: `list_deliveries/${endpoint == null}/${rootId == null}/${status}/${direction}`,
     text: `select ${columns} from jobtree.callback_delivery d
-           where ($1::uuid is null or d.id < $1) and ($2::uuid is null or d.id > $2) ${also.map((condition) => `and ${condition}`).join(' ')}
-           order by d.id ${backwards ? 'asc' : 'desc'} limit $3`,
+           where (${key.join(', ')}) < (${place}$1::uuid) and (${key.join(', ')}) > (${place}$2::uuid)
+             ${also.map((condition) => `and ${condition}`).join(' ')}
+           order by ${key.map((column) => `${column} ${direction}`).join(', ')} limit $3`,
     values,
   });
   return rows;

@@ -60,7 +60,7 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     nodesQueryOptions: false,
     nodeQueryOptions: {
       description:
-        'Any job, item, assignment, schedule, group of dead letters or operation by its id. NOT_FOUND if there is none (any more).',
+        'Any job, item, assignment, schedule, group of dead letters, operation, endpoint or delivery by its id. NOT_FOUND if there is none (any more).',
       args: { id: { description: 'The id.' } },
       resolve: async (_, { id }, context, info, resolveNode) => {
         if (id.typename === 'JobItem')

@@ -14,6 +14,8 @@ const kinds = {
   Schedule: 'a schedule',
   DeadLetterGroup: 'a group of dead letters',
   Operation: 'an operation',
+  CallbackEndpoint: 'an endpoint',
+  CallbackDelivery: 'a delivery',
 } as const;
 export type NodeType = keyof typeof kinds;
 
@@ -41,7 +43,8 @@ export function decodeGlobalId(globalId: string): { typename: string; id: string
 /** The key in an id that must be one of this type. */
 export function keyOf(type: NodeType, globalId: string, field: string): string {
   if (type === 'JobItem') return itemIdOf(itemKeyOf(globalId, field));
-  if (type === 'Schedule') return checkText(keyText(type, globalId, field), field, maxNameLength);
+  if (type === 'Schedule' || type === 'CallbackEndpoint')
+    return checkText(keyText(type, globalId, field), field, maxNameLength);
   return checkId(keyText(type, globalId, field), kinds[type], field);
 }
 

@@ -16,6 +16,7 @@ import './query.ts';
 import './queue.ts';
 import './dead-letters.ts';
 import './operation.ts';
+import './callbacks.ts';
 import './subscription.ts';
 import './mutations/create-job.ts';
 import './mutations/add-items.ts';
@@ -40,6 +41,10 @@ import './mutations/replay-dead-letters.ts';
 import './mutations/discard-dead-letters.ts';
 import './mutations/note-dead-letters.ts';
 import './mutations/cancel-operation.ts';
+import './mutations/put-callback-endpoint.ts';
+import './mutations/rotate-callback-secret.ts';
+import './mutations/delete-callback-endpoint.ts';
+import './mutations/retry-callback-delivery.ts';
 
 builder.mutationType({
   description:

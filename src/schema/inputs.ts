@@ -1,5 +1,5 @@
 /** What producers give: items and trees of jobs. */
-import type { NewJob } from '../domain/create-job.ts';
+import type { NewCallback, NewJob } from '../domain/create-job.ts';
 import { builder } from './builder.ts';
 
 export const ItemInput = builder.inputType('ItemInput', {
@@ -48,6 +48,31 @@ const FeedInput = builder.inputType('FeedInput', {
       type: 'JSON',
       description:
         'The payload of the new item: a path, or an object whose values are paths. A report that would make more than about 20 MB of payloads is INVALID. Default: the element with `forEach`, else the whole result.',
+    }),
+  }),
+});
+
+export const CallbackTrigger = builder.enumType('CallbackTrigger', {
+  description: 'When a callback is made.',
+  values: {
+    TREE: { description: 'When the tree is complete.' },
+    JOB: { description: 'When a job of the tree is complete, for each of them.' },
+  } as const,
+});
+
+const CallbackInput = builder.inputRef<NewCallback>('CallbackInput');
+CallbackInput.implement({
+  description:
+    'What to call when the tree is complete. It is called again when that is so once more, after a replay.',
+  fields: (t) => ({
+    endpoint: t.string({
+      required: true,
+      description: 'The name of an endpoint: `putCallbackEndpoint`. INVALID_INPUT if there is none.',
+    }),
+    on: t.field({
+      type: CallbackTrigger,
+      defaultValue: 'TREE',
+      description: 'When. For both give two callbacks. Default: TREE.',
     }),
   }),
 });
@@ -121,6 +146,11 @@ JobInput.implement({
     items: t.field({
       type: [ItemInput],
       description: 'The items it starts with: up to 1,000. Default: none.',
+    }),
+    callbacks: t.field({
+      type: [CallbackInput],
+      description:
+        'Of the root: what is called when the tree is complete, or each of its jobs. Up to 10. Default: none.',
     }),
     children: t.field({ type: [JobInput], description: 'The jobs right below it. Default: none.' }),
   }),

@@ -1,5 +1,6 @@
 import { createContextCache } from '@pothos/core';
 import type { GraphQLResolveInfo } from 'graphql';
+import { type Callback, readCallbacks } from '../domain/callback-deliveries.ts';
 import { checkText, isId } from '../domain/checks.ts';
 import {
   type ItemKey,
@@ -8,7 +9,7 @@ import {
   parseItemId,
   parsePosition,
 } from '../domain/item-state.ts';
-import { maxAfter, maxNameLength, maxTreeJobs } from '../domain/limits.ts';
+import { maxAfter, maxCallbacks, maxNameLength, maxTreeJobs } from '../domain/limits.ts';
 import {
   type ItemsRequest,
   type JobConditions,
@@ -24,6 +25,7 @@ import { NotFoundError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { builder } from './builder.ts';
 import { loadFeed } from './feed.ts';
+import { CallbackTrigger } from './inputs.ts';
 import { ItemStatus, JobItem, loadItems } from './job-item.ts';
 import { createGroupLoader, createLoader, groupBy } from './loader.ts';
 import { type ListOrder, nodeQuery, pageSize, readPage } from './pages.ts';
@@ -66,6 +68,11 @@ const deletions = createLoader(async (rootIds: readonly string[], { engine }) =>
   return rootIds.map((id) => byRoot.get(id) ?? null);
 });
 
+const callbacks = createLoader(async (rootIds: readonly string[], { engine }) => {
+  const found = await readCallbacks(engine.database, rootIds);
+  return rootIds.map((id) => found.get(id) ?? []);
+});
+
 const itemKeys = createGroupLoader(
   ({ status, range }: ItemsRequest & { status: ItemStatusName | null }) => `${status}/${range.backwards}`,
   (pages, { engine }) => readItemKeys(engine.database, pages[0].status, pages[0].range.backwards, pages),
@@ -96,6 +103,14 @@ const JobDeletion = builder.objectRef<TreeDeletion>('JobDeletion').implement({
     requestedAt: t.expose('requestedAt', { type: 'DateTime', description: 'When it was asked for.' }),
     itemCount: t.expose('itemCount', { type: 'Count', description: 'How many items the tree had.' }),
     deletedItems: t.expose('deletedItems', { type: 'Count', description: 'How many of them are gone.' }),
+  }),
+});
+
+const JobCallback = builder.objectRef<Callback>('JobCallback').implement({
+  description: 'What is called for a tree.',
+  fields: (t) => ({
+    endpoint: t.exposeString('endpoint', { description: 'The name of the endpoint.' }),
+    on: t.expose('on', { type: CallbackTrigger, description: 'When it is called.' }),
   }),
 });
 
@@ -243,6 +258,13 @@ export const Job = builder.prismaNode('Job', {
       select: { scheduleName: true, occurrenceAt: true },
       resolve: ({ scheduleName, occurrenceAt }) =>
         scheduleName === null || occurrenceAt === null ? null : { schedule: scheduleName, at: occurrenceAt },
+    }),
+    callbacks: t.field({
+      type: [JobCallback],
+      complexity: { multiplier: maxCallbacks },
+      description: 'What is called when its tree is complete, or each job of it.',
+      select: { rootId: true },
+      resolve: ({ rootId }, _, context) => callbacks(context).load(rootId),
     }),
     deletion: t.field({
       type: JobDeletion,

@@ -1,12 +1,27 @@
 import { checkBatch, checkInteger, checkText } from '../domain/checks.ts';
 import { maxBatch, maxNameLength } from '../domain/limits.ts';
-import { type Queue as QueueState, type Rate, readQueue, readQueues } from '../domain/queues.ts';
+import {
+  type DeadLetterAlert,
+  type Queue as QueueState,
+  type Rate,
+  readQueue,
+  readQueues,
+} from '../domain/queues.ts';
 import { builder } from './builder.ts';
 
 const QueueRate = builder.objectRef<Rate>('QueueRate').implement({
   description: 'How many items may be claimed in any interval of time.',
   fields: (t) => ({
     limit: t.exposeInt('limit', { description: 'At most so many items.' }),
+    intervalMs: t.exposeInt('intervalMs', { description: 'The interval, in milliseconds.' }),
+  }),
+});
+
+const Alert = builder.objectRef<DeadLetterAlert>('DeadLetterAlert').implement({
+  description: 'When an endpoint hears of dead letters.',
+  fields: (t) => ({
+    endpoint: t.exposeString('endpoint', { description: 'The name of the endpoint.' }),
+    count: t.exposeInt('count', { description: 'With so many of an interval.' }),
     intervalMs: t.exposeInt('intervalMs', { description: 'The interval, in milliseconds.' }),
   }),
 });
@@ -46,6 +61,16 @@ export const Queue = builder.objectRef<QueueState>('Queue').implement({
       nullable: true,
       description:
         'How long an item may wait for its first worker, in milliseconds; then it has failed for good, with the code `EXPIRED`.',
+    }),
+    deadLetterAlert: t.expose('deadLetterAlert', {
+      type: Alert,
+      nullable: true,
+      description: 'When an endpoint hears that much fails for good.',
+    }),
+    alertedAt: t.expose('alertedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Since when so much has failed for good that the alert was raised; null while it is less.',
     }),
     priority: t.exposeInt('priority', {
       nullable: true,

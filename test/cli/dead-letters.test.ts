@@ -2,10 +2,12 @@
 import { expect, test } from 'vitest';
 import { Worker } from '../../src/client/index.ts';
 import { examples } from '../support/documentation.ts';
+import { eventually } from '../support/eventually.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { run, startOnTerminal } from './program.ts';
 import { unknownJob, useServer } from './setup.ts';
 
-const server = useServer();
+const server = useServer({ JOBTREE_CALLBACK_NETWORKS: '127.0.0.0/8' });
 const env = () => ({ env: server.env });
 const pages = examples('dead-letters.md');
 
@@ -14,7 +16,7 @@ async function runExample(name: string, ids: Record<string, string>): Promise<st
   const outputs: string[] = [];
   for (const [, command = ''] of (pages.get(name) ?? '').matchAll(/^\$ jobtree (.*)$/gm)) {
     const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
-    const args = words.map((word) => ids[/^(\w+):.*…$/.exec(word)?.[1] ?? ''] ?? word);
+    const args = words.map((word) => ids[/^(\w+):.*…$/.exec(word)?.[1] ?? word] ?? word);
     const { code, stdout, stderr } = await run(args, env());
     expect({ command, code, stderr }).toEqual({ command, code: 0, stderr: '' });
     outputs.push(stdout);
@@ -27,21 +29,31 @@ const work = (type: string, script: string) =>
 
 test('the story of a bad deploy', async () => {
   const { client } = server;
+  const receiver = await startReceiver();
+  const url = `http://127.0.0.1:${receiver.port}/ops`;
+  const [, alert] = await runExample('alert', { 'https://ops.example.com/jobtree': url });
+  expect(alert).toBe((pages.get('alert') ?? '').split('\n').slice(3).join('\n'));
+  const said = (type: string) => receiver.received.filter(({ body }) => body.type === type);
+
   const names = Array.from({ length: 12 }, (_, i) => ({ payload: `name ${i}` }));
   const { id } = await client.createJob({
     type: 'parse',
     sealed: true,
     items: names,
+    callbacks: [{ endpoint: 'ops' }],
     children: [{ type: 'store', feed: {} }],
   });
   await work('parse', 'read name; echo "Row $(date +%N) of \'$name\' is bad." >&2; exit 100');
   expect(await client.job(id)).toMatchObject({ progress: { failed: 12, completions: 1 } });
+  await eventually(() => expect(said('dead_letters.alert')).toHaveLength(1));
 
   const [list = ''] = await runExample('groups', {});
   const [heading, row = ''] = list.split('\n');
   expect(heading).toBe((pages.get('groups') ?? '').split('\n')[1]);
   expect(row).toMatch(/^DeadLetterGroup:\S{36} +12 {2}\S+ \S+ {2}parse +EXIT_100: Row … of … is bad\.$/);
   const ids = { DeadLetterGroup: row.split(' ')[0] ?? '', Job: id, JobItem: '' };
+  const told = said('dead_letters.alert')[0]?.body.data;
+  expect(told).toMatchObject({ type: 'parse', threshold: 10, groups: [{ id: ids.DeadLetterGroup }] });
 
   const [shown = ''] = await runExample('example', ids);
   expect(shown).toMatch(/^12 items of type parse failed for good: EXIT_100: Row … of … is bad\.\n/);
@@ -74,6 +86,15 @@ test('the story of a bad deploy', async () => {
   expect(corrected).toMatchObject({ payload: 'Ada', result: 'Ada', failureCount: 1 });
   expect((await run(['dead-letters'], env())).stdout.split('\n')).toHaveLength(2);
   expect(await runExample('discard', ids)).toEqual(['Discarded 0 items.\n']);
+
+  await eventually(() => expect(said('tree.completed').length).toBeGreaterThanOrEqual(2));
+  const completions = said('tree.completed').map(({ body }) => body.data.completions);
+  expect(new Set(completions).size).toBe(completions.length);
+  expect(completions).toContain(1);
+  const last = said('tree.completed').find(({ body }) => body.data.completions === Math.max(...completions));
+  expect(last?.body.data).toMatchObject({ rootId: id, outcome: 'SUCCEEDED', jobs: 2, failed: 0 });
+  expect(said('dead_letters.alert')).toHaveLength(1);
+  await receiver.close();
 });
 
 test('the second completion says which it is', async () => {

@@ -356,6 +356,7 @@ export const calls: Readonly<Record<string, Call>> = {
     ),
     values: ({ root }) => [root],
     reads: [
+      'callback by callback_pkey',
       'dead_letter by dead_letter_pkey',
       'failure by failure_pkey',
       'job by job_cancelling',

@@ -15,8 +15,6 @@ export interface Receiver {
   readonly received: readonly Received[];
   /** What came to a path. */
   at(path: string): Received[];
-  /** How many connections are open. */
-  readonly open: number;
   close(): Promise<void>;
 }
 
@@ -25,7 +23,6 @@ export async function startReceiver(
   answers: Readonly<Record<string, (response: ServerResponse, nth: number) => void>> = {},
 ): Promise<Receiver> {
   const received: Received[] = [];
-  let open = 0;
   const server = createServer(async (request, response) => {
     let text = '';
     for await (const chunk of request) text += chunk;
@@ -36,20 +33,13 @@ export async function startReceiver(
     if (answer !== undefined) answer(response, nth);
     else response.writeHead(204).end();
   });
-  server.on('connection', (socket) => {
-    open++;
-    socket.on('close', () => open--);
-    // Who calls may break it off.
-    socket.on('error', () => {});
-  });
+  // Who calls may break it off.
+  server.on('connection', (socket) => socket.on('error', () => {}));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     port: (server.address() as AddressInfo).port,
     received,
     at: (path) => received.filter((one) => one.path === path),
-    get open() {
-      return open;
-    },
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

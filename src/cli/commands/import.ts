@@ -23,6 +23,7 @@ export interface ImportOptions extends ApiOptions {
   readonly tolerate?: Tolerance;
   readonly backoff?: number[];
   readonly priority?: number;
+  readonly callback?: string[];
   readonly seal: boolean;
   readonly watch?: true;
   /** In milliseconds. A server that restarts is away for some seconds; an import of an hour should not end over that. */
@@ -115,9 +116,10 @@ async function fill(
 }
 
 function open(client: Client, options: ImportOptions, signal: AbortSignal): Promise<Target> {
-  const { type, job, dedupeKey, maxFailures, tolerate, backoff, priority } = options;
+  const { type, job, dedupeKey, maxFailures, tolerate, backoff, priority, callback } = options;
   if (job !== undefined) return Promise.resolve(existingJob(job));
-  const policies = { maxFailuresPerItem: maxFailures, ...tolerate, backoffMs: backoff, priority };
+  const callbacks = callback?.map((endpoint) => ({ endpoint }));
+  const policies = { maxFailuresPerItem: maxFailures, ...tolerate, backoffMs: backoff, priority, callbacks };
   return newJob(client, { type: type ?? '', dedupeKey, ...policies }, signal);
 }
 

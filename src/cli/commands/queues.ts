@@ -2,7 +2,7 @@
 import type { Queue, QueueSettings } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { count, duration } from '../figures.ts';
+import { count, counted, duration } from '../figures.ts';
 
 export async function listQueues(options: ApiOptions): Promise<number> {
   const queues = await withClient(options, (client) => client.queues.list());
@@ -17,6 +17,7 @@ export interface QueueOptions extends ApiOptions {
   readonly concurrency?: number | 'none';
   readonly rate?: NonNullable<QueueSettings['rate']> | 'none';
   readonly lifetime?: number | 'none';
+  readonly alert?: NonNullable<QueueSettings['deadLetterAlert']> | 'none';
   readonly priority?: number | 'none';
   readonly maxFailures?: number | 'none';
   readonly backoff?: number[] | 'none';
@@ -39,6 +40,7 @@ function toSettings(options: QueueOptions): QueueSettings {
     concurrency: orNull(options.concurrency),
     rate: orNull(options.rate),
     lifetimeMs: orNull(options.lifetime),
+    deadLetterAlert: orNull(options.alert),
     priority: orNull(options.priority),
     maxFailuresPerItem: orNull(options.maxFailures),
     backoffMs: orNull(options.backoff),
@@ -65,7 +67,7 @@ function limits({ paused, concurrency, rate, lifetimeMs }: Queue): string[] {
 }
 
 function describe(queue: Queue): string {
-  const { type, ready, scheduled, running } = queue;
+  const { type, ready, scheduled, running, deadLetterAlert: alert, alertedAt } = queue;
   const defaults = [
     ['priority', queue.priority],
     ['failures per item', queue.maxFailuresPerItem],
@@ -76,6 +78,12 @@ function describe(queue: Queue): string {
   return [
     `${type}: ${count(ready)} ready, ${count(scheduled)} scheduled, ${count(running)} running`,
     `limits: ${limits(queue).join(', ') || 'none'}`,
+    ...(alert == null
+      ? []
+      : [
+          `alert: ${alert.endpoint}, with ${counted(alert.count, 'dead letter')} in ${duration(alert.intervalMs)}`,
+        ]),
+    ...(alertedAt == null ? [] : [`so many since ${alertedAt}`]),
     ...defaults.map(([name, value]) => `new jobs, ${name}: ${value === '' ? 'none' : value}`),
     '',
   ].join('\n');

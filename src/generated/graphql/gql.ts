@@ -33,7 +33,7 @@ type Documents = {
     "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome completions\n  }\n": typeof types.ProgressFieldsFragmentDoc,
     "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage finalStage feed waitsForJobs createdAt sealedAt failedAt\n    cancelledAt occurrence { schedule at } treeOutcome progress { ...ProgressFields }\n  }\n": typeof types.JobFieldsFragmentDoc,
     "\n  fragment ItemFields on JobItem {\n    id status payload result failureCount failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n": typeof types.ItemFieldsFragmentDoc,
-    "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } after { id } deletion { requestedAt itemCount deletedItems } }\n  }\n": typeof types.JobDocument,
+    "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } after { id } callbacks { endpoint on } deletion { requestedAt itemCount deletedItems } }\n  }\n": typeof types.JobDocument,
     "\n  query Jobs($filter: JobFilter, $order: JobOrder, $first: Int, $after: String) {\n    jobs(filter: $filter, order: $order, first: $first, after: $after) {\n      edges { node { ...JobFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n": typeof types.JobsDocument,
     "\n  query Items($jobId: ID!, $status: ItemStatus, $first: Int, $after: String) {\n    job(id: $jobId) {\n      items(status: $status, first: $first, after: $after) {\n        edges { node { ...ItemFields } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": typeof types.ItemsDocument,
     "\n  query Results($jobId: ID!, $first: Int, $after: String) {\n    job(id: $jobId) {\n      results(first: $first, after: $after) {\n        edges { node { id payload result } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": typeof types.ResultsDocument,
@@ -50,10 +50,19 @@ type Documents = {
     "\n  mutation ClaimItem($input: ClaimItemInput!) {\n    claimItem(input: $input) {\n      ... on ClaimItemPayload { assignment { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n      ... on ItemNotClaimableError { reason }\n    }\n  }\n": typeof types.ClaimItemDocument,
     "mutation Exchange($input: ExchangeInput!) { exchange(input: $input) { ... on ExchangePayload { reported { entries(all: false) { index status retryAt error { message field } } } assignments { id itemId jobId type attempt payload heartbeatIntervalMs } limitedTypes claimError { code message field } } ... on Error { code message field } } }": typeof types.ExchangeDocument,
     "\n  mutation ExchangeParts(\n    $reports: ReportOutcomesInput = { reports: [] }, $withReports: Boolean!\n    $releases: ReleaseAssignmentsInput = { assignmentIds: [] }, $withReleases: Boolean!\n    $claims: ClaimItemsInput = { worker: \"\", requests: [] }, $withClaims: Boolean!\n  ) {\n    reportOutcomes(input: $reports) @include(if: $withReports) {\n      ... on ReportOutcomesPayload { entries(all: false) { index status retryAt error { message field } } }\n      ... on Error { code message field }\n    }\n    releaseAssignments(input: $releases) @include(if: $withReleases) {\n      ... on ReleaseAssignmentsPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n    claimItems(input: $claims) @include(if: $withClaims) {\n      ... on ClaimItemsPayload { assignments { id itemId jobId type attempt payload heartbeatIntervalMs } limitedTypes }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.ExchangePartsDocument,
-    "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting running paused concurrency rate { limit intervalMs } lifetimeMs\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n": typeof types.QueueFieldsFragmentDoc,
+    "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting running paused concurrency rate { limit intervalMs } lifetimeMs\n    deadLetterAlert { endpoint count intervalMs } alertedAt\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n": typeof types.QueueFieldsFragmentDoc,
     "\n  mutation SetQueue($input: SetQueueInput!) {\n    setQueue(input: $input) {\n      ... on SetQueuePayload { queue { ...QueueFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.SetQueueDocument,
     "\n  query Queue($type: String!) {\n    queue(type: $type) { ...QueueFields }\n  }\n": typeof types.QueueDocument,
     "\n  query Queues($types: [String!], $first: Int, $after: String) {\n    queues(types: $types, first: $first, after: $after) { ...QueueFields }\n  }\n": typeof types.QueuesDocument,
+    "\n  fragment EndpointFields on CallbackEndpoint { name url createdAt previousSecretUntil goneAt }\n": typeof types.EndpointFieldsFragmentDoc,
+    "\n  fragment DeliveryFields on CallbackDelivery {\n    id messageId endpoint event status rootId body createdAt dueAt deliveredAt failedAt attemptCount\n    attempts { at tookMs statusCode error }\n  }\n": typeof types.DeliveryFieldsFragmentDoc,
+    "\n  mutation PutCallbackEndpoint($input: PutCallbackEndpointInput!) {\n    putCallbackEndpoint(input: $input) {\n      ... on PutCallbackEndpointPayload { secret endpoint { ...EndpointFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.PutCallbackEndpointDocument,
+    "\n  mutation RotateCallbackSecret($input: RotateCallbackSecretInput!) {\n    rotateCallbackSecret(input: $input) {\n      ... on RotateCallbackSecretPayload { secret endpoint { ...EndpointFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.RotateCallbackSecretDocument,
+    "\n  mutation DeleteCallbackEndpoint($input: DeleteCallbackEndpointInput!) {\n    deleteCallbackEndpoint(input: $input) {\n      ... on DeleteCallbackEndpointPayload { name }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.DeleteCallbackEndpointDocument,
+    "\n  mutation RetryCallbackDelivery($input: RetryCallbackDeliveryInput!) {\n    retryCallbackDelivery(input: $input) {\n      ... on RetryCallbackDeliveryPayload { delivery { ...DeliveryFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.RetryCallbackDeliveryDocument,
+    "\n  query CallbackEndpoints($first: Int, $after: String) {\n    callbackEndpoints(first: $first, after: $after) { ...EndpointFields }\n  }\n": typeof types.CallbackEndpointsDocument,
+    "\n  query CallbackDelivery($id: ID!) { node(id: $id) { ... on CallbackDelivery { ...DeliveryFields } } }\n": typeof types.CallbackDeliveryDocument,
+    "\n  query CallbackDeliveries($filter: CallbackDeliveryFilter, $first: Int, $after: String) {\n    callbackDeliveries(filter: $filter, first: $first, after: $after) {\n      edges { node { ...DeliveryFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n": typeof types.CallbackDeliveriesDocument,
     "\n  mutation Heartbeat($input: HeartbeatInput!) {\n    heartbeat(input: $input) {\n      ... on HeartbeatPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.HeartbeatDocument,
     "\n  subscription JobProgress($jobId: ID!, $sinceRevision: String) {\n    jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) { ...ProgressFields }\n  }\n": typeof types.JobProgressDocument,
     "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete outcome jobs { ...ProgressFields } }\n  }\n": typeof types.JobTreeProgressDocument,
@@ -79,7 +88,7 @@ const documents: Documents = {
     "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome completions\n  }\n": types.ProgressFieldsFragmentDoc,
     "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage finalStage feed waitsForJobs createdAt sealedAt failedAt\n    cancelledAt occurrence { schedule at } treeOutcome progress { ...ProgressFields }\n  }\n": types.JobFieldsFragmentDoc,
     "\n  fragment ItemFields on JobItem {\n    id status payload result failureCount failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n": types.ItemFieldsFragmentDoc,
-    "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } after { id } deletion { requestedAt itemCount deletedItems } }\n  }\n": types.JobDocument,
+    "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } after { id } callbacks { endpoint on } deletion { requestedAt itemCount deletedItems } }\n  }\n": types.JobDocument,
     "\n  query Jobs($filter: JobFilter, $order: JobOrder, $first: Int, $after: String) {\n    jobs(filter: $filter, order: $order, first: $first, after: $after) {\n      edges { node { ...JobFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n": types.JobsDocument,
     "\n  query Items($jobId: ID!, $status: ItemStatus, $first: Int, $after: String) {\n    job(id: $jobId) {\n      items(status: $status, first: $first, after: $after) {\n        edges { node { ...ItemFields } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": types.ItemsDocument,
     "\n  query Results($jobId: ID!, $first: Int, $after: String) {\n    job(id: $jobId) {\n      results(first: $first, after: $after) {\n        edges { node { id payload result } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": types.ResultsDocument,
@@ -96,10 +105,19 @@ const documents: Documents = {
     "\n  mutation ClaimItem($input: ClaimItemInput!) {\n    claimItem(input: $input) {\n      ... on ClaimItemPayload { assignment { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n      ... on ItemNotClaimableError { reason }\n    }\n  }\n": types.ClaimItemDocument,
     "mutation Exchange($input: ExchangeInput!) { exchange(input: $input) { ... on ExchangePayload { reported { entries(all: false) { index status retryAt error { message field } } } assignments { id itemId jobId type attempt payload heartbeatIntervalMs } limitedTypes claimError { code message field } } ... on Error { code message field } } }": types.ExchangeDocument,
     "\n  mutation ExchangeParts(\n    $reports: ReportOutcomesInput = { reports: [] }, $withReports: Boolean!\n    $releases: ReleaseAssignmentsInput = { assignmentIds: [] }, $withReleases: Boolean!\n    $claims: ClaimItemsInput = { worker: \"\", requests: [] }, $withClaims: Boolean!\n  ) {\n    reportOutcomes(input: $reports) @include(if: $withReports) {\n      ... on ReportOutcomesPayload { entries(all: false) { index status retryAt error { message field } } }\n      ... on Error { code message field }\n    }\n    releaseAssignments(input: $releases) @include(if: $withReleases) {\n      ... on ReleaseAssignmentsPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n    claimItems(input: $claims) @include(if: $withClaims) {\n      ... on ClaimItemsPayload { assignments { id itemId jobId type attempt payload heartbeatIntervalMs } limitedTypes }\n      ... on Error { code message field }\n    }\n  }\n": types.ExchangePartsDocument,
-    "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting running paused concurrency rate { limit intervalMs } lifetimeMs\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n": types.QueueFieldsFragmentDoc,
+    "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting running paused concurrency rate { limit intervalMs } lifetimeMs\n    deadLetterAlert { endpoint count intervalMs } alertedAt\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n": types.QueueFieldsFragmentDoc,
     "\n  mutation SetQueue($input: SetQueueInput!) {\n    setQueue(input: $input) {\n      ... on SetQueuePayload { queue { ...QueueFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.SetQueueDocument,
     "\n  query Queue($type: String!) {\n    queue(type: $type) { ...QueueFields }\n  }\n": types.QueueDocument,
     "\n  query Queues($types: [String!], $first: Int, $after: String) {\n    queues(types: $types, first: $first, after: $after) { ...QueueFields }\n  }\n": types.QueuesDocument,
+    "\n  fragment EndpointFields on CallbackEndpoint { name url createdAt previousSecretUntil goneAt }\n": types.EndpointFieldsFragmentDoc,
+    "\n  fragment DeliveryFields on CallbackDelivery {\n    id messageId endpoint event status rootId body createdAt dueAt deliveredAt failedAt attemptCount\n    attempts { at tookMs statusCode error }\n  }\n": types.DeliveryFieldsFragmentDoc,
+    "\n  mutation PutCallbackEndpoint($input: PutCallbackEndpointInput!) {\n    putCallbackEndpoint(input: $input) {\n      ... on PutCallbackEndpointPayload { secret endpoint { ...EndpointFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.PutCallbackEndpointDocument,
+    "\n  mutation RotateCallbackSecret($input: RotateCallbackSecretInput!) {\n    rotateCallbackSecret(input: $input) {\n      ... on RotateCallbackSecretPayload { secret endpoint { ...EndpointFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.RotateCallbackSecretDocument,
+    "\n  mutation DeleteCallbackEndpoint($input: DeleteCallbackEndpointInput!) {\n    deleteCallbackEndpoint(input: $input) {\n      ... on DeleteCallbackEndpointPayload { name }\n      ... on Error { code message field }\n    }\n  }\n": types.DeleteCallbackEndpointDocument,
+    "\n  mutation RetryCallbackDelivery($input: RetryCallbackDeliveryInput!) {\n    retryCallbackDelivery(input: $input) {\n      ... on RetryCallbackDeliveryPayload { delivery { ...DeliveryFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.RetryCallbackDeliveryDocument,
+    "\n  query CallbackEndpoints($first: Int, $after: String) {\n    callbackEndpoints(first: $first, after: $after) { ...EndpointFields }\n  }\n": types.CallbackEndpointsDocument,
+    "\n  query CallbackDelivery($id: ID!) { node(id: $id) { ... on CallbackDelivery { ...DeliveryFields } } }\n": types.CallbackDeliveryDocument,
+    "\n  query CallbackDeliveries($filter: CallbackDeliveryFilter, $first: Int, $after: String) {\n    callbackDeliveries(filter: $filter, first: $first, after: $after) {\n      edges { node { ...DeliveryFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n": types.CallbackDeliveriesDocument,
     "\n  mutation Heartbeat($input: HeartbeatInput!) {\n    heartbeat(input: $input) {\n      ... on HeartbeatPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n  }\n": types.HeartbeatDocument,
     "\n  subscription JobProgress($jobId: ID!, $sinceRevision: String) {\n    jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) { ...ProgressFields }\n  }\n": types.JobProgressDocument,
     "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete outcome jobs { ...ProgressFields } }\n  }\n": types.JobTreeProgressDocument,
@@ -182,7 +200,7 @@ export function graphql(source: "\n  fragment ItemFields on JobItem {\n    id st
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } after { id } deletion { requestedAt itemCount deletedItems } }\n  }\n"): typeof import('./graphql.ts').JobDocument;
+export function graphql(source: "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } after { id } callbacks { endpoint on } deletion { requestedAt itemCount deletedItems } }\n  }\n"): typeof import('./graphql.ts').JobDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
@@ -250,7 +268,7 @@ export function graphql(source: "\n  mutation ExchangeParts(\n    $reports: Repo
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting running paused concurrency rate { limit intervalMs } lifetimeMs\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n"): typeof import('./graphql.ts').QueueFieldsFragmentDoc;
+export function graphql(source: "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting running paused concurrency rate { limit intervalMs } lifetimeMs\n    deadLetterAlert { endpoint count intervalMs } alertedAt\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n"): typeof import('./graphql.ts').QueueFieldsFragmentDoc;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
@@ -263,6 +281,42 @@ export function graphql(source: "\n  query Queue($type: String!) {\n    queue(ty
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
 export function graphql(source: "\n  query Queues($types: [String!], $first: Int, $after: String) {\n    queues(types: $types, first: $first, after: $after) { ...QueueFields }\n  }\n"): typeof import('./graphql.ts').QueuesDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  fragment EndpointFields on CallbackEndpoint { name url createdAt previousSecretUntil goneAt }\n"): typeof import('./graphql.ts').EndpointFieldsFragmentDoc;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  fragment DeliveryFields on CallbackDelivery {\n    id messageId endpoint event status rootId body createdAt dueAt deliveredAt failedAt attemptCount\n    attempts { at tookMs statusCode error }\n  }\n"): typeof import('./graphql.ts').DeliveryFieldsFragmentDoc;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation PutCallbackEndpoint($input: PutCallbackEndpointInput!) {\n    putCallbackEndpoint(input: $input) {\n      ... on PutCallbackEndpointPayload { secret endpoint { ...EndpointFields } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').PutCallbackEndpointDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation RotateCallbackSecret($input: RotateCallbackSecretInput!) {\n    rotateCallbackSecret(input: $input) {\n      ... on RotateCallbackSecretPayload { secret endpoint { ...EndpointFields } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').RotateCallbackSecretDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation DeleteCallbackEndpoint($input: DeleteCallbackEndpointInput!) {\n    deleteCallbackEndpoint(input: $input) {\n      ... on DeleteCallbackEndpointPayload { name }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').DeleteCallbackEndpointDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation RetryCallbackDelivery($input: RetryCallbackDeliveryInput!) {\n    retryCallbackDelivery(input: $input) {\n      ... on RetryCallbackDeliveryPayload { delivery { ...DeliveryFields } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').RetryCallbackDeliveryDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query CallbackEndpoints($first: Int, $after: String) {\n    callbackEndpoints(first: $first, after: $after) { ...EndpointFields }\n  }\n"): typeof import('./graphql.ts').CallbackEndpointsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query CallbackDelivery($id: ID!) { node(id: $id) { ... on CallbackDelivery { ...DeliveryFields } } }\n"): typeof import('./graphql.ts').CallbackDeliveryDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query CallbackDeliveries($filter: CallbackDeliveryFilter, $first: Int, $after: String) {\n    callbackDeliveries(filter: $filter, first: $first, after: $after) {\n      edges { node { ...DeliveryFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n"): typeof import('./graphql.ts').CallbackDeliveriesDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */

@@ -41,6 +41,49 @@ export type AddStatus =
   /** It breaks a rule; nothing was added. */
   | 'INVALID';
 
+/** Which deliveries a list shows; all conditions hold together. */
+export type CallbackDeliveryFilter = {
+  /** Only to the endpoint of this name. */
+  endpoint?: InputMaybe<Scalars['String']['input']>;
+  /** Only about the tree of this root. */
+  rootId?: InputMaybe<Scalars['ID']['input']>;
+  /** Only of this status. */
+  status?: InputMaybe<CallbackDeliveryStatus>;
+};
+
+/** Where a delivery stands. */
+export type CallbackDeliveryStatus =
+  /** The endpoint took it. */
+  | 'DELIVERED'
+  /** It is not sent any more, unless somebody retries it: `retryCallbackDelivery`. */
+  | 'FAILED'
+  /** It will be sent (again), or is being sent. */
+  | 'PENDING';
+
+/** What a message to an endpoint says. */
+export type CallbackEvent =
+  /** Much of a type fails for good: `dead_letters.alert`. */
+  | 'DEAD_LETTERS'
+  /** A job is complete: `job.completed`. */
+  | 'JOB'
+  /** A tree is complete: `tree.completed`. */
+  | 'TREE';
+
+/** What to call when the tree is complete. It is called again when that is so once more, after a replay. */
+export type CallbackInput = {
+  /** The name of an endpoint: `putCallbackEndpoint`. INVALID_INPUT if there is none. */
+  endpoint: Scalars['String']['input'];
+  /** When. For both give two callbacks. Default: TREE. */
+  on?: InputMaybe<CallbackTrigger>;
+};
+
+/** When a callback is made. */
+export type CallbackTrigger =
+  /** When a job of the tree is complete, for each of them. */
+  | 'JOB'
+  /** When the tree is complete. */
+  | 'TREE';
+
 /** Which job to cancel. */
 export type CancelJobInput = {
   /** The job. */
@@ -79,6 +122,16 @@ export type ClaimRequestInput = {
   type: Scalars['String']['input'];
 };
 
+/** When an endpoint hears of dead letters. */
+export type DeadLetterAlertInput = {
+  /** With so many of an interval: 1 to 10,000. */
+  count: Scalars['Int']['input'];
+  /** The name of an endpoint: `putCallbackEndpoint`. INVALID_INPUT if there is none. */
+  endpoint: Scalars['String']['input'];
+  /** The interval that is just over, in milliseconds: 1,000 to 86,400,000, which is a day. */
+  intervalMs: Scalars['Int']['input'];
+};
+
 /** Which dead letters: those that meet all that is set, and something must be. Lists have 1 to 1,000 entries. */
 export type DeadLetterFilter = {
   /** Whose last failure has one of these codes. */
@@ -97,6 +150,12 @@ export type DeadLetterFilter = {
   jobId?: InputMaybe<Scalars['ID']['input']>;
   /** Of one of these types. */
   types?: InputMaybe<Array<Scalars['String']['input']>>;
+};
+
+/** Which endpoint to delete. */
+export type DeleteCallbackEndpointInput = {
+  /** The name of the endpoint. */
+  name: Scalars['String']['input'];
 };
 
 /** The root of the tree to delete. */
@@ -233,6 +292,8 @@ export type JobInput = {
   backoffJitter?: InputMaybe<Scalars['Float']['input']>;
   /** How long an item waits after its first, second … failure, in milliseconds; the last one repeats, and an empty list means not at all. Up to 100 steps. Default: that of the queue of its type, else 30 s, 5 min, 30 min. */
   backoffMs?: InputMaybe<Array<Scalars['Int']['input']>>;
+  /** Of the root: what is called when the tree is complete, or each of its jobs. Up to 10. Default: none. */
+  callbacks?: InputMaybe<Array<CallbackInput>>;
   /** The jobs right below it. Default: none. */
   children?: InputMaybe<Array<JobInput>>;
   /** Unique among the jobs of its type, 1 to 500 characters. At the root, a key that is taken gives the existing tree and creates nothing; below the root it is refused. */
@@ -369,6 +430,14 @@ export type PauseScheduleInput = {
   name: Scalars['String']['input'];
 };
 
+/** An endpoint of callbacks. */
+export type PutCallbackEndpointInput = {
+  /** Its name: 1 to 200 characters. */
+  name: Scalars['String']['input'];
+  /** What is called: http or https, up to 2,000 characters, without a user and a password. A host that is or leads to an address that is not public is refused, unless a setting of the server allows its network. */
+  url: Scalars['String']['input'];
+};
+
 /** How many items may be claimed in any interval of time. */
 export type QueueRateInput = {
   /** The interval, in milliseconds: 1 to 86,400,000, which is a day. */
@@ -435,6 +504,20 @@ export type ResumeScheduleInput = {
   name: Scalars['String']['input'];
 };
 
+/** Which delivery to retry. */
+export type RetryCallbackDeliveryInput = {
+  /** The delivery. */
+  deliveryId: Scalars['ID']['input'];
+};
+
+/** Which endpoint gets a new secret. */
+export type RotateCallbackSecretInput = {
+  /** How long the secret that it had goes on signing beside the new one, in milliseconds: 0 to 2,592,000,000 (30 days). Default: 86,400,000 (a day). */
+  keepPreviousMs?: InputMaybe<Scalars['Count']['input']>;
+  /** The name of the endpoint. */
+  name: Scalars['String']['input'];
+};
+
 /** Which schedule to run. */
 export type RunScheduleInput = {
   /** The name of the schedule. */
@@ -477,6 +560,8 @@ export type SetQueueInput = {
   backoffMs?: InputMaybe<Array<Scalars['Int']['input']>>;
   /** How many items all workers together may hold at a time: 1 to 1,000,000. What they hold when it is lowered goes on. Default: no limit. */
   concurrency?: InputMaybe<Scalars['Int']['input']>;
+  /** When an endpoint hears that much fails for good: once a spell, which is over when there was less for a whole interval. Default: never. */
+  deadLetterAlert?: InputMaybe<DeadLetterAlertInput>;
   /** The `heartbeatIntervalMs` of new jobs that name none, in milliseconds: 1,000 to 86,400,000. Default: 60,000. */
   heartbeatIntervalMs?: InputMaybe<Scalars['Int']['input']>;
   /** How long an item may wait for its first worker, in milliseconds, 1 to 2,147,483,647: from when it was added, or from its `runAt` if that is later. Then it fails for good with the code `EXPIRED`. It holds for items that wait already. Default: for ever. */
@@ -682,7 +767,7 @@ export type JobQueryVariables = Exact<{
 }>;
 
 
-export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, treeOutcome?: JobOutcome | null, children: Array<{ id: string }>, after: Array<{ id: string }>, deletion?: { requestedAt: string, itemCount: number, deletedItems: number } | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number } } | null };
+export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, treeOutcome?: JobOutcome | null, children: Array<{ id: string }>, after: Array<{ id: string }>, callbacks: Array<{ endpoint: string, on: CallbackTrigger }>, deletion?: { requestedAt: string, itemCount: number, deletedItems: number } | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number } } | null };
 
 export type JobsQueryVariables = Exact<{
   filter?: InputMaybe<JobFilter>;
@@ -848,7 +933,7 @@ export type ExchangePartsMutation = { reportOutcomes?:
     | { code: ErrorCode, message: string, field?: string | null }
    };
 
-export type QueueFieldsFragment = { type: string, ready: number, scheduled: number, waiting: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null };
+export type QueueFieldsFragment = { type: string, ready: number, scheduled: number, waiting: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null };
 
 export type SetQueueMutationVariables = Exact<{
   input: SetQueueInput;
@@ -857,7 +942,7 @@ export type SetQueueMutationVariables = Exact<{
 
 export type SetQueueMutation = { setQueue:
     | { code: ErrorCode, message: string, field?: string | null }
-    | { queue: { type: string, ready: number, scheduled: number, waiting: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null } }
+    | { queue: { type: string, ready: number, scheduled: number, waiting: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null } }
    };
 
 export type QueueQueryVariables = Exact<{
@@ -865,7 +950,7 @@ export type QueueQueryVariables = Exact<{
 }>;
 
 
-export type QueueQuery = { queue: { type: string, ready: number, scheduled: number, waiting: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null } };
+export type QueueQuery = { queue: { type: string, ready: number, scheduled: number, waiting: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null } };
 
 export type QueuesQueryVariables = Exact<{
   types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
@@ -874,7 +959,81 @@ export type QueuesQueryVariables = Exact<{
 }>;
 
 
-export type QueuesQuery = { queues: Array<{ type: string, ready: number, scheduled: number, waiting: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null }> };
+export type QueuesQuery = { queues: Array<{ type: string, ready: number, scheduled: number, waiting: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null }> };
+
+export type EndpointFieldsFragment = { name: string, url: string, createdAt: string, previousSecretUntil?: string | null, goneAt?: string | null };
+
+export type DeliveryFieldsFragment = { id: string, messageId: string, endpoint: string, event: CallbackEvent, status: CallbackDeliveryStatus, rootId?: string | null, body: unknown, createdAt: string, dueAt?: string | null, deliveredAt?: string | null, failedAt?: string | null, attemptCount: number, attempts: Array<{ at: string, tookMs?: number | null, statusCode?: number | null, error?: string | null }> };
+
+export type PutCallbackEndpointMutationVariables = Exact<{
+  input: PutCallbackEndpointInput;
+}>;
+
+
+export type PutCallbackEndpointMutation = { putCallbackEndpoint:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { secret?: string | null, endpoint: { name: string, url: string, createdAt: string, previousSecretUntil?: string | null, goneAt?: string | null } }
+   };
+
+export type RotateCallbackSecretMutationVariables = Exact<{
+  input: RotateCallbackSecretInput;
+}>;
+
+
+export type RotateCallbackSecretMutation = { rotateCallbackSecret:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { secret: string, endpoint: { name: string, url: string, createdAt: string, previousSecretUntil?: string | null, goneAt?: string | null } }
+   };
+
+export type DeleteCallbackEndpointMutationVariables = Exact<{
+  input: DeleteCallbackEndpointInput;
+}>;
+
+
+export type DeleteCallbackEndpointMutation = { deleteCallbackEndpoint:
+    | { name: string }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   };
+
+export type RetryCallbackDeliveryMutationVariables = Exact<{
+  input: RetryCallbackDeliveryInput;
+}>;
+
+
+export type RetryCallbackDeliveryMutation = { retryCallbackDelivery:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { delivery: { id: string, messageId: string, endpoint: string, event: CallbackEvent, status: CallbackDeliveryStatus, rootId?: string | null, body: unknown, createdAt: string, dueAt?: string | null, deliveredAt?: string | null, failedAt?: string | null, attemptCount: number, attempts: Array<{ at: string, tookMs?: number | null, statusCode?: number | null, error?: string | null }> } }
+   };
+
+export type CallbackEndpointsQueryVariables = Exact<{
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type CallbackEndpointsQuery = { callbackEndpoints: Array<{ name: string, url: string, createdAt: string, previousSecretUntil?: string | null, goneAt?: string | null }> };
+
+export type CallbackDeliveryQueryVariables = Exact<{
+  id: Scalars['ID']['input'];
+}>;
+
+
+export type CallbackDeliveryQuery = { node?:
+    | { id: string, messageId: string, endpoint: string, event: CallbackEvent, status: CallbackDeliveryStatus, rootId?: string | null, body: unknown, createdAt: string, dueAt?: string | null, deliveredAt?: string | null, failedAt?: string | null, attemptCount: number, attempts: Array<{ at: string, tookMs?: number | null, statusCode?: number | null, error?: string | null }> }
+    | Record<PropertyKey, never>
+   | null };
+
+export type CallbackDeliveriesQueryVariables = Exact<{
+  filter?: InputMaybe<CallbackDeliveryFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type CallbackDeliveriesQuery = { callbackDeliveries: { edges: Array<{ node: { id: string, messageId: string, endpoint: string, event: CallbackEvent, status: CallbackDeliveryStatus, rootId?: string | null, body: unknown, createdAt: string, dueAt?: string | null, deliveredAt?: string | null, failedAt?: string | null, attemptCount: number, attempts: Array<{ at: string, tookMs?: number | null, statusCode?: number | null, error?: string | null }> } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
 
 export type HeartbeatMutationVariables = Exact<{
   input: HeartbeatInput;
@@ -1095,6 +1254,12 @@ export const QueueFieldsFragmentDoc = new TypedDocumentString(`
     intervalMs
   }
   lifetimeMs
+  deadLetterAlert {
+    endpoint
+    count
+    intervalMs
+  }
+  alertedAt
   priority
   maxFailuresPerItem
   backoffMs
@@ -1102,6 +1267,37 @@ export const QueueFieldsFragmentDoc = new TypedDocumentString(`
   heartbeatIntervalMs
 }
     `, {"fragmentName":"QueueFields"}) as unknown as TypedDocumentString<QueueFieldsFragment, unknown>;
+export const EndpointFieldsFragmentDoc = new TypedDocumentString(`
+    fragment EndpointFields on CallbackEndpoint {
+  name
+  url
+  createdAt
+  previousSecretUntil
+  goneAt
+}
+    `, {"fragmentName":"EndpointFields"}) as unknown as TypedDocumentString<EndpointFieldsFragment, unknown>;
+export const DeliveryFieldsFragmentDoc = new TypedDocumentString(`
+    fragment DeliveryFields on CallbackDelivery {
+  id
+  messageId
+  endpoint
+  event
+  status
+  rootId
+  body
+  createdAt
+  dueAt
+  deliveredAt
+  failedAt
+  attemptCount
+  attempts {
+    at
+    tookMs
+    statusCode
+    error
+  }
+}
+    `, {"fragmentName":"DeliveryFields"}) as unknown as TypedDocumentString<DeliveryFieldsFragment, unknown>;
 export const CreateJobDocument = new TypedDocumentString(`
     mutation CreateJob($input: JobInput!) {
   createJob(input: $input) {
@@ -1416,6 +1612,10 @@ export const JobDocument = new TypedDocumentString(`
     }
     after {
       id
+    }
+    callbacks {
+      endpoint
+      on
     }
     deletion {
       requestedAt
@@ -2074,6 +2274,12 @@ export const SetQueueDocument = new TypedDocumentString(`
     intervalMs
   }
   lifetimeMs
+  deadLetterAlert {
+    endpoint
+    count
+    intervalMs
+  }
+  alertedAt
   priority
   maxFailuresPerItem
   backoffMs
@@ -2099,6 +2305,12 @@ export const QueueDocument = new TypedDocumentString(`
     intervalMs
   }
   lifetimeMs
+  deadLetterAlert {
+    endpoint
+    count
+    intervalMs
+  }
+  alertedAt
   priority
   maxFailuresPerItem
   backoffMs
@@ -2124,12 +2336,188 @@ export const QueuesDocument = new TypedDocumentString(`
     intervalMs
   }
   lifetimeMs
+  deadLetterAlert {
+    endpoint
+    count
+    intervalMs
+  }
+  alertedAt
   priority
   maxFailuresPerItem
   backoffMs
   backoffJitter
   heartbeatIntervalMs
 }`) as unknown as TypedDocumentString<QueuesQuery, QueuesQueryVariables>;
+export const PutCallbackEndpointDocument = new TypedDocumentString(`
+    mutation PutCallbackEndpoint($input: PutCallbackEndpointInput!) {
+  putCallbackEndpoint(input: $input) {
+    ... on PutCallbackEndpointPayload {
+      secret
+      endpoint {
+        ...EndpointFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment EndpointFields on CallbackEndpoint {
+  name
+  url
+  createdAt
+  previousSecretUntil
+  goneAt
+}`) as unknown as TypedDocumentString<PutCallbackEndpointMutation, PutCallbackEndpointMutationVariables>;
+export const RotateCallbackSecretDocument = new TypedDocumentString(`
+    mutation RotateCallbackSecret($input: RotateCallbackSecretInput!) {
+  rotateCallbackSecret(input: $input) {
+    ... on RotateCallbackSecretPayload {
+      secret
+      endpoint {
+        ...EndpointFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment EndpointFields on CallbackEndpoint {
+  name
+  url
+  createdAt
+  previousSecretUntil
+  goneAt
+}`) as unknown as TypedDocumentString<RotateCallbackSecretMutation, RotateCallbackSecretMutationVariables>;
+export const DeleteCallbackEndpointDocument = new TypedDocumentString(`
+    mutation DeleteCallbackEndpoint($input: DeleteCallbackEndpointInput!) {
+  deleteCallbackEndpoint(input: $input) {
+    ... on DeleteCallbackEndpointPayload {
+      name
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DeleteCallbackEndpointMutation, DeleteCallbackEndpointMutationVariables>;
+export const RetryCallbackDeliveryDocument = new TypedDocumentString(`
+    mutation RetryCallbackDelivery($input: RetryCallbackDeliveryInput!) {
+  retryCallbackDelivery(input: $input) {
+    ... on RetryCallbackDeliveryPayload {
+      delivery {
+        ...DeliveryFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment DeliveryFields on CallbackDelivery {
+  id
+  messageId
+  endpoint
+  event
+  status
+  rootId
+  body
+  createdAt
+  dueAt
+  deliveredAt
+  failedAt
+  attemptCount
+  attempts {
+    at
+    tookMs
+    statusCode
+    error
+  }
+}`) as unknown as TypedDocumentString<RetryCallbackDeliveryMutation, RetryCallbackDeliveryMutationVariables>;
+export const CallbackEndpointsDocument = new TypedDocumentString(`
+    query CallbackEndpoints($first: Int, $after: String) {
+  callbackEndpoints(first: $first, after: $after) {
+    ...EndpointFields
+  }
+}
+    fragment EndpointFields on CallbackEndpoint {
+  name
+  url
+  createdAt
+  previousSecretUntil
+  goneAt
+}`) as unknown as TypedDocumentString<CallbackEndpointsQuery, CallbackEndpointsQueryVariables>;
+export const CallbackDeliveryDocument = new TypedDocumentString(`
+    query CallbackDelivery($id: ID!) {
+  node(id: $id) {
+    ... on CallbackDelivery {
+      ...DeliveryFields
+    }
+  }
+}
+    fragment DeliveryFields on CallbackDelivery {
+  id
+  messageId
+  endpoint
+  event
+  status
+  rootId
+  body
+  createdAt
+  dueAt
+  deliveredAt
+  failedAt
+  attemptCount
+  attempts {
+    at
+    tookMs
+    statusCode
+    error
+  }
+}`) as unknown as TypedDocumentString<CallbackDeliveryQuery, CallbackDeliveryQueryVariables>;
+export const CallbackDeliveriesDocument = new TypedDocumentString(`
+    query CallbackDeliveries($filter: CallbackDeliveryFilter, $first: Int, $after: String) {
+  callbackDeliveries(filter: $filter, first: $first, after: $after) {
+    edges {
+      node {
+        ...DeliveryFields
+      }
+    }
+    pageInfo {
+      endCursor
+      hasNextPage
+    }
+  }
+}
+    fragment DeliveryFields on CallbackDelivery {
+  id
+  messageId
+  endpoint
+  event
+  status
+  rootId
+  body
+  createdAt
+  dueAt
+  deliveredAt
+  failedAt
+  attemptCount
+  attempts {
+    at
+    tookMs
+    statusCode
+    error
+  }
+}`) as unknown as TypedDocumentString<CallbackDeliveriesQuery, CallbackDeliveriesQueryVariables>;
 export const HeartbeatDocument = new TypedDocumentString(`
     mutation Heartbeat($input: HeartbeatInput!) {
   heartbeat(input: $input) {

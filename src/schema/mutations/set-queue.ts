@@ -25,6 +25,21 @@ const RateInput = builder.inputType('QueueRateInput', {
   }),
 });
 
+const AlertInput = builder.inputType('DeadLetterAlertInput', {
+  description: 'When an endpoint hears of dead letters.',
+  fields: (t) => ({
+    endpoint: t.string({
+      required: true,
+      description: 'The name of an endpoint: `putCallbackEndpoint`. INVALID_INPUT if there is none.',
+    }),
+    count: t.int({ required: true, description: 'With so many of an interval: 1 to 10,000.' }),
+    intervalMs: t.int({
+      required: true,
+      description: 'The interval that is just over, in milliseconds: 1,000 to 86,400,000, which is a day.',
+    }),
+  }),
+});
+
 const Input = builder.inputRef<QueueChange & { readonly type: string }>('SetQueueInput');
 Input.implement({
   description: 'What to change: a setting that is left out stays as it is, and null takes it away.',
@@ -48,6 +63,11 @@ Input.implement({
     lifetimeMs: t.int({
       description:
         'How long an item may wait for its first worker, in milliseconds, 1 to 2,147,483,647: from when it was added, or from its `runAt` if that is later. Then it fails for good with the code `EXPIRED`. It holds for items that wait already. Default: for ever.',
+    }),
+    deadLetterAlert: t.field({
+      type: AlertInput,
+      description:
+        'When an endpoint hears that much fails for good: once a spell, which is over when there was less for a whole interval. Default: never.',
     }),
     priority: t.int({
       description: 'The priority of new jobs that name none: -32,768 to 32,767. Default: 0.',

@@ -1,0 +1,123 @@
+/** Callbacks: where they go, and what was sent there. */
+import type {
+  CallbackDeliveryFilter,
+  DeliveryFieldsFragment,
+  EndpointFieldsFragment,
+} from '../generated/graphql/graphql.ts';
+import { JobtreeError, payloadOf } from './errors.ts';
+import type { Http } from './http.ts';
+import * as operations from './operations.ts';
+import type { CallOptions, Page, PageOptions } from './types.ts';
+
+/** Where callbacks go. Times are text in ISO 8601. */
+export type CallbackEndpoint = EndpointFieldsFragment;
+/** A message to an endpoint, and what came of sending it. Times are text in ISO 8601. */
+export type CallbackDelivery = DeliveryFieldsFragment;
+
+const mostInAnswer = 1_000;
+
+/** `client.callbacks`. */
+export class Callbacks {
+  readonly #http: Http;
+
+  constructor(http: Http) {
+    this.#http = http;
+  }
+
+  /**
+   * Creates an endpoint, or has the one of its name lead to another URL.
+   *
+   * @returns `secret` of a new endpoint, for its receiver; it is never told again. Null if there was one of this name
+   * @throws JobtreeError INVALID_INPUT
+   */
+  async putEndpoint(
+    endpoint: { readonly name: string; readonly url: string },
+    { signal }: CallOptions = {},
+  ): Promise<{ endpoint: CallbackEndpoint; secret: string | null }> {
+    const request = { repeatable: false, signal };
+    const data = await this.#http.request(operations.putCallbackEndpoint, { input: endpoint }, request);
+    const { secret = null, ...payload } = payloadOf(data.putCallbackEndpoint);
+    return { ...payload, secret };
+  }
+
+  /**
+   * Gives an endpoint a new secret, for its receiver; it is never told again.
+   *
+   * @param options `keepPreviousMs`: how long the secret that it had signs, too, in milliseconds: up to 30 days. Default: a day
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT
+   */
+  async rotateSecret(
+    name: string,
+    { keepPreviousMs, signal }: CallOptions & { readonly keepPreviousMs?: number | undefined } = {},
+  ): Promise<{ endpoint: CallbackEndpoint; secret: string }> {
+    const input = { name, keepPreviousMs };
+    const request = { repeatable: false, signal };
+    const data = await this.#http.request(operations.rotateCallbackSecret, { input }, request);
+    return payloadOf(data.rotateCallbackSecret);
+  }
+
+  /**
+   * Deletes an endpoint; what is still to be sent there fails.
+   *
+   * @throws JobtreeError NOT_FOUND
+   */
+  async deleteEndpoint(name: string, { signal }: CallOptions = {}): Promise<void> {
+    const request = { repeatable: false, signal };
+    const data = await this.#http.request(operations.deleteCallbackEndpoint, { input: { name } }, request);
+    payloadOf(data.deleteCallbackEndpoint);
+  }
+
+  /** All endpoints, by name. */
+  async endpoints({ signal }: CallOptions = {}): Promise<CallbackEndpoint[]> {
+    const all: CallbackEndpoint[] = [];
+    for (;;) {
+      const variables = { first: mostInAnswer, after: all.at(-1)?.name };
+      const request = { repeatable: true, signal };
+      const { callbackEndpoints } = await this.#http.request(
+        operations.callbackEndpoints,
+        variables,
+        request,
+      );
+      all.push(...callbackEndpoints);
+      if (callbackEndpoints.length < mostInAnswer) return all;
+    }
+  }
+
+  /** Lists what is or was sent, the newest first. */
+  async deliveries(
+    options: PageOptions & { readonly filter?: CallbackDeliveryFilter } = {},
+  ): Promise<Page<CallbackDelivery>> {
+    const { first, after, filter, signal } = options;
+    const request = { repeatable: true, signal };
+    const data = await this.#http.request(operations.callbackDeliveries, { first, after, filter }, request);
+    const { endCursor = null, hasNextPage } = data.callbackDeliveries.pageInfo;
+    return { nodes: data.callbackDeliveries.edges.map(({ node }) => node), endCursor, hasNextPage };
+  }
+
+  /** @throws JobtreeError NOT_FOUND */
+  async delivery(id: string, { signal }: CallOptions = {}): Promise<CallbackDelivery> {
+    const { node } = await this.#http.request(
+      operations.callbackDelivery,
+      { id },
+      { repeatable: true, signal },
+    );
+    if (node == null || !('messageId' in node))
+      throw new JobtreeError('NOT_FOUND', `There is no delivery ${id}.`);
+    return node as CallbackDelivery;
+  }
+
+  /**
+   * Has a delivery sent at once, whatever came of it before; if that fails, again for about a day.
+   *
+   * @throws JobtreeError NOT_FOUND
+   */
+  async retryDelivery(id: string, { signal }: CallOptions = {}): Promise<CallbackDelivery> {
+    const request = { repeatable: true, signal };
+    const data = await this.#http.request(
+      operations.retryCallbackDelivery,
+      { input: { deliveryId: id } },
+      request,
+    );
+    return payloadOf(data.retryCallbackDelivery).delivery;
+  }
+}

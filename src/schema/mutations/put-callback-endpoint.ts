@@ -1,0 +1,44 @@
+import { putEndpoint } from '../../domain/callback-endpoints.ts';
+import { InvalidInputError } from '../../errors.ts';
+import { builder } from '../builder.ts';
+import { endpointField } from '../callbacks.ts';
+
+const Payload = builder
+  .objectRef<{ name: string; secret: string | null }>('PutCallbackEndpointPayload')
+  .implement({
+    description: 'The endpoint is as stated.',
+    fields: (t) => ({
+      endpoint: endpointField(t),
+      secret: t.exposeString('secret', {
+        nullable: true,
+        description:
+          'Of a new endpoint the secret, for its receiver: `whsec_` and base64. It is never told again. Null if there was an endpoint of this name, which keeps its own.',
+      }),
+    }),
+  });
+
+const Input = builder.inputType('PutCallbackEndpointInput', {
+  description: 'An endpoint of callbacks.',
+  fields: (t) => ({
+    name: t.string({ required: true, description: 'Its name: 1 to 200 characters.' }),
+    url: t.string({
+      required: true,
+      description:
+        'What is called: http or https, up to 2,000 characters, without a user and a password. A host that is or leads to an address that is not public is refused, unless a setting of the server allows its network.',
+    }),
+  }),
+});
+
+builder.mutationField('putCallbackEndpoint', (t) =>
+  t.field({
+    type: Payload,
+    description:
+      'Creates an endpoint of callbacks, or has the one of its name lead to another URL, which holds for what is to be sent already. To state the same again changes nothing, but that an endpoint that had answered 410 is called again.',
+    args: { input: t.arg({ type: Input, required: true, description: 'The endpoint.' }) },
+    errors: { types: [InvalidInputError] },
+    resolve: async (_, { input }, { engine }) => ({
+      name: input.name,
+      ...(await putEndpoint(engine, input)),
+    }),
+  }),
+);

@@ -1,0 +1,32 @@
+import { retryDelivery } from '../../domain/callback-deliveries.ts';
+import { InvalidInputError, NotFoundError } from '../../errors.ts';
+import { builder } from '../builder.ts';
+import { CallbackDelivery } from '../callbacks.ts';
+import { keyOf } from '../global-id.ts';
+
+const Payload = builder.objectRef<string>('RetryCallbackDeliveryPayload').implement({
+  description: 'It is sent at once.',
+  fields: (t) => ({
+    delivery: t.field({ type: CallbackDelivery, description: 'The delivery.', resolve: (id) => id }),
+  }),
+});
+
+const Input = builder.inputType('RetryCallbackDeliveryInput', {
+  description: 'Which delivery to retry.',
+  fields: (t) => ({ deliveryId: t.id({ required: true, description: 'The delivery.' }) }),
+});
+
+builder.mutationField('retryCallbackDelivery', (t) =>
+  t.field({
+    type: Payload,
+    description:
+      'Has a delivery sent at once, whatever came of it before, under the same message id; if that fails, again for about a day.',
+    args: { input: t.arg({ type: Input, required: true, description: 'Which delivery to retry.' }) },
+    errors: { types: [NotFoundError, InvalidInputError] },
+    resolve: async (_, { input }, { engine }) => {
+      const id = keyOf('CallbackDelivery', input.deliveryId, 'deliveryId');
+      await retryDelivery(engine, id);
+      return id;
+    },
+  }),
+);
