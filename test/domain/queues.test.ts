@@ -2,6 +2,7 @@
 import type pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Assignment } from '../../src/domain/assignment.ts';
+import { putEndpoint } from '../../src/domain/callback-endpoints.ts';
 import { cancelJob } from '../../src/domain/cancel-job.ts';
 import { claimItem } from '../../src/domain/claim-item.ts';
 import { claim, claimItems } from '../../src/domain/claim-items.ts';
@@ -610,11 +611,13 @@ describe('a lifetime', () => {
 describe('settings', () => {
   it('what is left out stays, null takes away, and nothing is left of none', async () => {
     const type = newType('queue');
+    await putEndpoint(t.engine, { name: 'alerts', url: 'https://alerts.invalid/' });
     const all = {
       paused: true,
       concurrency: 5,
       rate: { limit: 100, intervalMs: 10_000 },
       lifetimeMs: 60_000,
+      deadLetterAlert: { endpoint: 'alerts', count: 10, intervalMs: 60_000 },
       priority: -3,
       maxFailuresPerItem: 0,
       backoffMs: [1_000],
@@ -623,7 +626,7 @@ describe('settings', () => {
     };
     const read = () => readQueue(t.engine.database, type);
     await set(type, all);
-    const figures = { type, ready: 0, scheduled: 0, waiting: 0, running: 0 };
+    const figures = { type, ready: 0, scheduled: 0, waiting: 0, running: 0, alertedAt: null };
     expect(await read()).toEqual({ ...figures, ...all });
     await set(type, { concurrency: 6 });
     await set(type, {});
