@@ -20,11 +20,18 @@ describe('configuration', () => {
         JOBTREE_PROT: '1',
         DATABASE_URL: 'mysql://x',
         JOBTREE_LOG_LEVEL: 'loud',
+        JOBTREE_CALLBACK_NETWORKS: '10.0.0.0/8,localhost',
         PATH: '/bin',
       });
     expect(read).toThrow(ConfigError);
-    for (const name of ['JOBTREE_PORT', 'JOBTREE_PROT', 'DATABASE_URL', 'JOBTREE_LOG_LEVEL'])
-      expect(read).toThrow(name);
+    const names = [
+      'JOBTREE_PORT',
+      'JOBTREE_PROT',
+      'DATABASE_URL',
+      'JOBTREE_LOG_LEVEL',
+      'JOBTREE_CALLBACK_NETWORKS',
+    ];
+    for (const name of names) expect(read).toThrow(name);
     expect(read).not.toThrow('PATH');
   });
 

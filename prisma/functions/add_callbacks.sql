@@ -1,6 +1,6 @@
 -- Says what is to be called when a tree is complete, or each job of it.
 --
--- p_callbacks up to 10 of {endpoint, on?: TREE|JOB}, no two the same; TREE if it says nothing else
+-- p_callbacks up to 10 of {endpoint, on?: TREE|JOB}; TREE by default, and the same twice is one
 -- errors     JT002, with the field in the error's column, also for an endpoint that there is not
 create or replace function jobtree.add_callbacks(p_root_id uuid, p_callbacks jsonb)
 returns void

@@ -192,6 +192,7 @@ builder.objectType(CallbackDelivery, {
     attemptCount: t.exposeInt('attemptCount', { description: 'How often somebody has begun to send it.' }),
     attempts: t.field({
       type: [Attempt],
+      complexity: { multiplier: 20 },
       description: 'What came of the last 20 attempts, the oldest first.',
       resolve: ({ attempts }) => [...attempts],
     }),

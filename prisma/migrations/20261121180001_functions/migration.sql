@@ -161,7 +161,7 @@ $$;
 
 -- Says what is to be called when a tree is complete, or each job of it.
 --
--- p_callbacks up to 10 of {endpoint, on?: TREE|JOB}, no two the same; TREE if it says nothing else
+-- p_callbacks up to 10 of {endpoint, on?: TREE|JOB}; TREE by default, and the same twice is one
 -- errors     JT002, with the field in the error's column, also for an endpoint that there is not
 create or replace function jobtree.add_callbacks(p_root_id uuid, p_callbacks jsonb)
 returns void
@@ -3397,8 +3397,7 @@ $$;
 -- Says what came of an attempt at a delivery: it is settled, or due again. The waits are 5 s, 1, 5 and 30 min, 1, 2, 4, 8 and 8 h with up to a
 -- fifth more, about a day in all, and at least what the receiver asks for, up to a day; after ten attempts it has failed.
 --
--- p_attempt  the attempt, as lease_deliveries gave it: of one that the lease was over for, while another one was begun, nothing is noted
---            but that it was delivered
+-- p_attempt  the attempt, as lease_deliveries gave it: once its lease was over and another one was begun, only success is noted
 -- p_answer   {at, tookMs, statusCode?, error?, retryAfterMs?, retryAt?}: without an error it is delivered; with the status code 410 the
 --            endpoint is not called any more
 -- locks      the delivery's row, and with 410 then the endpoint's
