@@ -2729,21 +2729,20 @@ begin
     order by u.nth, u.due_at
     limit p_limit
   ), locked as materialized (
-    select d.ctid as tid from jobtree.callback_delivery d
+    select d.ctid as tid, d.endpoint from jobtree.callback_delivery d
     where d.ctid = any (array(select c.tid from chosen c)) and d.due_at <= v_now
     for update skip locked
   ), leased as (
     update jobtree.callback_delivery d
-    set attempts = d.attempts + case when e.is_called then 1 else 0 end,
-      due_at = case when e.is_called then v_now + p_lease_ms * interval '1 millisecond' end,
-      failed_at = case when not e.is_called then v_now end,
-      history = case when e.is_called then d.history else jobtree.add_attempt(d.history, json_build_object(
+    set attempts = d.attempts + s.is_called::integer,
+      due_at = case when s.is_called then v_now + p_lease_ms * interval '1 millisecond' end,
+      failed_at = case when not s.is_called then v_now end,
+      history = case when s.is_called then d.history else jobtree.add_attempt(d.history, json_build_object(
         'at', v_now, 'error', case when e.name is null then 'There is no such endpoint any more.' else 'The endpoint answered 410 before.' end
       )) end
     from locked l
-    cross join lateral (select d.endpoint from jobtree.callback_delivery d where d.ctid = l.tid) n
-    left join lateral (select c.*, c.gone_at is null as is_called from jobtree.callback_endpoint c where c.name = n.endpoint) c on true
-    cross join lateral (select c.name, coalesce(c.is_called, false) as is_called) e
+    left join jobtree.callback_endpoint e on e.name = l.endpoint
+    cross join lateral (select e.name is not null and e.gone_at is null as is_called) s
     where d.ctid = l.tid
     returning d.*
   )
