@@ -14,7 +14,7 @@ import { type Received, type Receiver, startReceiver } from '../support/receiver
 import { startServer, startServerProcess } from '../support/server.ts';
 
 const loopback = { JOBTREE_CALLBACK_NETWORKS: '127.0.0.0/8' };
-const timeoutMs = 500;
+const timeoutMs = 1_000;
 
 /** What names lead to, each time that they are looked up; the last list stays. */
 const names: Record<string, string[][]> = {};
@@ -190,7 +190,11 @@ describe('a receiver that', () => {
     expect(attempts[0]?.error?.length).toBeLessThan(300);
   });
 
-  it('sends a gigabyte can not send much of it', async () => {
+  it('sends a gigabyte can not send much of it, nor until the time is over', async () => {
+    const [delivery] = (await client.callbacks.deliveries({ first: 1_000 })).nodes.filter(({ attempts }) =>
+      attempts[0]?.error?.endsWith('x'.repeat(100)),
+    );
+    expect(delivery?.attempts[0]?.tookMs).toBeLessThan(timeoutMs);
     expect(
       await eventually(() => largeWritten.at(0) ?? Promise.reject(new Error('It still sends.'))),
     ).toBeLessThan(2e7);
