@@ -31,7 +31,7 @@ builder.queryField('serializeKeys', (t) =>
       multiplier: Math.max(0, Math.min(first ?? 50, keys?.length ?? maxBatch)),
     }),
     description:
-      'The keys behind whose head most items wait, the longest line first; keys behind whose head nobody waits are not among them, unless they are named. To find the longest lines takes about 0.2 s for each million blocked items.',
+      'The keys behind whose head most items wait, the longest line first; keys behind whose head nobody waits are not among them, unless they are named. To find the longest lines, all that is blocked is counted.',
     args: {
       first: t.arg.int({ defaultValue: 50, description: 'At most so many: 1 to 1,000. Default: 50.' }),
       keys: t.arg.stringList({

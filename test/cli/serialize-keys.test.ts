@@ -41,7 +41,7 @@ test('keys lists the longest lines, and who has each key', async () => {
     `alone  0        at worker-1  lines  ${head('alone')}`,
     '',
   ]);
-  expect(await run(['keys', ''], env())).toMatchObject({ code: 1, stdout: '' });
+  expect(await run(['keys', ''], env())).toMatchObject({ code: 2, stdout: '' });
 });
 
 test('an import takes the keys of its rows from a field', async () => {

@@ -2,8 +2,8 @@
  * Sixteen workers on two servers work on items with serialize keys, some of which fail, while servers and workers are killed: of each
  * key one item runs at a time, in the order in which they were added, and none is forgotten.
  *
- *     SERIALIZE_ITEMS  how many items, for each count of keys (400)
- *     SERIALIZE_KEYS   over how many keys: counts, each a round of its own (1,40,400)
+ *     SERIALIZE_ITEMS  how many items, for each count of keys (200)
+ *     SERIALIZE_KEYS   over how many keys: counts, each a round of its own (1,50)
  *     SERIALIZE_KILLS  how often a server or the workers of a process are killed in a round (2)
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -16,8 +16,8 @@ import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { freePort } from '../support/ports.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
 
-const total = Number(process.env.SERIALIZE_ITEMS ?? 400);
-const rounds = (process.env.SERIALIZE_KEYS ?? '1,40,400').split(',').map(Number);
+const total = Number(process.env.SERIALIZE_ITEMS ?? 200);
+const rounds = (process.env.SERIALIZE_KEYS ?? '1,50').split(',').map(Number);
 const kills = Number(process.env.SERIALIZE_KILLS ?? 2);
 
 const program = fileURLToPath(new URL('../support/limited-worker.ts', import.meta.url));
@@ -32,7 +32,10 @@ const ports: number[] = [];
 const workers: ChildProcess[] = [];
 
 const startServer = async (i: number) => {
-  servers[i] = await startServerProcess(db.url, { JOBTREE_PORT: String(ports[i]) });
+  servers[i] = await startServerProcess(db.url, {
+    JOBTREE_PORT: String(ports[i]),
+    JOBTREE_SWEEP_INTERVAL_MS: '100',
+  });
 };
 const startWorkers = (i: number) => {
   const { url } = servers[i % 2] as ServerProcess;

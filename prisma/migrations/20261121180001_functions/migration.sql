@@ -2022,6 +2022,8 @@ create or replace function jobtree.fire_schedule(
 returns table (root_ids uuid[], ready jsonb)
 language plpgsql volatile
 set enable_seqscan = off
+-- For a stranger who has locked a serialize key: other schedules wait for this one.
+set lock_timeout = '100ms'
 set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -3837,27 +3839,28 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();
-  v_locked text[];
+  v_locked record;
   v_next record;
 begin
   -- A snapshot of before the lock would miss who went behind the head meanwhile.
   if current_setting('transaction_isolation') in ('read committed', 'read uncommitted') then
-    select array_agg(l.key) into v_locked
+    select array_agg(l.key) as keys, array_agg(l.turn) as turns into v_locked
     from (
-      select k.key from unnest(p_keys, p_job_ids, p_positions) u(key, job_id, position)
+      select k.key, k.turn from unnest(p_keys, p_job_ids, p_positions) u(key, job_id, position)
       join jobtree.serialize_key k on k.key = u.key collate "C" and k.job_id = u.job_id and k.position = u.position
       order by k.key
       for update of k skip locked
     ) l;
+  else
+    select null::text[] as keys, null::bigint[] as turns into v_locked;
   end if;
 
   with first as materialized (
     select u.key, b.tid
-    from unnest(v_locked) u(key)
-    cross join lateral (select k.turn from jobtree.serialize_key k where k.key = u.key collate "C" offset 0) k
+    from unnest(v_locked.keys, v_locked.turns) u(key, turn)
     left join lateral (
       -- From the head's turn on, past the dead rows of those before it.
-      select b.ctid as tid from jobtree.blocked_item b where b.key = u.key collate "C" and b.turn > k.turn order by b.turn limit 1
+      select b.ctid as tid from jobtree.blocked_item b where b.key = u.key collate "C" and b.turn > u.turn order by b.turn limit 1
     ) b on true
   ), free as materialized (
     select b.ctid as tid from jobtree.blocked_item b
@@ -3872,11 +3875,16 @@ begin
   )
   select array_agg(n.job_id) as job_ids, array_agg(n.position) as positions, array_agg(n.attempt) as attempts,
     array_agg(n.priority) as priorities, array_agg(case when n.run_at > v_now then n.run_at end) as run_at,
-    jobtree.count_names(array_agg(n.type) filter (where (n.run_at > v_now) is not true)) as ready
+    jobtree.count_names(array_agg(n.type) filter (where (n.run_at > v_now) is not true)) as ready,
+    count(*) + (select count(*) from first f where f.tid is null) as passed
   into v_next
   from next n;
   if v_next.job_ids is not null then
     perform jobtree.requeue(v_next.job_ids, v_next.positions, v_next.attempts, v_next.priorities, v_next.run_at, true);
+  end if;
+  if v_next.passed = cardinality(p_keys) then
+    return query select null::integer[], v_next.ready;
+    return;
   end if;
   return query
     select array_agg(u.n::integer), v_next.ready
@@ -5254,6 +5262,8 @@ create or replace function jobtree.start_queued(p_name text)
 returns table (root_id uuid, ready jsonb)
 language plpgsql volatile
 set enable_seqscan = off
+-- As fire_schedule.
+set lock_timeout = '100ms'
 set plan_cache_mode = force_generic_plan
 as $$
 declare
