@@ -28,7 +28,7 @@ export interface PreparedItem {
 }
 
 /** The item as the JSON text that insert_items takes. */
-export function toItemText({ payload, settings }: Omit<PreparedItem, 'keyed'>): string {
+export function toItemText({ payload, settings }: PreparedItem): string {
   return settings === '' ? `{"payload":${payload}}` : `{"payload":${payload},${settings}}`;
 }
 
