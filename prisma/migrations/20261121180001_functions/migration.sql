@@ -5311,6 +5311,7 @@ create or replace function jobtree.sweep_leases(
 returns table (lost integer, leases integer, root_ids uuid[], ready jsonb)
 language plpgsql volatile
 set enable_seqscan = off
+set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
