@@ -6,6 +6,7 @@ import { isUtf8 } from 'node:buffer';
 import { randomInt } from 'node:crypto';
 import { GraphQLError } from 'graphql';
 import { limitExceeded } from '../schema/limit-exceeded.ts';
+import { largeBytes, largeTurn } from './large-turns.ts';
 
 /** Of lists, objects and their members: half a million items in one tree have as many. */
 const maxParts = 1_000_000;
@@ -23,6 +24,15 @@ export function parseJsonBody(body: Buffer): unknown {
   } catch {
     throw badRequest('The body is not JSON.');
   }
+}
+
+/** The same for a body of any size: a large one is parsed in a turn of the event loop, and what comes next has another. */
+export async function readJsonBody(body: Buffer): Promise<unknown> {
+  if (body.length <= largeBytes) return parseJsonBody(body);
+  await largeTurn();
+  const value = parseJsonBody(body);
+  await largeTurn();
+  return value;
 }
 
 /** The same for the text of a WebSocket message, or of a parameter. */
