@@ -1,6 +1,6 @@
 /** How long it takes to replay very many dead letters, and what that costs workers of another type meanwhile. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client } from '../../dist/client/index.js';
+import type { Client } from '../../../dist/client/index.js';
 import { type Bench, type Jobtree, type Report, withJobtree } from '../bench.ts';
 import { startChild } from '../child.ts';
 import { ratio, whole } from '../figures.ts';
