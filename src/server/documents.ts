@@ -24,6 +24,8 @@ const maxFields = 1_000;
 const maxAliases = 100;
 /** Of fields with one place in the answer: validation compares each with all others, and a thousand would take it a second. */
 const maxRepeats = 50;
+/** How often an operation may ask for the schema, which has thousands of values. */
+const maxSchemas = 5;
 /** Looked at in all operations and fragments of a document, with fragments wherever they are spread. */
 const maxSelections = 20 * maxFields;
 /** Of the values of arguments: the deepest JSON, in an item of the deepest tree. */
@@ -140,10 +142,11 @@ class Measure {
   }
 }
 
-/** How often each place of the answer is asked for. */
+/** How often each place of the answer, and the schema, is asked for. */
 class Repeats {
   readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   #selections = 0;
+  #schemas = 0;
 
   constructor(fragments: ReadonlyMap<string, FragmentDefinitionNode>) {
     this.#fragments = fragments;
@@ -164,6 +167,8 @@ class Repeats {
         throw limitExceeded('fields', 'Fragments are spread too often', maxFields);
       if (selection.kind === Kind.FIELD) {
         const place = `${path}.${selection.alias?.value ?? selection.name.value}`;
+        if (selection.name.value === '__schema' && ++this.#schemas > maxSchemas)
+          throw limitExceeded('fields', 'The schema is asked for too often', maxSchemas);
         const count = (counts.get(place) ?? 0) + 1;
         counts.set(place, count);
         if (count > maxRepeats) {

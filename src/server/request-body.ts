@@ -12,6 +12,8 @@ import { largeBytes, largeTurn } from './large-turns.ts';
 const maxParts = 1_000_000;
 /** Of members: each different one takes as long as several that are alike, up to a microsecond and a half. */
 const maxKeys = 100_000;
+/** Lists and objects in one another: a million take half a second to parse, and what is sent in earnest has some hundreds. */
+const maxLevels = 200_000;
 /** A body no larger than this can't have as many. */
 const smallBytes = maxParts;
 
@@ -47,7 +49,9 @@ export function badRequest(message: string): GraphQLError {
 const quote = 0x22;
 const backslash = 0x5c;
 const openingBracket = 0x5b;
+const closingBracket = 0x5d;
 const openingBrace = 0x7b;
+const closingBrace = 0x7d;
 const colon = 0x3a;
 
 /** @throws GraphQLError if this would take too long to parse, or too much memory. */
@@ -55,6 +59,7 @@ export function checkParts(json: Buffer): void {
   if (json.length <= smallBytes) return;
   const keys = new KeyCount();
   let parts = 0;
+  let levels = 0;
   let start = 0;
   let end = 0;
   for (let i = 0; i < json.length; i++) {
@@ -65,6 +70,10 @@ export function checkParts(json: Buffer): void {
       i = end;
     } else if (byte === openingBracket || byte === openingBrace) {
       parts++;
+      levels++;
+      if (levels > maxLevels) throw tooMuch('depth', 'Lists and objects are nested too deeply', maxLevels);
+    } else if (byte === closingBracket || byte === closingBrace) {
+      levels--;
     } else if (byte === colon) {
       parts++;
       keys.add(json, start, end);
@@ -77,7 +86,7 @@ export function checkParts(json: Buffer): void {
   }
 }
 
-function tooMuch(limit: 'keys' | 'parts', found: string, most: number): GraphQLError {
+function tooMuch(limit: 'depth' | 'keys' | 'parts', found: string, most: number): GraphQLError {
   const { message, extensions } = limitExceeded(limit, found, most);
   return new GraphQLError(message, { extensions: { ...extensions, http: { status: 400 } } });
 }

@@ -86,6 +86,7 @@ describe('an operation beyond a limit is refused, and names it:', () => {
       `{ ${repeat(200, (i) => `a${i}: __schema { types { name } }`)} }`,
     ],
     ['one field many times', 'fields', `{ ${repeat(5_000, () => '__typename')} }`],
+    ['many schemas', 'fields', `{ ${repeat(6, (i) => `a${i}: __schema { types { name } }`)} }`],
     [
       'one list many times',
       'repeats',
