@@ -17,6 +17,7 @@ export type {
   ReleaseStatus,
   ReportInput,
   ReportStatus,
+  SerializeOnFailure,
 } from '../generated/graphql/graphql.ts';
 export type { AddedItem, AddItemsResult } from './add-items.ts';
 export type { CallbackDelivery, CallbackEndpoint, Callbacks } from './callbacks.ts';
@@ -50,6 +51,7 @@ export type {
   PageOptions,
   ReportAnswer,
   Result,
+  SerializeKey,
 } from './types.ts';
 export { type CallbackMessage, verifyCallback } from './verify-callback.ts';
 export { type WatchJobOptions, watchJob } from './watch-job.ts';

@@ -135,7 +135,7 @@ export const progressFields = graphql(`
 export const jobFields = graphql(`
   fragment JobFields on Job {
     id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter
-    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage finalStage feed waitsForJobs createdAt sealedAt failedAt
+    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage serializeOnFailure finalStage feed waitsForJobs createdAt sealedAt failedAt
     cancelledAt occurrence { schedule at } treeOutcome progress { ...ProgressFields }
   }
 `);
@@ -143,7 +143,7 @@ export const jobFields = graphql(`
 export const itemFields = graphql(`
   fragment ItemFields on JobItem {
     id status payload result failureCount failures { attempt code message worker at }
-    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }
+    priority runAt retryAt dedupeKey serializeKey blockedBy { id } createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }
   }
 `);
 
@@ -311,7 +311,7 @@ export const exchangeParts = graphql(`
 
 export const queueFields = graphql(`
   fragment QueueFields on Queue {
-    type ready scheduled waiting running paused concurrency rate { limit intervalMs } lifetimeMs
+    type ready scheduled waiting blocked running paused concurrency rate { limit intervalMs } lifetimeMs
     deadLetterAlert { endpoint count intervalMs } alertedAt
     priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs
   }
@@ -401,6 +401,12 @@ export const callbackDeliveries = graphql(`
       edges { node { ...DeliveryFields } }
       pageInfo { endCursor hasNextPage }
     }
+  }
+`);
+
+export const serializeKeys = graphql(`
+  query SerializeKeys($first: Int, $keys: [String!]) {
+    serializeKeys(first: $first, keys: $keys) { key held blocked head { id job { id type } failureCount assignment { worker } } }
   }
 `);
 

@@ -47,7 +47,7 @@ const limited = (select: string) => `select k.position from (${select} limit ${m
 const isCancelled = 'exists (select from jobtree.job where id = u.job_id and cancelled_at is not null)';
 
 /**
- * What is pending waits in an entry, or a worker has it in a lease: so nothing that is finished is read. Entries have at most 128
+ * What is pending waits in an entry, is blocked, or a worker has it in a lease: so nothing that is finished is read. Entries have at most 128
  * items, and no two have the same ones. All leases that are held at the time are read, which are few.
  */
 function selectPending(backwards: boolean): string {
@@ -64,6 +64,8 @@ function selectPending(backwards: boolean): string {
               ) q
               cross join lateral generate_series(${backwards ? `${last}, ${first}, -1` : `${first}, ${last}`}) e(position)
               limit u.take)
+              union all
+              (${limited(between('b.position from jobtree.blocked_item b', 'b', backwards))})
               union all
               select h.position + g from held h cross join lateral generate_series(0, h.count - 1) g
               where h.job_id = u.job_id and h.position < u.before and h.position + h.count - 1 > u.after
@@ -279,7 +281,7 @@ export async function readItemPage(
                  : between('i.position from jobtree.job_item i', 'i', false),
              )}) k
            ), marked as (
-             select i.position, concat(o.finished_at, '/', j.cancelled_at, '/', q.run_at, '/', l.id, '/', (
+             select i.position, concat(o.finished_at, '/', j.cancelled_at, '/', q.run_at, '/', l.id, '/', b.turn, '/', (
                select max(f.attempt) from jobtree.failure f where f.job_id = $1 and f.position = i.position
              )) as mark
              from page i
@@ -301,6 +303,9 @@ export async function readItemPage(
                  and get_bit(h.open, (i.position - h.position)::int) = 1
                limit 1
              ) l on true
+             left join lateral (
+               select w.turn from jobtree.blocked_item w where w.job_id = $1 and w.position = i.position and o.job_id is null limit 1
+             ) b on true
            )
            select (select p.completed_at is not null from jobtree.job j ${latestProgress} where j.id = $1) as final,
              (select json_agg(json_build_object('position', position, 'mark', mark) order by position) from marked) as rows`,

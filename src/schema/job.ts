@@ -25,7 +25,7 @@ import { NotFoundError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { builder } from './builder.ts';
 import { loadFeed } from './feed.ts';
-import { CallbackTrigger } from './inputs.ts';
+import { CallbackTrigger, SerializeOnFailure } from './inputs.ts';
 import { ItemStatus, JobItem, loadItems } from './job-item.ts';
 import { createGroupLoader, createLoader, groupBy } from './loader.ts';
 import { type ListOrder, nodeQuery, pageSize, readPage } from './pages.ts';
@@ -193,6 +193,12 @@ export const Job = builder.prismaNode('Job', {
       description:
         'With more than this share of its items failed for good, of 100, the job fails; null if any share is tolerated.',
     }),
+    serializeOnFailure: t.field({
+      type: SerializeOnFailure,
+      select: { blocksOnFailure: true },
+      description: 'What becomes of the serialize key of an item that failed for good.',
+      resolve: ({ blocksOnFailure }) => (blocksOnFailure ? 'BLOCK' : 'CONTINUE'),
+    }),
     failedAt: t.expose('failedAt', {
       type: 'DateTime',
       nullable: true,
@@ -224,6 +230,8 @@ export const Job = builder.prismaNode('Job', {
     feed: t.field({
       type: 'JSON',
       nullable: true,
+      // With up to 10 kB it is as much as so many values.
+      complexity: 50,
       description:
         'How successes of the parent become items here, as it was given; null if the parent does not feed it.',
       resolve: ({ id }, _, context) => loadFeed(id, context),

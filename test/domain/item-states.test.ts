@@ -28,6 +28,7 @@ const states = [
   'RELEASED',
   'LOST',
   'REPLAYED',
+  'BLOCKED',
 ] as const;
 type State = (typeof states)[number];
 
@@ -48,6 +49,7 @@ const neighbours: Record<State, State> = {
   RELEASED: 'HELD',
   LOST: 'HELD',
   REPLAYED: 'HELD',
+  BLOCKED: 'BLOCKED',
 };
 
 interface Subject {
@@ -66,15 +68,22 @@ async function itemIn(state: State, count: number): Promise<Subject> {
   const runAt = state === 'SCHEDULED' ? new Date(Date.now() + 3_600_000) : null;
   const backoffMs = state === 'LOST' ? [0] : [3_600_000];
   const middle = (count - 1) / 2;
+  const serializeKey = state === 'BLOCKED' ? type : undefined;
+  if (state === 'BLOCKED') await t.create({ type: newType('head'), items: [{ serializeKey }] });
   const { [type]: jobId = '' } = await t.create({
     type,
     backoffMs,
-    items: Array.from({ length: count }, (_, i) => ({ payload: i, dedupeKey: `k${i - middle}`, runAt })),
+    items: Array.from({ length: count }, (_, i) => ({
+      payload: i,
+      dedupeKey: `k${i - middle}`,
+      runAt,
+      serializeKey,
+    })),
   });
   const item = (await t.items(jobId))[middle] as ItemKey;
   const subject = { type, jobId, item, assignmentId: nobody };
   if (state === 'CANCELLED') await cancelJob(t.engine, jobId);
-  if (state === 'READY' || state === 'SCHEDULED' || state === 'CANCELLED') return subject;
+  if (['READY', 'SCHEDULED', 'CANCELLED', 'BLOCKED'].includes(state)) return subject;
   const held = await claimItems(t.engine, 'worker', [{ type, limit: count }]);
   expect(await t.db.query('select from jobtree.lease where job_id = $1', [jobId])).toHaveLength(1);
   subject.assignmentId = held[middle]?.id ?? '';
@@ -123,7 +132,7 @@ interface Row {
 
 /** How the items of the job stand, from their rows alone; fails if an item is in two places, or in none. */
 async function rowsOf(jobId: string): Promise<Row[]> {
-  const rows = await t.db.query<Row & { outcomes: number; entries: number; holds: number }>(
+  const rows = await t.db.query<Row & { outcomes: number; entries: number; holds: number; blocked: number }>(
     `select i.position::float8, lower(s.state) as viewed, s.attempt, s.due_at, s.lease_id, s.worker, s.finished_at, s.result,
        a.deadline_at, (select max(f.attempt) from jobtree.failure f where f.job_id = i.job_id and f.position = i.position) as failures,
        n.*,
@@ -134,6 +143,7 @@ async function rowsOf(jobId: string): Promise<Row[]> {
          when n.holds > 0 then 'held'
          when n.scheduled then 'scheduled'
          when n.entries > 0 then 'ready'
+         when n.blocked > 0 then 'blocked'
        end as state
      from jobtree.job_item i
      join jobtree.job j on j.id = i.job_id
@@ -145,14 +155,15 @@ async function rowsOf(jobId: string): Promise<Row[]> {
          (select bool_or(o.failed) from jobtree.outcome o where o.job_id = i.job_id and o.position = i.position) as failed,
          (select count(*)::int from jobtree.queue_entry q where q.job_id = i.job_id and q.type = j.type and i.position >= q.position and i.position < q.position + q.count) as entries,
          (select bool_or(q.run_at is not null) from jobtree.queue_entry q where q.job_id = i.job_id and i.position >= q.position and i.position < q.position + q.count) as scheduled,
-         (select count(*)::int from jobtree.lease l where l.job_id = i.job_id and substring(l.open::text, (i.position - l.position + 1)::int, 1) = '1' and i.position >= l.position) as holds
+         (select count(*)::int from jobtree.lease l where l.job_id = i.job_id and substring(l.open::text, (i.position - l.position + 1)::int, 1) = '1' and i.position >= l.position) as holds,
+         (select count(*)::int from jobtree.blocked_item b where b.job_id = i.job_id and b.position = i.position) as blocked
      ) n
      where i.job_id = $1 order by i.position`,
     [jobId],
   );
-  for (const { state, viewed, outcomes, entries, holds } of rows) {
+  for (const { state, viewed, outcomes, entries, holds, blocked } of rows) {
     expect(viewed).toBe(state);
-    expect(outcomes + entries + holds).toBe(state === 'cancelled' ? 0 : 1);
+    expect(outcomes + entries + holds + blocked).toBe(state === 'cancelled' ? 0 : 1);
   }
   return rows;
 }
@@ -220,6 +231,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: [true, 'held'],
     LOST: [true, 'held'],
     REPLAYED: [true, 'held'],
+    BLOCKED: [false, 'blocked'],
   },
   claimItem: {
     READY: [true, 'held'],
@@ -234,6 +246,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: [true, 'held'],
     LOST: [true, 'held'],
     REPLAYED: [true, 'held'],
+    BLOCKED: ['BLOCKED', 'blocked'],
   },
   reportSuccess: {
     READY: ['STALE', 'ready'],
@@ -248,6 +261,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: ['STALE', 'ready'],
     LOST: ['STALE', 'ready'],
     REPLAYED: ['STALE', 'ready'],
+    BLOCKED: ['STALE', 'blocked'],
   },
   reportFailure: {
     READY: ['STALE', 'ready'],
@@ -262,6 +276,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: ['STALE', 'ready'],
     LOST: ['STALE', 'ready'],
     REPLAYED: ['DUPLICATE', 'ready'],
+    BLOCKED: ['STALE', 'blocked'],
   },
   reportPermanentFailure: {
     READY: ['STALE', 'ready'],
@@ -276,6 +291,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: ['STALE', 'ready'],
     LOST: ['STALE', 'ready'],
     REPLAYED: ['DUPLICATE', 'ready'],
+    BLOCKED: ['STALE', 'blocked'],
   },
   reportOtherFailure: {
     READY: ['STALE', 'ready'],
@@ -290,6 +306,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: ['STALE', 'ready'],
     LOST: ['STALE', 'ready'],
     REPLAYED: ['STALE', 'ready'],
+    BLOCKED: ['STALE', 'blocked'],
   },
   reportSuccessTwice: {
     READY: ['STALE, STALE', 'ready'],
@@ -304,6 +321,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: ['STALE, STALE', 'ready'],
     LOST: ['STALE, STALE', 'ready'],
     REPLAYED: ['STALE, STALE', 'ready'],
+    BLOCKED: ['STALE, STALE', 'blocked'],
   },
   reportFailureTwice: {
     READY: ['STALE, STALE', 'ready'],
@@ -318,6 +336,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: ['STALE, STALE', 'ready'],
     LOST: ['STALE, STALE', 'ready'],
     REPLAYED: ['DUPLICATE, DUPLICATE', 'ready'],
+    BLOCKED: ['STALE, STALE', 'blocked'],
   },
   heartbeat: {
     READY: ['LOST', 'ready'],
@@ -332,6 +351,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: ['LOST', 'ready'],
     LOST: ['LOST', 'ready'],
     REPLAYED: ['FINISHED', 'ready'],
+    BLOCKED: ['LOST', 'blocked'],
   },
   release: {
     READY: ['STALE', 'ready'],
@@ -346,6 +366,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: ['STALE', 'ready'],
     LOST: ['STALE', 'ready'],
     REPLAYED: ['STALE', 'ready'],
+    BLOCKED: ['STALE', 'blocked'],
   },
   addAgain: {
     READY: ['DUPLICATE', 'ready'],
@@ -360,6 +381,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: ['DUPLICATE', 'ready'],
     LOST: ['DUPLICATE', 'ready'],
     REPLAYED: ['DUPLICATE', 'ready'],
+    BLOCKED: ['DUPLICATE', 'blocked'],
   },
   replay: {
     READY: [0, 'ready'],
@@ -374,6 +396,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: [0, 'ready'],
     LOST: [0, 'ready'],
     REPLAYED: [0, 'ready'],
+    BLOCKED: [0, 'blocked'],
   },
   discard: {
     READY: [0, 'ready'],
@@ -388,6 +411,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: [0, 'ready'],
     LOST: [0, 'ready'],
     REPLAYED: [0, 'ready'],
+    BLOCKED: [0, 'blocked'],
   },
   sweep: {
     READY: [undefined, 'ready'],
@@ -402,6 +426,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: [undefined, 'ready'],
     LOST: [undefined, 'ready'],
     REPLAYED: [undefined, 'ready'],
+    BLOCKED: [undefined, 'blocked'],
   },
   cancel: {
     READY: [undefined, 'cancelled'],
@@ -416,6 +441,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: [undefined, 'cancelled'],
     LOST: [undefined, 'cancelled'],
     REPLAYED: [undefined, 'cancelled'],
+    BLOCKED: [undefined, 'cancelled'],
   },
   delete: Object.fromEntries(states.map((state) => [state, [true, 'gone']])) as Record<
     State,
