@@ -26,10 +26,12 @@ export class CallbackAddresses {
     this.#lookUp = lookUp;
   }
 
-  /** All addresses of the host of a URL. @throws ForbiddenAddressError if any of them is, or what the look-up throws */
+  /** All addresses of the host of a URL. @throws ForbiddenAddressError if one is forbidden; what the look-up throws; the signal's reason */
   async of({ hostname }: URL, signal: AbortSignal): Promise<readonly [string, ...string[]]> {
     const host = hostname.replace(/^\[(.*)\]$/, '$1');
-    const [first, ...others] = ipaddr.isValid(host) ? [host] : await this.#lookUp(host, signal);
+    const [first, ...others] = ipaddr.isValid(host)
+      ? [host]
+      : await unlessEnded(this.#lookUp(host, signal), signal);
     if (first === undefined) throw new Error(`${host} has no address.`);
     const forbidden = [first, ...others].find((address) => !this.#isAllowed(address));
     if (forbidden === undefined) return [first, ...others];
@@ -46,6 +48,14 @@ export class CallbackAddresses {
       )
     );
   }
+}
+
+/** The system's look-ups can't be broken off. */
+function unlessEnded<T>(promise: Promise<T>, ended: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    ended.addEventListener('abort', () => reject(ended.reason), { once: true });
+    promise.then(resolve, reject);
+  });
 }
 
 /** Unicast of IPv6 is what was ever given out: the rest leads to IPv4 addresses, or is for times to come. */

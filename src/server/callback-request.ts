@@ -27,7 +27,7 @@ export async function sendCallback(
   let request: ClientRequest | undefined;
   try {
     const url = new URL(delivery.url);
-    const pinned = await unlessEnded(addresses.of(url, ended), ended);
+    const pinned = await addresses.of(url, ended);
     const start = url.protocol === 'https:' ? overHttps : overHttp;
     request = start(url, {
       method: 'POST',
@@ -113,13 +113,6 @@ function retryAfter(value: string | undefined): Pick<DeliveryAnswer, 'retryAfter
   if (/^\d{1,9}$/.test(value)) return { retryAfterMs: Number(value) * 1_000 };
   const retryAt = new Date(value);
   return Number.isNaN(retryAt.getTime()) ? {} : { retryAt };
-}
-
-function unlessEnded<T>(promise: Promise<T>, ended: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    ended.addEventListener('abort', () => reject(ended.reason), { once: true });
-    promise.then(resolve, reject);
-  });
 }
 
 function describe(error: unknown): string {
