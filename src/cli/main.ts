@@ -113,6 +113,18 @@ program
   .action(run('end', async (id, options) => (await import('./commands/watch.ts')).watch(id, options)));
 
 program
+  .command('export')
+  .description('Write what a tree results in: its payloads and results, one JSON object a line.')
+  .argument('<id>', 'a job of the tree')
+  .option('--out <file>', 'where to, instead of standard output; compressed if its name ends in .gz')
+  .option('--after <id>', 'go on behind this item, which was the last; with --out at the end of the file')
+  .addOption(urlOption())
+  .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable'))
+  .action(
+    run('end', async (id, options) => (await import('./commands/export.ts')).exportResults(id, options)),
+  );
+
+program
   .command('work')
   .description('Work on items of a type by running a command for each.')
   .usage('[options] <type> -- <command> [args...]')

@@ -17,6 +17,7 @@ import { type ItemSpec, type JobSpec, toJobInput } from './job-spec.ts';
 import * as operations from './operations.ts';
 import { createPost } from './post.ts';
 import { Queues } from './queues.ts';
+import { type ExportOptions, exportResults, type ResultLines, type ResultsEndpoint } from './results.ts';
 import { Schedules } from './schedules.ts';
 import { Socket } from './socket.ts';
 import type {
@@ -81,12 +82,14 @@ export class Client {
   /** The settings of types: pauses, limits, lifetimes, defaults of new jobs. */
   readonly queues: Queues;
   readonly #http: Http;
+  readonly #results: ResultsEndpoint;
   readonly #closing = new AbortController();
 
   constructor(options: ClientOptions = {}) {
     const url = endpoint(options.url);
     const { headers = {}, retryMs = 5_000, timeoutMs = 60_000, fetch, webSocketImpl, onRetry } = options;
     this.#http = new Http({ url, headers, retryMs, timeoutMs, onRetry, post: createPost(fetch) });
+    this.#results = { url, headers, retryMs, fetch: fetch ?? globalThis.fetch };
     this.queues = new Queues(this.#http);
     this.socket = new Socket({ url, headers, webSocketImpl });
     this.schedules = new Schedules((...request) => this.#send(...request));
@@ -211,6 +214,17 @@ export class Client {
       }
       after = hasNextPage ? endCursor : undefined;
     } while (after !== undefined);
+  }
+
+  /**
+   * Exports what a tree results in, as `results` has it: in one request, as lines of JSON that nobody has parsed. What breaks off is
+   * taken up where it was, for as long as `retryMs`. While the tree is running it is what has succeeded so far; what succeeds
+   * later may belong before the last item that you have.
+   *
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT if `after` is not the id of an item, UNREACHABLE
+   */
+  exportResults(jobId: string, options: ExportOptions = {}): Promise<ResultLines> {
+    return exportResults(this.#results, jobId, options);
   }
 
   /**

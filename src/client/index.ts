@@ -28,6 +28,7 @@ export {
 } from './errors.ts';
 export type { FeedSpec, ItemSpec, JobPolicies, JobSpec } from './job-spec.ts';
 export type { Queue, QueueSettings, Queues } from './queues.ts';
+export type { ExportOptions, ResultLines } from './results.ts';
 export type { Schedule, ScheduleSpec, Schedules } from './schedules.ts';
 export type {
   Assignment,

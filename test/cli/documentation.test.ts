@@ -21,6 +21,7 @@ test('every command and every option is documented, and has help', async () => {
       'demo',
       'import',
       'watch',
+      'export',
       'work',
       'jobs',
       'queues',
