@@ -30,23 +30,32 @@ begin
   ), gone as (
     delete from jobtree.queue_entry q where q.ctid = any (array(select p.tid from picked p)) returning q.position, q.count
   )
-  select coalesce(sum(g.count), 0) as items, count(*)::integer as ranges, max(g.position) as last into v_waiting from gone g;
+  select coalesce(sum(g.count), 0) as items, count(*)::integer as ranges, max(g.position) as last,
+    array_agg(g.position) as positions, array_agg(g.count::bigint) as counts
+  into v_waiting
+  from gone g;
 
   with picked as materialized (
-    select l.id, l.open from jobtree.lease l
+    select l.id, l.position, l.count, l.open from jobtree.lease l
     where l.job_id = p_job_id and l.position >= p_from and l.open <> B'0'::bit(128)
     order by l.position
     limit p_limit
     for update skip locked
   ), ended as (
     update jobtree.lease l set open = B'0'::bit(128), deadline_at = null from picked p where l.id = p.id
-    returning l.position, bit_count(p.open) as count
+    returning p.*
   )
-  select coalesce(sum(e.count), 0) as items, count(*)::integer as ranges, max(e.position) as last into v_held from ended e;
+  select coalesce(sum(r.count), 0) as items, count(distinct e.id)::integer as ranges, max(e.position) as last,
+    array_agg(e.position + r."from") as positions, array_agg(r.count::bigint) as counts
+  into v_held
+  from ended e
+  cross join lateral jobtree.bit_runs(e.open, e.count) r;
 
   if v_waiting.items + v_held.items > 0 then
-    insert into jobtree.progress_delta (root_id, job_id, cancelled)
-    select j.root_id, j.id, v_waiting.items + v_held.items from jobtree.job j where j.id = p_job_id;
+    perform jobtree.cancel_ranges(
+      array_fill(p_job_id, array[cardinality(v_waiting.positions || v_held.positions)]), v_waiting.positions || v_held.positions,
+      v_waiting.counts || v_held.counts, (select j.cancelled_at from jobtree.job j where j.id = p_job_id)
+    );
   end if;
   -- One look at both: an item that changes hands is in one of them.
   v_done := not exists (

@@ -44,7 +44,7 @@ begin
   order by p.version desc
   limit 1;
   if v_job.cancelled_at is not null then
-    insert into jobtree.progress_delta (root_id, job_id, cancelled) values (v_job.root_id, v_entry.job_id, v_entry.count);
+    perform jobtree.cancel_ranges(array[v_entry.job_id], array[v_entry.position], array[v_entry.count::bigint], v_job.cancelled_at);
     if v_is_shortened then
       delete from jobtree.queue_entry q where q.job_id = v_entry.job_id and q.position = v_entry.position + p_count;
     end if;

@@ -5,6 +5,7 @@
  */
 import type { Queries } from '../db/database.ts';
 import { type ItemKey, type ItemStatus, itemIdOf, type JobStatus } from './item-state.ts';
+import { cancellation } from './items.ts';
 import { latestProgress } from './progress.ts';
 
 /** So many rows between two keys, without these; from the start, or from the end. */
@@ -44,17 +45,23 @@ function between(select: string, i: string, backwards: boolean, condition = 'tru
 }
 
 const limited = (select: string) => `select k.position from (${select} limit ${maxPageRows}) k limit u.take`;
-const isCancelled = 'exists (select from jobtree.job where id = u.job_id and cancelled_at is not null)';
+const jobIs = (fact: string) => `exists (select from jobtree.job where id = u.job_id and ${fact})`;
+
+/** The items of a range that lie between the keys of a request `u`, in their order; of a long one no more than a page. */
+function itemsOf(range: string, backwards: boolean): string {
+  const first = `greatest(${range}.position, u.after + 1)`;
+  const last = `least(${range}.position + ${range}.count, u.before) - 1`;
+  return backwards
+    ? `generate_series(${last}, greatest(${first}, ${last} - ${maxPageRows}), -1)`
+    : `generate_series(${first}, least(${last}, ${first} + ${maxPageRows}))`;
+}
 
 /**
- * What is pending waits in an entry, or a worker has it in a lease: so nothing that is finished is read. Entries have at most 128
- * items, and no two have the same ones. All leases that are held at the time are read, which are few.
+ * What waits is in an entry, and what a worker has in a lease: so nothing that is finished is read. Entries have at most 128 items,
+ * and no two have the same ones. All leases that are held at the time are read, which are few.
  */
-function selectPending(backwards: boolean): string {
-  const first = 'greatest(q.position, u.after + 1)';
-  const last = 'least(q.position + q.count, u.before) - 1';
-  return `case when ${isCancelled} then '{}' else array(
-            select p.position from (
+function selectUnfinished(backwards: boolean): string {
+  return `select p.position from (
               (select e.position from (
                 select q.position, q.count from jobtree.queue_entry q
                 where (q.job_id, q.position) > (u.job_id, u.after - 128) and (q.job_id, q.position) < (u.job_id, u.before)
@@ -62,7 +69,7 @@ function selectPending(backwards: boolean): string {
                 order by q.job_id ${direction(backwards)}, q.position ${direction(backwards)}
                 limit ${maxPageRows}
               ) q
-              cross join lateral generate_series(${backwards ? `${last}, ${first}, -1` : `${first}, ${last}`}) e(position)
+              cross join lateral ${itemsOf('q', backwards)} e(position)
               limit u.take)
               union all
               select h.position + g from held h cross join lateral generate_series(0, h.count - 1) g
@@ -70,20 +77,37 @@ function selectPending(backwards: boolean): string {
                 and get_bit(h.open, g) = 1 and h.position + g > u.after and h.position + g < u.before
             ) p
             order by p.position ${direction(backwards)}
-            limit u.take
-          ) end`;
+            limit u.take`;
 }
 
-/** Both sides in the order of their keys, so that they are merged up to the limit. */
+const selectPending = (backwards: boolean) =>
+  `case when ${jobIs('cancelled_at is not null')} then '{}' else array(${selectUnfinished(backwards)}) end`;
+
+/** What is in ranges of cancelled items, and of a job that is being cancelled what is in none yet. */
 function selectCancelled(backwards: boolean): string {
-  const ordered = (table: string) => between(`t.job_id, t.position from jobtree.${table} t`, 't', backwards);
-  return `case when ${isCancelled} then array(
-            select i.position from (${ordered('job_item')} offset 0) i
-            left join (${ordered('outcome')} offset 0) o on o.job_id = i.job_id and o.position = i.position
-            where o.position is null
-            order by i.job_id ${direction(backwards)}, i.position ${direction(backwards)}
+  const rangeOfAfter = `select r.position from jobtree.cancellation r
+                where (r.job_id, r.position) >= (u.job_id, 0) and (r.job_id, r.position) <= (u.job_id, u.after)
+                order by r.job_id desc, r.position desc
+                limit 1`;
+  return `array(
+            select p.position from (
+              (select e.position from (
+                select c.position, c.count from jobtree.cancellation c
+                where (c.job_id, c.position) >= (u.job_id, coalesce((${rangeOfAfter}), u.after))
+                  and (c.job_id, c.position) < (u.job_id, u.before) and c.position + c.count - 1 > u.after
+                order by c.job_id ${direction(backwards)}, c.position ${direction(backwards)}
+                limit ${maxPageRows}
+              ) c
+              cross join lateral ${itemsOf('c', backwards)} e(position)
+              limit u.take)
+              union all
+              select e.position from unnest(
+                case when ${jobIs('cancelling')} then array(${selectUnfinished(backwards)}) end
+              ) e(position)
+            ) p
+            order by p.position ${direction(backwards)}
             limit u.take
-          ) else '{}' end`;
+          )`;
 }
 
 const outcomes = (condition: string) => (backwards: boolean) =>
@@ -114,7 +138,7 @@ export async function readItemKeys(
 ): Promise<ItemKey[][]> {
   const { rows } = await database.pool.query<{ positions: number[] }>({
     name: `read_item_keys/${status ?? 'ANY'}/${direction(backwards)}`,
-    text: `${status === 'PENDING' ? heldLeases : ''}
+    text: `${status === 'PENDING' || status === 'CANCELLED' ? heldLeases : ''}
            select array_to_json(${positionsByStatus[status ?? 'ANY'](backwards)}) as positions
            ${requests}
            order by u.n`,
@@ -279,15 +303,16 @@ export async function readItemPage(
                  : between('i.position from jobtree.job_item i', 'i', false),
              )}) k
            ), marked as (
-             select i.position, concat(o.finished_at, '/', j.cancelled_at, '/', q.run_at, '/', l.id, '/', (
+             select i.position, concat(o.finished_at, '/', coalesce(c.cancelled_at, j.cancelled_at), '/', q.run_at, '/', l.id, '/', (
                select max(f.attempt) from jobtree.failure f where f.job_id = $1 and f.position = i.position
              )) as mark
-             from page i
-             join jobtree.job j on j.id = $1
+             from (select $1::uuid as job_id, p.position from page p) i
+             join jobtree.job j on j.id = i.job_id
              -- One by one: joined, all outcomes of the job might be read.
              left join lateral (
                select r.job_id, r.finished_at from jobtree.outcome r where r.job_id = $1 and r.position = i.position limit 1
              ) o on true
+             ${cancellation}
              left join lateral (
                select e.run_at from jobtree.queue_entry e
                where e.job_id = $1 and e.position between i.position - 127 and i.position

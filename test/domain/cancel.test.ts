@@ -44,6 +44,14 @@ describe('cancelJob', () => {
     });
     expect(await t.db.query('select from jobtree.queue_entry where job_id = $1', [job])).toEqual([]);
     expect(
+      await t.db.query(
+        `select count(*)::int as ranges, sum(count)::int as items, min(cancelled_at) = max(cancelled_at) as at_once
+         from jobtree.cancellation where job_id = $1`,
+        [job],
+      ),
+      'neighbours share a range',
+    ).toEqual([{ ranges: 1, items: 2_200, at_once: true }]);
+    expect(
       new Set(
         await heartbeat(
           t.engine,

@@ -175,6 +175,7 @@ export const calls: Readonly<Record<string, Call>> = {
     values: ({ root, first }) => [root, first, 'w'],
     refused: true,
     reads: [
+      'cancellation by cancellation_pkey',
       'job by job_pkey',
       'job_item by job_item_pkey',
       'lease by lease_job_id_position_idx',
@@ -239,7 +240,7 @@ export const calls: Readonly<Record<string, Call>> = {
   'a heartbeat of what has ended': {
     text: 'select * from jobtree.keep_leases($1, $2)',
     values: (subject) => [leaseIds(subject, 1), [`${'0'.repeat(30)}1${'0'.repeat(97)}`]],
-    reads: ['job by job_pkey', ...judging],
+    reads: ['cancellation by cancellation_pkey', 'job by job_pkey', ...judging],
   },
   'a release': {
     text: 'select * from jobtree.release_assignments($1)',
@@ -356,6 +357,7 @@ export const calls: Readonly<Record<string, Call>> = {
     ),
     values: ({ root }) => [root],
     reads: [
+      'cancellation by cancellation_pkey',
       'dead_letter by dead_letter_pkey',
       'failure by failure_pkey',
       'job by job_cancelling',

@@ -13,6 +13,13 @@ import { readAssignments } from '../../src/domain/read-assignments.ts';
 import type { Subject } from './hot-calls.ts';
 
 const around = ['lease by lease_job_id_position_idx', 'queue_entry by queue_entry_pkey'];
+/** All but the first two of a job alone that is being cancelled. */
+const cancelled = [
+  'cancellation by cancellation_pkey',
+  'job by job_cancelling',
+  'lease by lease_live (all)',
+  'queue_entry by queue_entry_pkey',
+];
 const progress = 'job_progress by job_progress_pkey';
 const page = { after: undefined, before: undefined, take: 20, backwards: false };
 export const keysOf = ({ root, position }: Subject) =>
@@ -41,6 +48,7 @@ export const lists: Readonly<
   items: {
     read: (database, subject) => readItems(database, keysOf(subject)),
     reads: [
+      'cancellation by cancellation_pkey',
       'failure by failure_pkey',
       'job by job_pkey',
       'job_item by job_item_pkey',
@@ -84,8 +92,14 @@ export const lists: Readonly<
     reads: ['job by job_pkey', 'lease by lease_live (all)', 'queue_entry by queue_entry_pkey'],
   },
   'the cancelled items of a job': {
+    page: true,
     read: itemKeys('CANCELLED'),
-    reads: ['job by job_pkey', 'job_item by job_item_pkey', 'outcome by outcome_pkey'],
+    reads: cancelled,
+  },
+  'the cancelled items of a job from the end': {
+    page: true,
+    read: itemKeys('CANCELLED', true),
+    reads: cancelled,
   },
   'the succeeded items of a job': {
     page: true,
@@ -119,6 +133,7 @@ export const lists: Readonly<
     page: true,
     read: (database, { root }) => readItemPage(database, { jobId: root, first: 20, failedOnly: false }),
     reads: [
+      'cancellation by cancellation_pkey',
       'failure by failure_pkey',
       'job by job_pkey',
       'job_item by job_item_pkey',

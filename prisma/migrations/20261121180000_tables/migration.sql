@@ -297,6 +297,15 @@ create table "jobtree"."replay" (
   constraint "replay_pkey" primary key ("job_id", "position")
 );
 
+-- Consecutive items of a job that were cancelled. No two ranges have the same item.
+create table "jobtree"."cancellation" (
+  "job_id" uuid not null,
+  "position" bigint not null,
+  "count" bigint not null,
+  "cancelled_at" timestamptz(3) not null,
+  constraint "cancellation_pkey" primary key ("job_id", "position")
+);
+
 -- What people know about a group of dead letters.
 create table "jobtree"."dead_letter_note" (
   "fingerprint" uuid not null,
@@ -338,18 +347,28 @@ select i.job_id, i.position, j.root_id, j.type,
   case
     when o.failed then 'FAILED'
     when o.job_id is not null then 'SUCCEEDED'
-    when j.cancelled_at is not null then 'CANCELLED'
+    when coalesce(c.cancelled_at, j.cancelled_at) is not null then 'CANCELLED'
     when l.id is not null then 'HELD'
     when q.run_at = 'infinity' then 'WAITING'
     when q.run_at > clock_timestamp() then 'SCHEDULED'
     else 'READY'
   end as state,
-  coalesce(o.finished_at, case when o.job_id is null then j.cancelled_at end) as finished_at,
+  coalesce(o.finished_at, c.cancelled_at, case when o.job_id is null then j.cancelled_at end) as finished_at,
   nullif(q.run_at, 'infinity') as due_at, coalesce(q.attempt, l.attempt) as attempt, l.id as lease_id, l.worker,
   i.created_at, i.payload, o.result
 from jobtree.job_item i
 join jobtree.job j on j.id = i.job_id
 left join jobtree.outcome o on o.job_id = i.job_id and o.position = i.position
+left join lateral (
+  select c.cancelled_at
+  from (
+    select c.* from jobtree.cancellation c
+    where o.job_id is null and c.job_id = i.job_id and c.position <= i.position
+    order by c.position desc
+    limit 1
+  ) c
+  where c.position + c.count > i.position
+) c on true
 left join lateral (
   select q.run_at, q.attempt from jobtree.queue_entry q
   where o.job_id is null and j.cancelled_at is null
@@ -371,11 +390,17 @@ select (left(l.id::text, 34) || lpad(to_hex(n), 2, '0'))::uuid as id, l.id as le
     when o.job_id is not null and not o.failed then 'SUCCEEDED'
     when f.lost then 'LOST'
     when f.job_id is not null then 'FAILED'
-    when j.cancelled_at is not null then 'CANCELLED'
+    when j.cancelled_at is not null or c.is_cancelled then 'CANCELLED'
     else 'RELEASED'
   end as state
 from jobtree.lease l
 join jobtree.job j on j.id = l.job_id
 cross join lateral generate_series(1, l.count) n
 left join jobtree.outcome o on o.job_id = l.job_id and o.position = l.position + n - 1 and o.lease_id = l.id
-left join jobtree.failure f on f.job_id = l.job_id and f.position = l.position + n - 1 and f.attempt = l.attempt and f.lease_id = l.id;
+left join jobtree.failure f on f.job_id = l.job_id and f.position = l.position + n - 1 and f.attempt = l.attempt and f.lease_id = l.id
+left join lateral (
+  select c.position + c.count > l.position + n - 1 as is_cancelled from jobtree.cancellation c
+  where o.job_id is null and c.job_id = l.job_id and c.position <= l.position + n - 1
+  order by c.position desc
+  limit 1
+) c on true;

@@ -277,7 +277,12 @@ as $$
         -- Or it might read all outcomes into a hash table.
         offset 0
       ) then 'FINISHED'
-      when j.cancelled_at is not null then 'CANCELLED'
+      when j.cancelled_at is not null or (
+        select c.position + c.count > l.position + p_number - 1 from jobtree.cancellation c
+        where c.job_id = l.job_id and c.position <= l.position + p_number - 1
+        order by c.position desc
+        limit 1
+      ) then 'CANCELLED'
       else 'LOST'
     end
     from jobtree.lease l
@@ -296,6 +301,23 @@ create or replace function jobtree.bit_at(p_number integer) returns bit(128)
 language sql immutable parallel safe
 as $$
   select (B'1'::bit(128) >> (p_number - 1))::bit(128)
+$$;
+
+-- The runs of ones in a mask of p_count bits: from which bit on, the first is 0, and how many.
+create or replace function jobtree.bit_runs(p_bits bit(128), p_count integer)
+returns table ("from" integer, count integer)
+language sql immutable parallel safe
+as $$
+  -- Mostly there is one.
+  select 0, p_count where bit_count(p_bits) = p_count
+  union all
+  (select min(b.n), count(*)::integer
+  from (
+    select n, n - row_number() over (order by n) as run
+    from generate_series(0, p_count - 1) n
+    where bit_count(p_bits) < p_count and get_bit(p_bits, n) = 1
+  ) b
+  group by b.run)
 $$;
 
 -- Lets items fail for good: writes their outcomes and their dead letters, and counts them.
@@ -363,23 +385,32 @@ begin
   ), gone as (
     delete from jobtree.queue_entry q where q.ctid = any (array(select p.tid from picked p)) returning q.position, q.count
   )
-  select coalesce(sum(g.count), 0) as items, count(*)::integer as ranges, max(g.position) as last into v_waiting from gone g;
+  select coalesce(sum(g.count), 0) as items, count(*)::integer as ranges, max(g.position) as last,
+    array_agg(g.position) as positions, array_agg(g.count::bigint) as counts
+  into v_waiting
+  from gone g;
 
   with picked as materialized (
-    select l.id, l.open from jobtree.lease l
+    select l.id, l.position, l.count, l.open from jobtree.lease l
     where l.job_id = p_job_id and l.position >= p_from and l.open <> B'0'::bit(128)
     order by l.position
     limit p_limit
     for update skip locked
   ), ended as (
     update jobtree.lease l set open = B'0'::bit(128), deadline_at = null from picked p where l.id = p.id
-    returning l.position, bit_count(p.open) as count
+    returning p.*
   )
-  select coalesce(sum(e.count), 0) as items, count(*)::integer as ranges, max(e.position) as last into v_held from ended e;
+  select coalesce(sum(r.count), 0) as items, count(distinct e.id)::integer as ranges, max(e.position) as last,
+    array_agg(e.position + r."from") as positions, array_agg(r.count::bigint) as counts
+  into v_held
+  from ended e
+  cross join lateral jobtree.bit_runs(e.open, e.count) r;
 
   if v_waiting.items + v_held.items > 0 then
-    insert into jobtree.progress_delta (root_id, job_id, cancelled)
-    select j.root_id, j.id, v_waiting.items + v_held.items from jobtree.job j where j.id = p_job_id;
+    perform jobtree.cancel_ranges(
+      array_fill(p_job_id, array[cardinality(v_waiting.positions || v_held.positions)]), v_waiting.positions || v_held.positions,
+      v_waiting.counts || v_held.counts, (select j.cancelled_at from jobtree.job j where j.id = p_job_id)
+    );
   end if;
   -- One look at both: an item that changes hands is in one of them.
   v_done := not exists (
@@ -457,6 +488,33 @@ begin
   end loop;
   return query select v_root, v_rest;
 end
+$$;
+
+-- Keeps that items are cancelled, neighbours in one range, and counts them.
+--
+-- p_job_ids, p_positions, p_counts   ranges of items that are in no entry and in no open lease any more, each once
+-- p_at       since when they are cancelled
+-- locks      none
+create or replace function jobtree.cancel_ranges(p_job_ids uuid[], p_positions bigint[], p_counts bigint[], p_at timestamptz)
+returns void
+language sql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+  with gone as (
+    select u.*, u.position - sum(u.count) over (partition by u.job_id order by u.position) + u.count as run
+    from unnest(p_job_ids, p_positions, p_counts) u(job_id, position, count)
+  ), kept as (
+    insert into jobtree.cancellation (job_id, position, count, cancelled_at)
+    select g.job_id, min(g.position), sum(g.count), p_at from gone g group by g.job_id, g.run
+    returning job_id, count
+  )
+  insert into jobtree.progress_delta (root_id, job_id, cancelled)
+  select j.root_id, k.job_id, k.count
+  from (select k.job_id, sum(k.count) as count from kept k group by k.job_id) k
+  cross join lateral (select j.root_id from jobtree.job j where j.id = k.job_id offset 0) j
 $$;
 
 -- Refuses new items that are not what insert_items takes. Nearly all are a payload and nothing else, {"payload": …} without a
@@ -1133,6 +1191,7 @@ begin
     delete from jobtree.failure f where f.job_id = v_job_id and f.position between v_deletion.next_position and v_last;
     delete from jobtree.lease l where l.job_id = v_job_id and l.position between v_deletion.next_position and v_last;
     delete from jobtree.dead_letter d where d.job_id = v_job_id and d.position between v_deletion.next_position and v_last;
+    delete from jobtree.cancellation c where c.job_id = v_job_id and c.position between v_deletion.next_position and v_last;
     delete from jobtree.replay r where r.job_id = v_job_id and r.position between v_deletion.next_position and v_last;
     delete from jobtree.job_item i where i.job_id = v_job_id and i.position between v_deletion.next_position and v_last;
     update jobtree.tree_deletion d
@@ -2564,6 +2623,9 @@ begin
       v_now + 3 * p.heartbeat_interval_ms * interval '1 millisecond', p.attempt, p.count, p.priority,
       (~B'0'::bit(128)) << (128 - p.count), p_workers[p.request]
     from part p
+  ), ended as (
+    insert into jobtree.cancellation (job_id, position, count, cancelled_at)
+    select w.job_id, w.position, w.count, w.cancelled_at from wanted w where w.cancelled_at is not null
   ), counted as (
     insert into jobtree.progress_delta (root_id, job_id, started, cancelled)
     select w.root_id, w.job_id, bool_or(w.cancelled_at is null), coalesce(sum(w.count) filter (where w.cancelled_at is not null), 0)
@@ -2625,7 +2687,7 @@ begin
   order by p.version desc
   limit 1;
   if v_job.cancelled_at is not null then
-    insert into jobtree.progress_delta (root_id, job_id, cancelled) values (v_job.root_id, v_entry.job_id, v_entry.count);
+    perform jobtree.cancel_ranges(array[v_entry.job_id], array[v_entry.position], array[v_entry.count::bigint], v_job.cancelled_at);
     if v_is_shortened then
       delete from jobtree.queue_entry q where q.job_id = v_entry.job_id and q.position = v_entry.position + p_count;
     end if;

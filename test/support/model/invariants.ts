@@ -4,23 +4,24 @@ import type { TestDatabase } from '../database.ts';
 import { type Model, shownState } from './model.ts';
 import type { System } from './system.ts';
 
-/** Where each item is: in an entry, in an open lease, finished. */
+/** Where each item is: in an entry, in an open lease, finished, cancelled. */
 const places = `
   select q.job_id, q.position + n as position from jobtree.queue_entry q cross join lateral generate_series(0, q.count - 1) n
   union all
   select l.job_id, l.position + n from jobtree.lease l cross join lateral generate_series(0, l.count - 1) n
   where get_bit(l.open, n) = 1
   union all
-  select job_id, position from jobtree.outcome`;
+  select job_id, position from jobtree.outcome
+  union all
+  select c.job_id, c.position + n from jobtree.cancellation c cross join lateral generate_series(0, c.count - 1) n`;
 
 const rules: Readonly<Record<string, string>> = {
   'an item is in one place, and nothing else is': `
-    select coalesce(i.job_id, p.job_id) as job_id, coalesce(i.position, p.position) as position, p.places, j.cancelled_at
+    select coalesce(i.job_id, p.job_id) as job_id, coalesce(i.position, p.position) as position, p.places
     from jobtree.job_item i
     full join (select job_id, position, count(*) as places from (${places}) p group by 1, 2) p
       on p.job_id = i.job_id and p.position = i.position
-    left join jobtree.job j on j.id = i.job_id
-    where i.job_id is null or p.places > 1 or (p.places is null and j.cancelled_at is null)`,
+    where i.job_id is null or p.places is distinct from 1`,
   'an item has one state': `
     select i.job_id, i.position, count(s.state)
     from jobtree.job_item i left join jobtree.item_state s on s.job_id = i.job_id and s.position = i.position
@@ -61,7 +62,7 @@ const rules: Readonly<Record<string, string>> = {
         (select count(*) from jobtree.job_item i where i.job_id = j.id) as item_rows,
         (select count(*) from jobtree.outcome o where o.job_id = j.id and not o.failed) as success_rows,
         (select count(*) from jobtree.outcome o where o.job_id = j.id and o.failed) as failure_rows,
-        (select count(*) from (${places}) x where x.job_id = j.id) as placed
+        (select coalesce(sum(c.count), 0) from jobtree.cancellation c where c.job_id = j.id) as cancelled_rows
       from jobtree.job j
       join jobtree.job_progress p on p.job_id = j.id
       left join (
@@ -69,7 +70,7 @@ const rules: Readonly<Record<string, string>> = {
         from jobtree.progress_delta group by job_id
       ) d on d.job_id = j.id
     ) c
-    where (items, succeeded, failed, cancelled) <> (item_rows, success_rows, failure_rows, item_rows - placed)`,
+    where (items, succeeded, failed, cancelled) <> (item_rows, success_rows, failure_rows, cancelled_rows)`,
   'the root knows how many jobs are open': `
     select p.job_id, p.open_jobs from jobtree.job_progress p
     where p.is_root <> (p.job_id = (select j.root_id from jobtree.job j where j.id = p.job_id))

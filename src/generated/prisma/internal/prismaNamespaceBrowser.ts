@@ -61,6 +61,7 @@ export const ModelName = {
   Failure: 'Failure',
   DeadLetter: 'DeadLetter',
   Replay: 'Replay',
+  Cancellation: 'Cancellation',
   DeadLetterNote: 'DeadLetterNote',
   Operation: 'Operation',
   TreeDeletion: 'TreeDeletion',
@@ -251,6 +252,16 @@ export const ReplayScalarFieldEnum = {
 } as const
 
 export type ReplayScalarFieldEnum = (typeof ReplayScalarFieldEnum)[keyof typeof ReplayScalarFieldEnum]
+
+
+export const CancellationScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  count: 'count',
+  cancelledAt: 'cancelledAt'
+} as const
+
+export type CancellationScalarFieldEnum = (typeof CancellationScalarFieldEnum)[keyof typeof CancellationScalarFieldEnum]
 
 
 export const DeadLetterNoteScalarFieldEnum = {
