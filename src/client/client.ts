@@ -13,7 +13,7 @@ import { newClaimId } from './claim-id.ts';
 import { endpoint } from './endpoint.ts';
 import { JobtreeError, payloadOf } from './errors.ts';
 import { Http } from './http.ts';
-import { type ItemSpec, type JobSpec, toJobInput } from './job-spec.ts';
+import { type ItemSpec, type JobSpec, toItemChanges, toJobInput } from './job-spec.ts';
 import * as operations from './operations.ts';
 import { createPost } from './post.ts';
 import { Queues } from './queues.ts';
@@ -28,6 +28,7 @@ import type {
   DeadLetterGroup,
   DeadLetterGroupWithItems,
   Item,
+  ItemChanges,
   Job,
   JobProgress,
   JobTreeProgress,
@@ -35,6 +36,7 @@ import type {
   Operation,
   Page,
   PageOptions,
+  PendingItemFilter,
   ReportAnswer,
   Result,
 } from './types.ts';
@@ -142,6 +144,36 @@ export class Client {
    */
   async cancelJob(jobId: string, options: CallOptions = {}): Promise<void> {
     payloadOf((await this.#send(operations.cancelJob, { input: { jobId } }, options, true)).cancelJob);
+  }
+
+  /**
+   * How many pending items `cancelItems` with this filter would be about.
+   *
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT
+   */
+  async pendingItemCount(filter: PendingItemFilter, options: CallOptions = {}): Promise<number> {
+    return (await this.#send(operations.pendingItemCount, { filter }, options, true)).pendingItemCount;
+  }
+
+  /**
+   * Cancels single items that are pending; their jobs go on. What takes longer than about half a second goes on in the server:
+   * `operation` says how far it is.
+   *
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT
+   */
+  async cancelItems(filter: PendingItemFilter, options: CallOptions = {}): Promise<Operation> {
+    const data = await this.#send(operations.cancelItems, { input: { filter } }, options, false);
+    return payloadOf(data.cancelItems).operation;
+  }
+
+  /**
+   * Changes an item that no worker has, and that is not finished: when it is due, its priority, its payload.
+   *
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT, ITEM_NOT_UPDATABLE with its `reason`
+   */
+  async updateItem(itemId: string, changes: ItemChanges, options: CallOptions = {}): Promise<Item> {
+    const input = { itemId, ...toItemChanges(changes) };
+    return payloadOf((await this.#send(operations.updateItem, { input }, options, false)).updateItem).item;
   }
 
   /**

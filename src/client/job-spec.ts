@@ -1,7 +1,8 @@
 /** What a producer says about new jobs and items, and its way to the wire: everything is checked before anything is sent. */
-import type { FeedSource, ItemInput, JobInput } from '../generated/graphql/graphql.ts';
+import type { FeedSource, ItemInput, JobInput, UpdateItemInput } from '../generated/graphql/graphql.ts';
 import { JobtreeError } from './errors.ts';
 import { checkJson, NotJsonError } from './json.ts';
+import type { ItemChanges } from './types.ts';
 
 /** A new item. */
 export interface ItemSpec<Payload = unknown> {
@@ -107,6 +108,12 @@ export function toItemInput(item: ItemSpec, path: string): { input: ItemInput; s
   const { payload = null, dedupeKey, priority, runAt } = item;
   const size = check(payload, `${path}.payload`);
   return { input: { payload, dedupeKey, priority, runAt: toInstant(runAt, `${path}.runAt`) }, size };
+}
+
+/** @throws JobtreeError INVALID_INPUT */
+export function toItemChanges({ runAt, priority, payload }: ItemChanges): Omit<UpdateItemInput, 'itemId'> {
+  if (payload !== undefined) check(payload, 'payload');
+  return { priority, payload, runAt: runAt === null ? null : toInstant(runAt, 'runAt') };
 }
 
 export function toInstant(value: Date | string | undefined, field: string): string | undefined {

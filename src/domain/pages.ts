@@ -4,7 +4,7 @@
  * cheap, so that it can be repeated; what is shown is read for the rows that differ alone.
  */
 import type { Queries } from '../db/database.ts';
-import { type ItemKey, type ItemStatus, itemIdOf, type JobStatus } from './item-state.ts';
+import { type ItemKey, type ItemStatus, itemIdOf, type JobOutcome, type JobStatus } from './item-state.ts';
 import { cancellation } from './items.ts';
 import { latestProgress } from './progress.ts';
 
@@ -212,6 +212,8 @@ export async function readResultKeys(
 export interface JobConditions {
   readonly type: string | null;
   readonly status: JobStatus | null;
+  /** What came of the job itself. */
+  readonly outcome?: JobOutcome | null;
   /** The schedule that made them. */
   readonly schedule?: string | null;
   readonly rootsOnly: boolean;
@@ -222,34 +224,48 @@ const statusConditions: Readonly<Record<JobStatus, string>> = {
   RUNNING: 'p.started_at is not null and p.completed_at is null',
   COMPLETED: 'p.completed_at is not null',
 };
+const allOutcomes = ['SUCCEEDED', 'FAILED', 'CANCELLED'] as const satisfies readonly JobOutcome[];
+const outcomeCondition = (outcome: JobOutcome) => `p.outcome = '${outcome}'`;
 
 /**
- * The statement that reads ids of jobs between $1 and $2, at most $3, of the type $4. What waits or runs is little, so that is
- * where a list of it starts; what is complete is most of what there is, so of a type the jobs are read and then looked at. So they
- * are of a schedule, $4 or $5, whose jobs are roots.
+ * The statement that reads ids of jobs between $1 and $2, at most $3, of the type $4. What waits, runs, or did not succeed is little, so
+ * that is where a list of it starts; what is complete, or succeeded, is most of what there is, so of a type the jobs are read and then
+ * looked at. So they are of a schedule, $4 or $5, whose jobs are roots.
  */
 function selectJobs(conditions: JobConditions, direction: 'asc' | 'desc'): string {
-  const { type, status, schedule = null, rootsOnly } = conditions;
+  const { type, status, outcome = null, schedule = null, rootsOnly } = conditions;
+  const found = [status && statusConditions[status], outcome && outcomeCondition(outcome)].flatMap(
+    (condition) => condition ?? [],
+  );
+  const looksAt = found.length === 0 ? '' : latestProgress;
+  const isFound = found.map((condition) => ` and ${condition}`).join('');
   const end = `order by id ${direction} limit $3`;
   const ofType = type === null ? '' : ' and j.type = $4';
   if (schedule !== null) {
-    return `select j.id from jobtree.job j ${status === null ? '' : latestProgress}
-            where j.id > $1 and j.id < $2 and j.schedule_name = $${type === null ? 4 : 5}${ofType}
-              ${status === null ? '' : `and ${statusConditions[status]}`}
+    return `select j.id from jobtree.job j ${looksAt}
+            where j.id > $1 and j.id < $2 and j.schedule_name = $${type === null ? 4 : 5}${ofType}${isFound}
             ${end}`;
   }
-  if (status === null || (status === 'COMPLETED' && type !== null)) {
-    return `select j.id from jobtree.job j ${status === null ? '' : latestProgress}
-            where j.id > $1 and j.id < $2${ofType}
-              ${rootsOnly ? 'and j.parent_id is null' : ''} ${status === null ? '' : `and ${statusConditions[status]}`}
+  const isMost = outcome === null ? status === 'COMPLETED' : outcome === 'SUCCEEDED';
+  if (found.length === 0 || (isMost && type !== null)) {
+    return `select j.id from jobtree.job j ${looksAt}
+            where j.id > $1 and j.id < $2${ofType}${rootsOnly ? ' and j.parent_id is null' : ''}${isFound}
             ${end}`;
   }
-  const part = (isRoot: boolean) => `(
+  const part = (isRoot: boolean, condition: string) => `(
             select p.job_id as id from jobtree.job_progress p
               ${type === null ? '' : 'cross join lateral (select j.type from jobtree.job j where j.id = p.job_id offset 0) j'}
-            where ${isRoot ? '' : 'not '}p.is_root and ${statusConditions[status]} and p.job_id > $1 and p.job_id < $2${ofType}
+            where ${isRoot ? '' : 'not '}p.is_root${condition} and p.job_id > $1 and p.job_id < $2${ofType}
             ${end})`;
-  return rootsOnly ? part(true) : `${part(true)} union all ${part(false)} ${end}`;
+  // The index of what is complete is one of outcomes.
+  const each =
+    outcome === null && status === 'COMPLETED'
+      ? allOutcomes.map((one) => ` and ${outcomeCondition(one)}`)
+      : [isFound];
+  const parts = (rootsOnly ? [true] : [true, false]).flatMap((isRoot) =>
+    each.map((condition) => part(isRoot, condition)),
+  );
+  return parts.length === 1 ? parts.join('') : `${parts.join(' union all ')} ${end}`;
 }
 
 function jobValues(
@@ -259,9 +275,9 @@ function jobValues(
   return [after, before, take, ...[type, schedule].filter((value) => value !== null)];
 }
 
-function variantOf({ type, status, schedule = null, rootsOnly }: JobConditions): string {
+function variantOf({ type, status, outcome, schedule = null, rootsOnly }: JobConditions): string {
   const part = schedule === null ? (rootsOnly ? 'roots' : 'all') : 'schedule';
-  return `${status ?? 'ANY'}/${type === null ? 'any' : 'type'}/${part}`;
+  return `${status ?? 'ANY'}/${outcome ?? 'ANY'}/${type === null ? 'any' : 'type'}/${part}`;
 }
 
 /** The ids of the jobs that meet the conditions, the oldest first; the newest first for a page from the end. */
@@ -303,12 +319,16 @@ export async function readItemPage(
                  : between('i.position from jobtree.job_item i', 'i', false),
              )}) k
            ), marked as (
-             select i.position, concat(o.finished_at, '/', coalesce(c.cancelled_at, j.cancelled_at), '/', q.run_at, '/', l.id, '/', (
+             -- The row of an item is another one when it was updated.
+             select i.position, concat(d.xmin, '/', o.finished_at, '/', coalesce(c.cancelled_at, j.cancelled_at), '/', q.run_at, '/', l.id, '/', (
                select max(f.attempt) from jobtree.failure f where f.job_id = $1 and f.position = i.position
              )) as mark
              from (select $1::uuid as job_id, p.position from page p) i
              join jobtree.job j on j.id = i.job_id
-             -- One by one: joined, all outcomes of the job might be read.
+             -- One by one: joined, all items and outcomes of the job might be read.
+             left join lateral (
+               select t.xmin from jobtree.job_item t where t.job_id = $1 and t.position = i.position limit 1
+             ) d on true
              left join lateral (
                select r.job_id, r.finished_at from jobtree.outcome r where r.job_id = $1 and r.position = i.position limit 1
              ) o on true

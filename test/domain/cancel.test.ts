@@ -188,6 +188,32 @@ describe('cancelJob', () => {
   });
 });
 
+describe('cancelling a part of a tree', () => {
+  it('ends a job with all below it, and neither what stands above nor beside it', async () => {
+    const [top, left, below, right] = [newType('top'), newType('left'), newType('below'), newType('right')];
+    const jobs = await t.create({
+      type: top,
+      items: many(2),
+      children: [
+        { type: left, items: many(3), children: [{ type: below, items: many(4), feed: {} }] },
+        { type: right, items: many(5), feed: {} },
+      ],
+    });
+    const held = await t.claimOne(below);
+    await cancelJob(t.engine, jobs[left] ?? '');
+    expect(await heartbeat(t.engine, [held.id])).toEqual(['CANCELLED']);
+    const ended = { completedAt: expect.any(Number), outcome: 'CANCELLED' };
+    expect(await t.fold(jobs[top] ?? '')).toMatchObject({
+      [top]: { cancelled: 0, completedAt: null },
+      [left]: { cancelled: 3, ...ended },
+      [below]: { cancelled: 4, ...ended },
+      [right]: { cancelled: 0, completedAt: null },
+    });
+    await reportOutcomes(t.engine, [{ assignmentId: (await t.claimOne(top)).id, result: 1 }]);
+    expect((await t.fold(jobs[top] ?? ''))[right]).toMatchObject({ itemCount: 6 });
+  });
+});
+
 describe('a cancellation whose server died', () => {
   const unfinished = async (root: string) =>
     (

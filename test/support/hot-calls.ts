@@ -351,6 +351,46 @@ export const calls: Readonly<Record<string, Call>> = {
       'queue_entry by queue_entry_pkey',
     ],
   },
+  'cancelling pending items': {
+    text: [
+      `select jobtree.start_operation('CANCEL', jsonb_build_object('jobId', $1::uuid, 'addedUntil', now(), 'codes', '["E"]'::jsonb))`,
+      `select jobtree.start_operation('CANCEL', '{"types": ["subject"], "states": ["READY", "HELD"]}') where $1::uuid is not null`,
+      withoutScans,
+      'select jobtree.run_operation(o.id) from jobtree.operation o where $1::uuid is not null order by o.id',
+    ],
+    values: ({ root }) => [root],
+    reads: [
+      'block_seq by Seq Scan',
+      'failure by failure_pkey',
+      'job by job_parent_id_idx',
+      'job by job_pkey',
+      'job_item by job_item_pkey',
+      'lease by lease_live (all)',
+      'lease by lease_pkey',
+      'operation by operation_pkey',
+      'operation by operation_pkey (all)',
+      'queue_entry by Tid Scan',
+      'queue_entry by queue_entry_pkey',
+    ],
+  },
+  'changing an item': {
+    text: 'select * from jobtree.update_item($1, $2, $3)',
+    values: ({ root, position }) => [root, position - 5, '{"priority": 3, "payload": 1}'],
+    reads: ['job by job_pkey', 'job_item by job_item_pkey', 'queue_entry by queue_entry_pkey'],
+  },
+  'changing an item that does not wait': {
+    text: 'select * from jobtree.update_item($1, $2, $3)',
+    values: ({ root, first }) => [root, first, '{"priority": 3}'],
+    refused: true,
+    reads: [
+      'cancellation by cancellation_pkey',
+      'job by job_pkey',
+      'job_item by job_item_pkey',
+      'lease by lease_job_id_position_idx',
+      'outcome by outcome_pkey',
+      'queue_entry by queue_entry_pkey',
+    ],
+  },
   deleting: {
     text: ['delete_job', 'fold_progress', 'delete_tree', 'delete_tree', 'delete_tree', 'delete_tree'].map(
       (name) => `select jobtree.${name}($1)`,

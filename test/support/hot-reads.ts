@@ -123,7 +123,22 @@ export const lists: Readonly<
   },
   'complete jobs': {
     read: jobIds(null, 'COMPLETED', false),
-    reads: ['job_progress by job_progress_completed'],
+    reads: ['job_progress by job_progress_outcome'],
+  },
+  'failed jobs': {
+    read: (database) =>
+      readJobIds(database, { type: null, status: null, outcome: 'FAILED', rootsOnly: false }, page),
+    reads: ['job_progress by job_progress_outcome'],
+  },
+  'failed jobs of a type': {
+    read: (database) =>
+      readJobIds(database, { type: 'rare', status: null, outcome: 'FAILED', rootsOnly: true }, page),
+    reads: ['job by job_pkey', 'job_progress by job_progress_outcome'],
+  },
+  'jobs of a type that succeeded': {
+    read: (database) =>
+      readJobIds(database, { type: 'rare', status: null, outcome: 'SUCCEEDED', rootsOnly: true }, page),
+    reads: ['job by job_type_id_idx', progress],
   },
   'complete jobs of a type': {
     read: jobIds('rare', 'COMPLETED', false),

@@ -74,7 +74,7 @@ create table "jobtree"."job_progress" (
 ) with (autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create index "job_progress_waiting" on "jobtree"."job_progress" ("is_root", "job_id") where "started_at" is null and "completed_at" is null;
 create index "job_progress_running" on "jobtree"."job_progress" ("is_root", "job_id") where "started_at" is not null and "completed_at" is null;
-create index "job_progress_completed" on "jobtree"."job_progress" ("is_root", "job_id") where "completed_at" is not null;
+create index "job_progress_outcome" on "jobtree"."job_progress" ("outcome", "is_root", "job_id") where "outcome" is not null;
 
 create table "jobtree"."progress_delta" (
   "id" bigserial not null,
@@ -314,7 +314,8 @@ create table "jobtree"."dead_letter_note" (
   constraint "dead_letter_note_pkey" primary key ("fingerprint")
 );
 
--- Work on many items that somebody has asked for, and how far it is: which dead letters, as far as any of these names them.
+-- Work on many items that somebody has asked for, and how far it is: which dead letters or pending items, as far as any of these names
+-- them.
 create table "jobtree"."operation" (
   "id" uuid not null,
   "kind" text not null,
@@ -328,6 +329,10 @@ create table "jobtree"."operation" (
   "dedupe_keys" text[],
   "item_job_ids" uuid[],
   "item_positions" bigint[],
+  "states" text[],
+  "added_from" timestamptz(3),
+  "added_until" timestamptz(3),
+  "before_position" bigint not null,
   "payload" json,
   "total" bigint not null default 0,
   "done" bigint not null default 0,
@@ -337,7 +342,7 @@ create table "jobtree"."operation" (
   "cancelled_at" timestamptz(3),
   "finished_at" timestamptz(3),
   constraint "operation_pkey" primary key ("id"),
-  constraint "operation_kind_check" check ("kind" in ('REPLAY', 'DISCARD'))
+  constraint "operation_kind_check" check ("kind" in ('REPLAY', 'DISCARD', 'CANCEL'))
 );
 create index "operation_running" on "jobtree"."operation" ("id") where "finished_at" is null;
 

@@ -490,6 +490,160 @@ begin
 end
 $$;
 
+-- Does the next batch of a cancelling operation, job by job in the order of their ids, with some ranges of a job at a time.
+--
+-- p_until    when to end at the latest, but for one more step
+-- returns    the operation as it is then; whether to go on at once; and the trees that changed
+-- locks      those of cancel_pending
+create or replace function jobtree.cancel_matching(p_operation jobtree.operation, p_until timestamptz)
+returns table (operation jobtree.operation, more boolean, root_ids uuid[])
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  c_most constant integer := 1000;
+  v_named constant uuid[] := jobtree.jobs_of_operation(p_operation);
+  v_jobs uuid[];
+  v_job record;
+  v_step record;
+begin
+  operation := p_operation;
+  if v_named is not null then
+    v_jobs := array(select u from unnest(v_named) u where u >= p_operation.next_job_id order by u limit c_most);
+  else
+    with recursive waiting as (
+      -- The jobs of which something waits, one probe each.
+      (select q.job_id from jobtree.queue_entry q where q.job_id >= p_operation.next_job_id order by q.job_id limit 1)
+      union all
+      select n.job_id from waiting w
+      cross join lateral (select q.job_id from jobtree.queue_entry q where q.job_id > w.job_id order by q.job_id limit 1) n
+    )
+    select array_agg(p.job_id) into v_jobs
+    from (
+      (select w.job_id from waiting w limit c_most)
+      union
+      select l.job_id from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
+      where l.job_id >= p_operation.next_job_id
+      order by job_id
+      limit c_most
+    ) p;
+  end if;
+
+  more := coalesce(cardinality(v_jobs), 0) >= c_most;
+  for v_job in
+    select u.id, j.root_id from unnest(v_jobs) with ordinality u(id, n) left join jobtree.job j on j.id = u.id order by u.n
+  loop
+    if v_job.id <> operation.next_job_id then
+      operation.next_job_id := v_job.id;
+      operation.next_position := -1;
+    end if;
+    loop
+      select * into v_step from jobtree.cancel_pending(operation, v_job.id, operation.next_position);
+      operation.done := operation.done + v_step.cancelled;
+      operation.was_busy := operation.was_busy or v_step.was_busy;
+      operation.next_position := coalesce(v_step.next_after, operation.before_position);
+      if v_step.cancelled > 0 and (v_job.root_id = any (root_ids)) is not true then
+        root_ids := root_ids || v_job.root_id;
+      end if;
+      more := more or clock_timestamp() > p_until;
+      exit when v_step.next_after is null or clock_timestamp() > p_until;
+    end loop;
+    exit when clock_timestamp() > p_until;
+  end loop;
+  return next;
+end
+$$;
+
+-- Cancels single items of a job that goes on: of the next ranges of what is pending in it those that an operation is about. What waits
+-- leaves the queue, and what is held ends: its worker learns it from the next heartbeat or report.
+--
+-- p_after    the position to go on behind
+-- p_limit    how many ranges, about
+-- returns    how many items were cancelled; whether somebody had locked some of them, so that they are left; and the position to go on
+--            behind, null if that was the last of the job
+-- locks      queue entries and leases, skipping those that somebody else has
+create or replace function jobtree.cancel_pending(p_operation jobtree.operation, p_job_id uuid, p_after bigint, p_limit integer default 200)
+returns table (cancelled bigint, was_busy boolean, next_after bigint)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_found record;
+  v_waiting record;
+  v_held record;
+  v_gone record;
+begin
+  -- All items up to the first one of the last range are in these ranges, whatever range they will be in later.
+  select greatest(r.position, p_after + 1) into next_after
+  from (
+    (select q.position from jobtree.queue_entry q
+    where q.job_id = p_job_id and q.position > p_after - 128 and q.position + q.count - 1 > p_after
+    order by q.position
+    limit p_limit)
+    union all
+    select l.position from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
+    where l.job_id = p_job_id and l.position > p_after - 128 and l.position + l.count - 1 > p_after
+  ) r
+  order by r.position
+  offset p_limit - 1
+  limit 1;
+
+  select coalesce(sum(bit_count(m.matching)), 0) as items, array_agg(m.position) as positions, array_agg(m.count) as counts,
+    array_agg(m.attempt) as attempts, array_agg(m.lease_id) as lease_ids, array_agg(m.matching) as matching
+  into v_found
+  from jobtree.matching_pending(p_operation, p_job_id, p_after, next_after) m;
+
+  -- As it was found: whoever changed it has taken something out, or put it back with another attempt.
+  select array_agg(w.tid) as tids, array_agg(w.entry) as entries, array_agg(w.position) as positions, array_agg(w.count) as counts,
+    array_agg(w.matching) as taken
+  into v_waiting
+  from (
+    select q.ctid as tid, q as entry, q.position, q.count, f.matching
+    from unnest(v_found.positions, v_found.counts, v_found.attempts, v_found.lease_ids, v_found.matching)
+      f(position, count, attempt, lease_id, matching)
+    join jobtree.queue_entry q on q.job_id = p_job_id and q.position = f.position
+    where f.lease_id is null and q.count = f.count and q.attempt = f.attempt
+    order by q.position
+    for update of q skip locked
+  ) w;
+  delete from jobtree.queue_entry q where q.ctid = any (v_waiting.tids);
+  perform jobtree.put_back_rest(v_waiting.entries, v_waiting.taken);
+
+  with picked as materialized (
+    select l.id, l.position, l.count, l.open & f.matching as ended
+    from unnest(v_found.lease_ids, v_found.matching) f(lease_id, matching)
+    join jobtree.lease l on l.id = f.lease_id
+    order by l.id
+    for update of l skip locked
+  ), ended as (
+    update jobtree.lease l
+    set open = l.open # p.ended, deadline_at = case when l.open <> p.ended then l.deadline_at end
+    from picked p
+    where l.id = p.id
+  )
+  select array_agg(p.position) as positions, array_agg(p.count) as counts, array_agg(p.ended) as taken into v_held from picked p;
+
+  select coalesce(sum(r.count), 0) as items, array_agg(p_job_id) as job_ids, array_agg(t.position + r."from") as positions,
+    array_agg(r.count::bigint) as counts
+  into v_gone
+  from unnest(v_waiting.positions || v_held.positions, v_waiting.counts || v_held.counts, v_waiting.taken || v_held.taken)
+    t(position, count, taken)
+  cross join lateral jobtree.bit_runs(t.taken, t.count) r;
+  perform jobtree.cancel_ranges(v_gone.job_ids, v_gone.positions, v_gone.counts, clock_timestamp());
+  cancelled := v_gone.items;
+  was_busy := cancelled < v_found.items;
+  return next;
+end
+$$;
+
 -- Keeps that items are cancelled, neighbours in one range, and counts them.
 --
 -- p_job_ids, p_positions, p_counts   ranges of items that are in no entry and in no open lease any more, each once
@@ -958,14 +1112,14 @@ begin
 end
 $$;
 
--- How many dead letters meet a filter, which is that of start_operation, with its errors.
-create or replace function jobtree.count_dead_letters(p_filter jsonb)
+-- How many items an operation of this kind and filter would be about.
+--
+-- p_kind, p_filter, errors   those of start_operation
+create or replace function jobtree.count_matching(p_kind text, p_filter jsonb)
 returns bigint
 language sql volatile
 as $$
-  select count(*)
-  from jobtree.operation_of('DISCARD', p_filter) o
-  cross join lateral jobtree.matching_dead_letters(o, o.next_job_id, o.next_position, null)
+  select jobtree.operation_total(o) from jobtree.operation_of(p_kind, p_filter) o
 $$;
 
 -- How often each name stands in a list: {name: count}; null for none.
@@ -2476,6 +2630,27 @@ as $$
   end
 $$;
 
+-- The jobs that an operation's filter names: a job with all below it, or those of single items. Null if it names none.
+create or replace function jobtree.jobs_of_operation(p_operation jobtree.operation)
+returns uuid[]
+language plpgsql stable
+set enable_seqscan = off
+as $$
+begin
+  if p_operation.job_id is not null then
+    return (
+      with recursive subtree as (
+        select p_operation.job_id as id
+        union all
+        select c.id from jobtree.job c join subtree s on c.parent_id = s.id
+      )
+      select array_agg(s.id) from subtree s
+    );
+  end if;
+  return (select array_agg(distinct u) from unnest(p_operation.item_job_ids) u);
+end
+$$;
+
 -- Keeps leases alive: the deadline of each moves to three heartbeat intervals from now. Where only some of its open items are
 -- named, those get deadlines of their own, and the others keep theirs.
 --
@@ -3037,19 +3212,8 @@ set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
-  v_jobs uuid[];
+  v_jobs constant uuid[] := jobtree.jobs_of_operation(p_operation);
 begin
-  if p_operation.job_id is not null then
-    with recursive subtree as (
-      select p_operation.job_id as id
-      union all
-      select c.id from jobtree.job c join subtree s on c.parent_id = s.id
-    )
-    select array_agg(s.id) into v_jobs from subtree s;
-  elsif p_operation.item_job_ids is not null then
-    v_jobs := array(select distinct unnest(p_operation.item_job_ids));
-  end if;
-
   return query
   select d.job_id, d.position, j.root_id
   from jobtree.dead_letter d
@@ -3073,6 +3237,84 @@ begin
     ))
   order by d.job_id, d.position
   limit p_limit;
+end
+$$;
+
+-- The pending items that a cancelling operation is about, by the ranges that they are in: entries, and leases that are held.
+--
+-- p_job_id   only of this job; null for all that the operation names
+-- p_after, p_until   only items behind this position, and up to this one; null for no end
+-- returns    of each range with such items what it is known by, its lease if it is one, and a bit for each of its items that matches
+create or replace function jobtree.matching_pending(
+  p_operation jobtree.operation, p_job_id uuid default null, p_after bigint default -1, p_until bigint default null
+)
+returns table (job_id uuid, "position" bigint, count integer, attempt integer, lease_id uuid, matching bit(128))
+language plpgsql stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+-- Of what the filter does not name, the condition is gone before it is planned.
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz := clock_timestamp();
+  v_jobs constant uuid[] := case
+    when p_job_id is null then jobtree.jobs_of_operation(p_operation) else array[p_job_id]
+  end;
+  v_end constant bigint := least(p_until, p_operation.before_position - 1);
+  v_states constant text[] := p_operation.states;
+  -- Whether the items themselves have to be looked at.
+  v_by_item constant boolean := num_nonnulls(
+    p_operation.added_from, p_operation.added_until, p_operation.dedupe_keys, p_operation.item_positions, p_operation.codes
+  ) > 0;
+begin
+  return query
+  with pending as (
+    select q.job_id, q.position, q.count::integer as count, q.attempt, null::uuid as lease_id, ~B'0'::bit(128) as open
+    from jobtree.queue_entry q
+    where (v_jobs is null or q.job_id = any (v_jobs)) and q.position > p_after - 128 and q.position <= v_end
+      and (v_states is null or case
+        when q.run_at = 'infinity' then 'WAITING' when q.run_at > v_now then 'SCHEDULED' else 'READY'
+      end = any (v_states))
+    union all
+    select l.job_id, l.position, l.count, l.attempt, l.id, l.open
+    from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
+    where (v_jobs is null or l.job_id = any (v_jobs)) and l.position > p_after - 128 and l.position <= v_end
+      and (v_states is null or 'HELD' = any (v_states))
+  ), named as (
+    select p.*, (
+        -- Its items between the two positions.
+        p.open & (~B'0'::bit(128) << (127 - least(p.count - 1, v_end - p.position)::integer))
+        & (~B'0'::bit(128) >> greatest(0, p_after + 1 - p.position)::integer)
+      ) as items
+    from pending p
+    cross join lateral (select j.type, j.cancelled_at from jobtree.job j where j.id = p.job_id offset 0) j
+    where j.cancelled_at is null and (p_operation.types is null or j.type = any (p_operation.types))
+      and (p_operation.codes is null or p.attempt > 1)
+  ), found as (
+    select n.*, case when not v_by_item then n.items else (
+      select bit_or(jobtree.bit_at((i.position - n.position)::integer + 1))
+      from jobtree.job_item i
+      where i.job_id = n.job_id and i.position >= n.position and i.position < n.position + n.count
+        and get_bit(n.items, (i.position - n.position)::integer) = 1
+        and (p_operation.added_from is null or i.created_at >= p_operation.added_from)
+        and (p_operation.added_until is null or i.created_at < p_operation.added_until)
+        and (p_operation.dedupe_keys is null or i.dedupe_key = any (p_operation.dedupe_keys))
+        and (p_operation.item_positions is null or exists (
+          select from unnest(p_operation.item_job_ids, p_operation.item_positions) u(job_id, position)
+          where u.job_id = i.job_id and u.position = i.position
+        ))
+        and (p_operation.codes is null or exists (
+          select from jobtree.failure f
+          where f.job_id = i.job_id and f.position = i.position and f.attempt = n.attempt - 1 and f.code = any (p_operation.codes)
+        ))
+    ) end as matching
+    from named n
+    where bit_count(n.items) > 0
+  )
+  select f.job_id, f.position, f.count, f.attempt, f.lease_id, f.matching from found f where bit_count(f.matching) > 0;
 end
 $$;
 
@@ -3278,19 +3520,23 @@ as $$
   ) o
 $$;
 
--- The operation that a filter of dead letters describes, as it begins.
+-- The operation that a filter describes, as it begins.
 --
 -- p_kind, p_filter, p_payload   as start_operation has them
 -- errors     those of start_operation
 create or replace function jobtree.operation_of(p_kind text, p_filter jsonb, p_payload json default null)
 returns jobtree.operation
 language plpgsql volatile
+set enable_seqscan = off
 as $$
 declare
   v_filter constant jsonb := jsonb_strip_nulls(case jsonb_typeof(p_filter) when 'object' then p_filter else '{}' end);
   v_unknown constant text := (
     select min(k) from jsonb_object_keys(v_filter) k
-    where k not in ('jobId', 'types', 'codes', 'groupIds', 'diedFrom', 'diedUntil', 'dedupeKeys', 'items')
+    where k <> all (array['jobId', 'types', 'codes', 'dedupeKeys', 'items'] || case
+      when p_kind = 'CANCEL' then array['states', 'addedFrom', 'addedUntil']
+      else array['groupIds', 'diedFrom', 'diedUntil']
+    end)
   );
   v_operation jobtree.operation;
 begin
@@ -3298,25 +3544,43 @@ begin
     raise exception 'filter names nothing: it would be everything.' using errcode = 'JT002', column = 'filter';
   elsif v_unknown is not null then
     raise exception 'filter has no %.', v_unknown using errcode = 'JT002', column = 'filter.' || v_unknown;
-  elsif p_kind is null or p_kind not in ('REPLAY', 'DISCARD') then
-    raise exception 'kind must be REPLAY or DISCARD.' using errcode = 'JT002', column = 'kind';
+  elsif p_kind is null or p_kind not in ('REPLAY', 'DISCARD', 'CANCEL') then
+    raise exception 'kind must be REPLAY, DISCARD or CANCEL.' using errcode = 'JT002', column = 'kind';
+  elsif jsonb_path_exists(v_filter, '$.states[*] ? (!(@ == "WAITING" || @ == "SCHEDULED" || @ == "READY" || @ == "HELD"))') then
+    raise exception 'filter.states must be WAITING, SCHEDULED, READY or HELD.' using errcode = 'JT002', column = 'filter.states';
   elsif p_payload is not null and (p_kind <> 'REPLAY' or jsonb_array_length(coalesce(v_filter -> 'items', '[]')) <> 1) then
     raise exception 'payload is for one item that is replayed.' using errcode = 'JT002', column = 'payload';
   elsif v_filter ? 'jobId' and not exists (select from jobtree.job j where j.id = (v_filter ->> 'jobId')::uuid) then
     raise exception 'There is no job %.', v_filter ->> 'jobId' using errcode = 'JT001', column = 'filter.jobId';
   end if;
   select jobtree.new_id(), p_kind, clock_timestamp(), f."jobId", f.types, f.codes, f."groupIds", f."diedFrom", f."diedUntil",
-    f."dedupeKeys", i.job_ids, i.positions, p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null
+    f."dedupeKeys", i.job_ids, i.positions, f.states, f."addedFrom", f."addedUntil", 1024 * (s.last_value + 1), p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null
   into v_operation
   from jsonb_to_record(v_filter) f(
     "jobId" uuid, types text[], codes text[], "groupIds" uuid[], "diedFrom" timestamptz, "diedUntil" timestamptz, "dedupeKeys" text[],
-    items jsonb
+    items jsonb, states text[], "addedFrom" timestamptz, "addedUntil" timestamptz
   )
+  cross join jobtree.block_seq s
   cross join lateral (
     select array_agg((e ->> 'jobId')::uuid) as job_ids, array_agg((e ->> 'position')::bigint) as positions
     from jsonb_array_elements(f.items) e
   ) i;
   return v_operation;
+end
+$$;
+
+-- How many items an operation is about, before it has begun.
+create or replace function jobtree.operation_total(p_operation jobtree.operation)
+returns bigint
+language plpgsql stable
+as $$
+begin
+  if p_operation.kind = 'CANCEL' then
+    return (select coalesce(sum(bit_count(m.matching)), 0) from jobtree.matching_pending(p_operation) m);
+  end if;
+  return (
+    select count(*) from jobtree.matching_dead_letters(p_operation, p_operation.next_job_id, p_operation.next_position, null)
+  );
 end
 $$;
 
@@ -3425,6 +3689,28 @@ begin
     v_count := p_count - v_first;
   end loop;
 end
+$$;
+
+-- Puts back into the queue what is left of entries of which some items are taken out, each in its place and as it waited. What is left
+-- of a small entry gets the size of the whole, as put_back has it.
+--
+-- p_entries, p_taken   the entries, which are deleted, and a bit for each item that is taken
+create or replace function jobtree.put_back_rest(p_entries jobtree.queue_entry[], p_taken bit(128)[])
+returns void
+language sql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
+  select e.job_id, e.position + r."from", e.place + r."from",
+    case when e.bytes > 100000 then (
+      select sum(i.payload_bytes) from jobtree.job_item i
+      where i.job_id = e.job_id and i.position >= e.position + r."from" and i.position < e.position + r."from" + r.count
+    ) else e.bytes end,
+    e.run_at, e.attempt, r.count, e.priority, e.type
+  from generate_subscripts(p_entries, 1) n
+  cross join lateral (select (p_entries[n]).*) e
+  cross join lateral jobtree.bit_runs(~p_taken[n] & (~B'0'::bit(128) << (128 - e.count)), e.count) r
 $$;
 
 -- Creates a schedule, or changes the one of its name to what is given. Its next occurrence stays what it is unless its times change, so that
@@ -4275,11 +4561,11 @@ $$;
 -- Does the next batch of an operation: call it until it is finished. Each call goes on where the last one ended. What somebody has
 -- locked for longer than a moment is passed by, and gets another turn at the end.
 --
--- p_limit    how many dead letters, at most; it ends earlier after a moment
+-- p_limit    how many dead letters, at most; it ends earlier after a moment, as it does for pending items
 -- returns    whether it is finished; whether to go on at once, or after a pause, since what is left is locked; the trees that changed,
 --            and the types that have ready items, and how many; no row if somebody else is at it, or there is none
 -- locks      the operation's row, skipping it if somebody has it; then, job by job in the order of their ids, those of replay_items or
---            of discard_items, for each of which it waits a moment
+--            of discard_items, for each of which it waits a moment, or those of cancel_pending
 create or replace function jobtree.run_operation(p_id uuid, p_limit bigint default 1000)
 returns table (finished boolean, more boolean, root_ids uuid[], ready jsonb)
 language plpgsql volatile
@@ -4293,6 +4579,7 @@ declare
   v_found bigint := 0;
   v_part record;
   v_replayed record;
+  v_cancelled record;
 begin
   select * into v_operation from jobtree.operation o where o.id = p_id for update skip locked;
   if not found then
@@ -4305,9 +4592,16 @@ begin
     return;
   end if;
 
+  if v_operation.kind = 'CANCEL' then
+    select * into v_cancelled from jobtree.cancel_matching(v_operation, v_until);
+    v_operation := v_cancelled.operation;
+    more := v_cancelled.more;
+    root_ids := v_cancelled.root_ids;
+  end if;
   for v_part in
     select m.job_id, m.root_id, array_agg(m.position order by m.position) as positions
     from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, p_limit) m
+    where v_operation.kind <> 'CANCEL'
     group by m.job_id, m.root_id
     order by m.job_id
   loop
@@ -4623,14 +4917,15 @@ begin
 end
 $$;
 
--- Begins to replay or discard dead letters: those that meet all that the filter says. run_operation does it, in batches, called by any
--- server until it is finished.
+-- Begins to replay or discard dead letters, or to cancel pending items: those that meet all that the filter says. run_operation does
+-- it, in batches, called by any server until it is finished. What is added, or fails, later is left.
 --
--- p_kind     REPLAY or DISCARD
--- p_filter   {jobId?, types?, codes?, groupIds?, diedFrom?, diedUntil?, dedupeKeys?, items?: [{jobId, position}]}, at least one of
---            them. A job stands for all below it
+-- p_kind     REPLAY, DISCARD or CANCEL
+-- p_filter   {jobId?, types?, codes?, dedupeKeys?, items?: [{jobId, position}]}, for dead letters also {groupIds?, diedFrom?,
+--            diedUntil?}, for pending items {states?, addedFrom?, addedUntil?}; at least one of them. A job stands for all below it,
+--            codes are of the last failure, and states are WAITING, SCHEDULED, READY and HELD
 -- p_payload  what a replayed item gets as its payload; for a filter of one item only
--- returns    the operation, and how many dead letters there are for it
+-- returns    the operation, and how many items there are for it
 -- locks      none
 -- errors     JT001 no such job; JT002 the filter names nothing, or something is wrong with it; 22P02, 22007 or 22008 for a value that
 --            is none
@@ -4641,8 +4936,7 @@ as $$
 declare
   v_operation jobtree.operation := jobtree.operation_of(p_kind, p_filter, p_payload);
 begin
-  select count(*) into v_operation.total
-  from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, null);
+  v_operation.total := jobtree.operation_total(v_operation);
   insert into jobtree.operation select v_operation.*;
   return query select v_operation.id, v_operation.total;
 end
@@ -4906,6 +5200,84 @@ as $$
       from (select j.type, sum(f.items) as items from found f join jobtree.job j on j.id = f.job_id group by j.type having sum(f.items) > 0) t
     ),
     (select min(f.id) from found f), (select max(f.id) from found f)
+$$;
+
+-- Changes an item that waits: when it is due, its priority, its payload. What is not named stays as it is.
+--
+-- p_changes  {runAt?, priority?, payload?}, at least one of them; runAt null for now, priority null for that of the job
+-- returns    its tree and type; its priority and its place, from which claims find it; and whether it was made ready by this
+-- locks      the queue entry that has the item
+-- errors     JT001 no such item; JT002 nothing is to be changed, or something is wrong with it; JT007 it does not wait, with the reason
+--            in the error's detail: HELD, SUCCEEDED, FAILED or CANCELLED; of Postgres those of add_items
+create or replace function jobtree.update_item(p_job_id uuid, p_position bigint, p_changes json)
+returns table (root_id uuid, type text, priority smallint, place bigint, made_ready boolean)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_changes jsonb;
+  v_problem record;
+  v_entry jobtree.queue_entry;
+  v_job record;
+  v_state text;
+  v_item record;
+begin
+  if strpos(p_changes::text, '\u') > 0 then
+    perform jobtree.check_text(p_changes);
+  end if;
+  if json_typeof(p_changes) = 'object' and jobtree.is_too_deep((p_changes -> 'payload')::text) then
+    raise exception 'payload is nested more than 256 levels deep.' using errcode = 'JT002', column = 'payload';
+  end if;
+  v_changes := p_changes;
+  select * into v_problem from jobtree.input_problem(v_changes, '{payload,priority,runAt}') p limit 1;
+  if found then
+    raise exception '% %.', v_problem.field, v_problem.message using errcode = 'JT002', column = v_problem.field;
+  elsif v_changes = '{}' then
+    raise exception 'Nothing is to be changed.' using errcode = 'JT002';
+  end if;
+
+  loop
+    select q.* into v_entry from jobtree.queue_entry q
+    where q.job_id = p_job_id and q.position between p_position - 127 and p_position and q.position + q.count > p_position
+    for update;
+    select j.root_id, j.priority, j.cancelled_at is not null as is_cancelled into v_job from jobtree.job j where j.id = p_job_id;
+    exit when v_entry.job_id is not null and not v_job.is_cancelled;
+    select s.state into v_state from jobtree.item_state s where s.job_id = p_job_id and s.position = p_position;
+    if v_state is null then
+      raise exception 'There is no item % of job %.', p_position, p_job_id using errcode = 'JT001', column = 'itemId';
+    end if;
+    -- Or it waits: whoever had the entry has split it.
+    if v_state in ('HELD', 'SUCCEEDED', 'FAILED', 'CANCELLED') then
+      raise exception 'Item % of job % can''t be changed: it is %.', p_position, p_job_id, lower(v_state)
+        using errcode = 'JT007', column = 'itemId', detail = v_state;
+    end if;
+  end loop;
+
+  update jobtree.job_item i
+  set payload = case when v_changes ? 'payload' then p_changes -> 'payload' else i.payload end,
+    payload_bytes = case when v_changes ? 'payload' then octet_length((p_changes -> 'payload')::text) else i.payload_bytes end,
+    priority = case when v_changes ? 'priority' then (v_changes ->> 'priority')::smallint else i.priority end,
+    run_at = case when v_changes ? 'runAt' then coalesce((v_changes ->> 'runAt')::timestamptz, v_now) else i.run_at end
+  where i.job_id = p_job_id and i.position = p_position
+  returning i.payload_bytes, coalesce(i.priority, v_job.priority) as priority, i.run_at into v_item;
+
+  -- An entry of its own: it waits under other conditions, or is of another size.
+  delete from jobtree.queue_entry q where q.job_id = p_job_id and q.position = v_entry.position;
+  perform jobtree.put_back_rest(array[v_entry], array[jobtree.bit_at((p_position - v_entry.position)::integer + 1)]);
+  v_entry.place := v_entry.place + p_position - v_entry.position;
+  if v_changes ? 'runAt' and v_entry.run_at is distinct from 'infinity' then
+    made_ready := v_item.run_at <= v_now;
+    v_entry.run_at := case when not made_ready then v_item.run_at end;
+    v_entry.place := nextval('jobtree.block_seq') * 1024;
+  end if;
+  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
+  values (p_job_id, p_position, v_entry.place, v_item.payload_bytes, v_entry.run_at, v_entry.attempt, 1, v_item.priority, v_entry.type);
+  return query select v_job.root_id, v_entry.type, v_item.priority, v_entry.place, coalesce(made_ready, false);
+end
 $$;
 
 -- Waits until nobody else has a queue entry, but not beyond an instant. Whoever had it has split it, claimed it whole, or given
