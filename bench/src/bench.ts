@@ -87,16 +87,23 @@ export function itemsFor(items: number, batch: number): number {
 }
 
 /**
- * Several runs of each contender, in turns and each time another one first: the machine may have other things to do. Before
- * them each has one that does not count, since programs that have just started are not what anybody waits for.
+ * For so long each contender runs before it counts: a server that has just started takes twice as long for a call, until V8 has
+ * compiled what is hot, and nobody runs one for seconds.
  */
+const warmUpMs = 10_000;
+
+/** Several runs of each contender, in turns and each time another one first: the machine may have other things to do. */
 export async function alternate<Name extends string>(
   { rounds }: Pick<Options, 'rounds'>,
   items: number,
   contenders: Readonly<Record<Name, (items: number) => Promise<Run>>>,
 ): Promise<Record<Name, Run[]>> {
   const names = Object.keys(contenders) as Name[];
-  for (const name of names) await contenders[name](items);
+  for (const name of names) {
+    const until = performance.now() + warmUpMs;
+    do await contenders[name](items);
+    while (performance.now() < until);
+  }
   const runs = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, Run[]>;
   for (let round = 0; round < rounds; round++) {
     for (const name of round % 2 === 0 ? names : names.toReversed()) {

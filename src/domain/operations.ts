@@ -55,7 +55,7 @@ export interface Operation {
 /** How long the call itself goes on. */
 const atOnceMs = 500;
 /** After each batch of an operation, so much of the time that it took is left to others. */
-const restShare = 0.4;
+const restShare = 0.6;
 
 /** Begins an operation; the id. A payload is what the one replayed item gets. */
 export async function startOperation<Kind extends OperationKind>(

@@ -1,16 +1,19 @@
 /** How long it takes to replay very many dead letters, and what that costs workers of another type meanwhile. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client } from '../../dist/client/index.js';
+import type { Client } from '../../../dist/client/index.js';
 import { type Bench, type Jobtree, type Report, withJobtree } from '../bench.ts';
 import { startChild } from '../child.ts';
 import { ratio, whole } from '../figures.ts';
-import { createJob, fillJob, withClient } from '../jobtree.ts';
+import { createJob, fillJob, keyOf, withClient } from '../jobtree.ts';
 import type { WorkerTask } from '../task.ts';
 import { atLeast, atMost } from '../verdicts.ts';
 
 const batch = 100;
-/** So many times as many items are worked on, so that the work goes on for longer than the replay. */
-const workedPerItem = 4;
+/** So many times as many items are worked on, so that the work goes on for longer than all that is measured. */
+const workedPerItem = 12;
+/** Before what is measured, and for the rate without a replay, before and behind it. */
+const warmUpMs = 5_000;
+const quietMs = 3_000;
 const pollMs = 10;
 const limits = { ms: 10_000, rate: 0.8 };
 
@@ -19,20 +22,20 @@ export async function measureReplay(bench: Bench): Promise<Report> {
   const { ms, quiet, busy } = await withJobtree(bench, (jobtree) =>
     withClient(jobtree.server.url, async (client) => {
       const jobId = await failAll(jobtree, client, items);
-      // One after the other: the tables and the machine are as warm for both.
       let ms = Number.NaN;
-      const run = async () => {
-        const startedAt = performance.now();
-        const begun = await client.replayDeadLetters({ jobId });
-        let operation = begun;
-        if (begun.status === 'RUNNING') for await (operation of client.watchOperation(begun.id));
-        ms = performance.now() - startedAt;
-        if (operation.done !== items) throw new Error(`${operation.done} of ${items} items were replayed.`);
-      };
-      const busy = await rateDuring(jobtree, items, run);
-      // It is quicker, and would have done all before so long a time is over.
-      const quiet = await rateDuring(jobtree, items, () => delay(ms / 2));
-      return { ms, quiet, busy };
+      const [before, busy, after] = await ratesDuring(jobtree, items * workedPerItem, [
+        () => delay(quietMs),
+        async () => {
+          const startedAt = performance.now();
+          const begun = await client.replayDeadLetters({ jobId });
+          let operation = begun;
+          if (begun.status === 'RUNNING') for await (operation of client.watchOperation(begun.id));
+          ms = performance.now() - startedAt;
+          if (operation.done !== items) throw new Error(`${operation.done} of ${items} items were replayed.`);
+        },
+        () => delay(quietMs),
+      ]);
+      return { ms, quiet: ((before as number) + (after as number)) / 2, busy: busy as number };
     }),
   );
   const times = busy / quiet;
@@ -85,25 +88,33 @@ async function failAll({ database, server }: Jobtree, client: Client, items: num
   return id;
 }
 
-/** How many items of a type of its own a worker does in a second while `act` goes on; NaN if it has done all before. */
-async function rateDuring(jobtree: Jobtree, items: number, act: () => Promise<void>): Promise<number> {
-  const { database, server } = jobtree;
+/** How many items of a type of its own a worker does in a second, while each of `acts` goes on; NaN once it has done all. */
+async function ratesDuring(
+  { database, server }: Jobtree,
+  items: number,
+  acts: readonly (() => Promise<void>)[],
+): Promise<number[]> {
   const { id, type } = await createJob(server.url);
-  await fillJob(database.pool, id, items * workedPerItem);
+  await fillJob(database.pool, id, items);
   await database.settle();
   const done = async () => {
     const { rows } = await database.pool.query<{ count: string }>(
       'select succeeded as count from jobtree.job_progress where job_id = $1 order by version desc limit 1',
-      [id.replace('Job:', '')],
+      [keyOf(id)],
     );
     return Number(rows[0]?.count);
   };
-  const task: WorkerTask = { url: server.url, target: type, items: items * workedPerItem, batch };
+  const task: WorkerTask = { url: server.url, target: type, items, batch };
   const child = startChild('jobtree-worker', task);
-  while ((await done()) < items / 10) await delay(pollMs);
-  const [before, startedAt] = [await done(), performance.now()];
-  await act();
-  const [after, ms] = [await done(), performance.now() - startedAt];
+  while ((await done()) === 0) await delay(pollMs);
+  await delay(warmUpMs);
+  const rates: number[] = [];
+  for (const act of acts) {
+    const [before, startedAt] = [await done(), performance.now()];
+    await act();
+    const [after, ms] = [await done(), performance.now() - startedAt];
+    rates.push(after < items ? ((after - before) * 1_000) / ms : Number.NaN);
+  }
   await child.outcome;
-  return after < items * workedPerItem ? ((after - before) * 1_000) / ms : Number.NaN;
+  return rates;
 }
