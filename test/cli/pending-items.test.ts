@@ -71,7 +71,7 @@ test('what can not be is said at once, with nothing done', async () => {
     [['cancel-items'], 2, 'filter names nothing'],
     [['cancel-items', '--yes'], 2, 'filter names nothing'],
     [['cancel-items', '--job', unknownJob], 4, 'There is no job'],
-    [['cancel-items', '--state', 'dead'], 2, 'Allowed choices are waiting, scheduled, ready, held'],
+    [['cancel-items', '--state', 'dead'], 2, 'Allowed choices are waiting, scheduled, ready'],
     [['cancel-items', '--group', 'x'], 2, 'unknown option'],
     [['update-item'], 2, "missing required argument 'id'"],
     [['update-item', itemId], 2, 'Nothing is to be changed'],
