@@ -14,6 +14,8 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   c_most constant integer := 1000;
+  -- Nothing of any job stands before it.
+  v_first constant bigint := coalesce((select min(u) - 1 from unnest(p_operation.item_positions) u), -1);
   v_named constant uuid[] := jobtree.jobs_of_operation(p_operation);
   v_jobs uuid[];
   v_job record;
@@ -49,6 +51,7 @@ begin
       operation.next_job_id := v_job.id;
       operation.next_position := -1;
     end if;
+    operation.next_position := greatest(operation.next_position, v_first);
     loop
       select * into v_step from jobtree.cancel_pending(operation, v_job.id, operation.next_position);
       operation.done := operation.done + v_step.cancelled;

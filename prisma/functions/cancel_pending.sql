@@ -26,11 +26,13 @@ begin
   from (
     (select q.position from jobtree.queue_entry q
     where q.job_id = p_job_id and q.position > p_after - 128 and q.position + q.count - 1 > p_after
+      and q.position < p_operation.before_position
     order by q.position
     limit p_limit)
     union all
     select l.position from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
     where l.job_id = p_job_id and l.position > p_after - 128 and l.position + l.count - 1 > p_after
+      and l.position < p_operation.before_position
   ) r
   order by r.position
   offset p_limit - 1

@@ -21,6 +21,7 @@ declare
   v_jobs constant uuid[] := case
     when p_job_id is null then jobtree.jobs_of_operation(p_operation) else array[p_job_id]
   end;
+  v_after constant bigint := greatest(p_after, (select min(u) - 1 from unnest(p_operation.item_positions) u));
   v_end constant bigint := least(p_until, p_operation.before_position - 1);
   v_states constant text[] := p_operation.states;
   -- Whether the items themselves have to be looked at.
@@ -32,20 +33,20 @@ begin
   with pending as (
     select q.job_id, q.position, q.count::integer as count, q.attempt, null::uuid as lease_id, ~B'0'::bit(128) as open
     from jobtree.queue_entry q
-    where (v_jobs is null or q.job_id = any (v_jobs)) and q.position > p_after - 128 and q.position <= v_end
+    where (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_after - 128 and q.position <= v_end
       and (v_states is null or case
         when q.run_at = 'infinity' then 'WAITING' when q.run_at > v_now then 'SCHEDULED' else 'READY'
       end = any (v_states))
     union all
     select l.job_id, l.position, l.count, l.attempt, l.id, l.open
     from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
-    where (v_jobs is null or l.job_id = any (v_jobs)) and l.position > p_after - 128 and l.position <= v_end
+    where (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_after - 128 and l.position <= v_end
       and (v_states is null or 'HELD' = any (v_states))
   ), named as (
     select p.*, (
         -- Its items between the two positions.
         p.open & (~B'0'::bit(128) << (127 - least(p.count - 1, v_end - p.position)::integer))
-        & (~B'0'::bit(128) >> greatest(0, p_after + 1 - p.position)::integer)
+        & (~B'0'::bit(128) >> greatest(0, v_after + 1 - p.position)::integer)
       ) as items
     from pending p
     cross join lateral (select j.type, j.cancelled_at from jobtree.job j where j.id = p.job_id offset 0) j

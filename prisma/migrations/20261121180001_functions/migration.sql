@@ -506,6 +506,8 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   c_most constant integer := 1000;
+  -- Nothing of any job stands before it.
+  v_first constant bigint := coalesce((select min(u) - 1 from unnest(p_operation.item_positions) u), -1);
   v_named constant uuid[] := jobtree.jobs_of_operation(p_operation);
   v_jobs uuid[];
   v_job record;
@@ -541,6 +543,7 @@ begin
       operation.next_job_id := v_job.id;
       operation.next_position := -1;
     end if;
+    operation.next_position := greatest(operation.next_position, v_first);
     loop
       select * into v_step from jobtree.cancel_pending(operation, v_job.id, operation.next_position);
       operation.done := operation.done + v_step.cancelled;
@@ -586,11 +589,13 @@ begin
   from (
     (select q.position from jobtree.queue_entry q
     where q.job_id = p_job_id and q.position > p_after - 128 and q.position + q.count - 1 > p_after
+      and q.position < p_operation.before_position
     order by q.position
     limit p_limit)
     union all
     select l.position from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
     where l.job_id = p_job_id and l.position > p_after - 128 and l.position + l.count - 1 > p_after
+      and l.position < p_operation.before_position
   ) r
   order by r.position
   offset p_limit - 1
@@ -3263,6 +3268,7 @@ declare
   v_jobs constant uuid[] := case
     when p_job_id is null then jobtree.jobs_of_operation(p_operation) else array[p_job_id]
   end;
+  v_after constant bigint := greatest(p_after, (select min(u) - 1 from unnest(p_operation.item_positions) u));
   v_end constant bigint := least(p_until, p_operation.before_position - 1);
   v_states constant text[] := p_operation.states;
   -- Whether the items themselves have to be looked at.
@@ -3274,20 +3280,20 @@ begin
   with pending as (
     select q.job_id, q.position, q.count::integer as count, q.attempt, null::uuid as lease_id, ~B'0'::bit(128) as open
     from jobtree.queue_entry q
-    where (v_jobs is null or q.job_id = any (v_jobs)) and q.position > p_after - 128 and q.position <= v_end
+    where (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_after - 128 and q.position <= v_end
       and (v_states is null or case
         when q.run_at = 'infinity' then 'WAITING' when q.run_at > v_now then 'SCHEDULED' else 'READY'
       end = any (v_states))
     union all
     select l.job_id, l.position, l.count, l.attempt, l.id, l.open
     from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
-    where (v_jobs is null or l.job_id = any (v_jobs)) and l.position > p_after - 128 and l.position <= v_end
+    where (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_after - 128 and l.position <= v_end
       and (v_states is null or 'HELD' = any (v_states))
   ), named as (
     select p.*, (
         -- Its items between the two positions.
         p.open & (~B'0'::bit(128) << (127 - least(p.count - 1, v_end - p.position)::integer))
-        & (~B'0'::bit(128) >> greatest(0, p_after + 1 - p.position)::integer)
+        & (~B'0'::bit(128) >> greatest(0, v_after + 1 - p.position)::integer)
       ) as items
     from pending p
     cross join lateral (select j.type, j.cancelled_at from jobtree.job j where j.id = p.job_id offset 0) j
@@ -3554,7 +3560,7 @@ begin
     raise exception 'There is no job %.', v_filter ->> 'jobId' using errcode = 'JT001', column = 'filter.jobId';
   end if;
   select jobtree.new_id(), p_kind, clock_timestamp(), f."jobId", f.types, f.codes, f."groupIds", f."diedFrom", f."diedUntil",
-    f."dedupeKeys", i.job_ids, i.positions, f.states, f."addedFrom", f."addedUntil", 1024 * (s.last_value + 1), p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null
+    f."dedupeKeys", i.job_ids, i.positions, f.states, f."addedFrom", f."addedUntil", least(1024 * (s.last_value + 1), (select max(u) + 1 from unnest(i.positions) u)), p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null
   into v_operation
   from jsonb_to_record(v_filter) f(
     "jobId" uuid, types text[], codes text[], "groupIds" uuid[], "diedFrom" timestamptz, "diedUntil" timestamptz, "dedupeKeys" text[],

@@ -949,7 +949,7 @@ export type $OperationPayload<ExtArgs extends runtime.Types.Extensions.InternalA
     addedFrom: Date | null
     addedUntil: Date | null
     /**
-     * No item from this position on was there when it was asked for.
+     * What it is about stands before this position.
      */
     beforePosition: bigint
     /**
