@@ -21,6 +21,7 @@ export const notClaimableReasons = {
   HELD: 'A worker holds it.',
   SCHEDULED: 'It is due later: its `runAt`, or the backoff after a failure, lies ahead.',
   WAITING: 'Its job waits for other jobs of its tree.',
+  BLOCKED: 'An item with its serialize key stands before it.',
   SUCCEEDED: 'It has its result.',
   FAILED: 'It failed for good.',
   CANCELLED: 'It was cancelled.',

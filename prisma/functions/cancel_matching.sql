@@ -1,10 +1,11 @@
 -- Does the next batch of a cancelling operation, job by job in the order of their ids, with some ranges of a job at a time.
 --
 -- p_until    when to end at the latest, but for one more step
--- returns    the operation as it is then; whether to go on at once; and the trees that changed
+-- returns    the operation as it is then; whether to go on at once; the trees that changed; and the types that got ready items, since
+--            keys have gone on, and how many
 -- locks      those of cancel_pending
 create or replace function jobtree.cancel_matching(p_operation jobtree.operation, p_until timestamptz)
-returns table (operation jobtree.operation, more boolean, root_ids uuid[])
+returns table (operation jobtree.operation, more boolean, root_ids uuid[], ready jsonb)
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -26,15 +27,22 @@ begin
     v_jobs := array(select u from unnest(v_named) u where u >= p_operation.next_job_id order by u limit c_most);
   else
     with recursive waiting as (
-      -- The jobs of which something waits, one probe each.
+      -- The jobs of which something waits in the queue, one probe each.
       (select q.job_id from jobtree.queue_entry q where q.job_id >= p_operation.next_job_id order by q.job_id limit 1)
       union all
       select n.job_id from waiting w
       cross join lateral (select q.job_id from jobtree.queue_entry q where q.job_id > w.job_id order by q.job_id limit 1) n
+    ), blocked as (
+      (select b.job_id from jobtree.blocked_item b where b.job_id >= p_operation.next_job_id order by b.job_id limit 1)
+      union all
+      select n.job_id from blocked w
+      cross join lateral (select b.job_id from jobtree.blocked_item b where b.job_id > w.job_id order by b.job_id limit 1) n
     )
     select array_agg(p.job_id) into v_jobs
     from (
       (select w.job_id from waiting w limit c_most)
+      union
+      (select b.job_id from blocked b limit c_most)
       union
       select l.job_id from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
       where l.job_id >= p_operation.next_job_id
@@ -56,6 +64,7 @@ begin
       select * into v_step from jobtree.cancel_pending(operation, v_job.id, operation.next_position);
       operation.done := operation.done + v_step.cancelled;
       operation.was_busy := operation.was_busy or v_step.was_busy;
+      ready := jobtree.add_up(ready, v_step.ready);
       operation.next_position := coalesce(v_step.next_after, operation.before_position);
       if v_step.cancelled > 0 and (v_job.root_id = any (root_ids)) is not true then
         root_ids := root_ids || v_job.root_id;

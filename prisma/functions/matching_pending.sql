@@ -1,12 +1,14 @@
--- The pending items that a cancelling operation is about, by the ranges that they are in: entries, and leases that are held.
+-- The pending items that a cancelling operation is about, by the ranges that they are in: entries, leases that are held, and each that is
+-- blocked by its serialize key.
 --
 -- p_job_id   only of this job; null for all that the operation names
 -- p_after, p_until   only items behind this position, and up to this one; null for no end
--- returns    of each range with such items what it is known by, its lease if it is one, and a bit for each of its items that matches
+-- returns    of each range with such items what it is known by, its lease if it is one, whether it is blocked, and a bit for each of its
+--            items that matches
 create or replace function jobtree.matching_pending(
   p_operation jobtree.operation, p_job_id uuid default null, p_after bigint default -1, p_until bigint default null
 )
-returns table (job_id uuid, "position" bigint, count integer, attempt integer, lease_id uuid, matching bit(128))
+returns table (job_id uuid, "position" bigint, count integer, attempt integer, lease_id uuid, blocked boolean, matching bit(128))
 language plpgsql stable
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -31,17 +33,22 @@ declare
 begin
   return query
   with pending as (
-    select q.job_id, q.position, q.count::integer as count, q.attempt, null::uuid as lease_id, ~B'0'::bit(128) as open
+    select q.job_id, q.position, q.count::integer as count, q.attempt, null::uuid as lease_id, false as blocked, ~B'0'::bit(128) as open
     from jobtree.queue_entry q
     where (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_after - 128 and q.position <= v_end
       and (v_states is null or case
         when q.run_at = 'infinity' then 'WAITING' when q.run_at > v_now then 'SCHEDULED' else 'READY'
       end = any (v_states))
     union all
-    select l.job_id, l.position, l.count, l.attempt, l.id, l.open
+    select l.job_id, l.position, l.count, l.attempt, l.id, false, l.open
     from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
     where (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_after - 128 and l.position <= v_end
       and (v_states is null or 'HELD' = any (v_states))
+    union all
+    select b.job_id, b.position, 1, b.attempt, null, true, ~B'0'::bit(128)
+    from jobtree.blocked_item b
+    where (v_jobs is null or b.job_id = any (v_jobs)) and b.position > v_after and b.position <= v_end
+      and (v_states is null or 'BLOCKED' = any (v_states))
   ), named as (
     select p.*, (
         -- Its items between the two positions.
@@ -73,6 +80,6 @@ begin
     from named n
     where bit_count(n.items) > 0
   )
-  select f.job_id, f.position, f.count, f.attempt, f.lease_id, f.matching from found f where bit_count(f.matching) > 0;
+  select f.job_id, f.position, f.count, f.attempt, f.lease_id, f.blocked, f.matching from found f where bit_count(f.matching) > 0;
 end
 $$;

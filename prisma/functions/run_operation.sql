@@ -37,6 +37,7 @@ begin
     v_operation := v_cancelled.operation;
     more := v_cancelled.more;
     root_ids := v_cancelled.root_ids;
+    ready := v_cancelled.ready;
   end if;
   for v_part in
     select m.job_id, m.root_id, array_agg(m.position order by m.position) as positions

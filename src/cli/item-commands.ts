@@ -49,7 +49,13 @@ export function addItemCommands(program: Command, run: Run): void {
   whichItems(program.command('cancel-items'), 'that were added')
     .description('Cancel pending items: those that meet all that is given. Their jobs go on.')
     .addOption(
-      new Option('--state <state...>', 'that stand there').choices(['waiting', 'scheduled', 'ready', 'held']),
+      new Option('--state <state...>', 'that stand there').choices([
+        'waiting',
+        'scheduled',
+        'ready',
+        'blocked',
+        'held',
+      ]),
     )
     .action(run('end', (options) => operate('CANCEL', options)));
 

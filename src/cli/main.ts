@@ -64,6 +64,8 @@ program
   )
   .option('--delimiter <character>', 'what stands between the cells of a CSV row', ',')
   .option('--dedupe-key <key>', 'go on with the job that has this key, if there is one')
+  .option('--serialize-key <field>', 'rows with one value of this field run one at a time, in their order')
+  .option('--block-on-failure', 'a row that failed for good holds back those behind it until it is settled')
   .option(
     '--max-failures <n>',
     'an item that fails more often has failed for good',
@@ -204,6 +206,16 @@ What no option names stays as it is; the value none takes a setting away.
 ${exitCodesHelp('success', 'failure', 'usage', 'unreachable')}`,
   )
   .action(run('end', async (type, options) => (await import('./commands/queues.ts')).queue(type, options)));
+
+program
+  .command('keys')
+  .description('List the serialize keys behind whose head most items wait, the longest line first.')
+  .argument('[keys...]', 'only these keys, as far as they are in use')
+  .option('--limit <n>', 'how many', parseWholeNumber(1, 1_000), 20)
+  .addOption(urlOption())
+  .addOption(jsonOption('an object a line'))
+  .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'unreachable'))
+  .action(run('end', async (keys, options) => (await import('./commands/keys.ts')).listKeys(keys, options)));
 
 program
   .command('cancel')

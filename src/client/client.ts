@@ -39,6 +39,7 @@ import type {
   PendingItemFilter,
   ReportAnswer,
   Result,
+  SerializeKey,
 } from './types.ts';
 import { watchJob, watchOperation, watchTree, watchWork } from './watches.ts';
 
@@ -243,6 +244,21 @@ export class Client {
       }
       after = hasNextPage ? endCursor : undefined;
     } while (after !== undefined);
+  }
+
+  /**
+   * The serialize keys behind whose head most items wait, the longest line first; or those of `keys` that are in use.
+   *
+   * @param options `first`: how many, 1 to 1,000; default: 50
+   */
+  async serializeKeys(
+    options: CallOptions & {
+      readonly first?: number | undefined;
+      readonly keys?: readonly string[] | undefined;
+    } = {},
+  ): Promise<SerializeKey[]> {
+    const variables = { first: options.first, keys: options.keys && [...options.keys] };
+    return (await this.#send(operations.serializeKeys, variables, options, true)).serializeKeys;
   }
 
   /**

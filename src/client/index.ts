@@ -17,6 +17,7 @@ export type {
   ReleaseStatus,
   ReportInput,
   ReportStatus,
+  SerializeOnFailure,
 } from '../generated/graphql/graphql.ts';
 export type { AddedItem, AddItemsResult } from './add-items.ts';
 export { Client, type ClientOptions, createClient } from './client.ts';
@@ -51,6 +52,7 @@ export type {
   PendingItemFilter,
   ReportAnswer,
   Result,
+  SerializeKey,
 } from './types.ts';
 export { type WatchJobOptions, watchJob } from './watch-job.ts';
 export type { ReportedFailure, WorkerEvents } from './worker/events.ts';

@@ -158,7 +158,7 @@ export const progressFields = graphql(`
 export const jobFields = graphql(`
   fragment JobFields on Job {
     id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter
-    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage finalStage feed waitsForJobs createdAt sealedAt failedAt
+    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage serializeOnFailure finalStage feed waitsForJobs createdAt sealedAt failedAt
     cancelledAt occurrence { schedule at } treeOutcome progress { ...ProgressFields }
   }
 `);
@@ -166,7 +166,7 @@ export const jobFields = graphql(`
 export const itemFields = graphql(`
   fragment ItemFields on JobItem {
     id status payload result failureCount failures { attempt code message worker at }
-    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }
+    priority runAt retryAt dedupeKey serializeKey blockedBy { id } createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }
   }
 `);
 
@@ -334,7 +334,7 @@ export const exchangeParts = graphql(`
 
 export const queueFields = graphql(`
   fragment QueueFields on Queue {
-    type ready scheduled waiting running paused concurrency rate { limit intervalMs } lifetimeMs
+    type ready scheduled waiting blocked running paused concurrency rate { limit intervalMs } lifetimeMs
     priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs
   }
 `);
@@ -357,6 +357,12 @@ export const queue = graphql(`
 export const queues = graphql(`
   query Queues($types: [String!], $first: Int, $after: String) {
     queues(types: $types, first: $first, after: $after) { ...QueueFields }
+  }
+`);
+
+export const serializeKeys = graphql(`
+  query SerializeKeys($first: Int, $keys: [String!]) {
+    serializeKeys(first: $first, keys: $keys) { key held blocked head { id job { id type } failureCount assignment { worker } } }
   }
 `);
 

@@ -12,6 +12,7 @@ import type {
   ProgressFieldsFragment,
   ReplayDeadLettersMutationVariables,
   ReportStatus,
+  SerializeKeysQuery,
 } from '../generated/graphql/graphql.ts';
 
 /** For one call. */
@@ -83,6 +84,8 @@ export type DeadLetterGroupWithItems = Extract<
 >;
 /** How many items of a group failed for good since a time. */
 export type DeadLetterDigestEntry = DeadLetterDigestQuery['deadLetterDigest'][number];
+/** A serialize key in use: the item that has it, and how many wait behind that one. */
+export type SerializeKey = SerializeKeysQuery['serializeKeys'][number];
 /** Work on many items, and how far it is. */
 export type Operation = OperationFieldsFragment;
 

@@ -31,7 +31,7 @@ export interface DeadLetterFilter extends ItemFilter {
 }
 
 /** Where a pending item stands, as the view item_state has it. */
-export type PendingState = 'WAITING' | 'SCHEDULED' | 'READY' | 'HELD';
+export type PendingState = 'WAITING' | 'SCHEDULED' | 'READY' | 'BLOCKED' | 'HELD';
 
 export interface PendingItemFilter extends ItemFilter {
   readonly states?: readonly PendingState[] | undefined;

@@ -57,8 +57,8 @@ function itemsOf(range: string, backwards: boolean): string {
 }
 
 /**
- * What waits is in an entry, and what a worker has in a lease: so nothing that is finished is read. Entries have at most 128 items,
- * and no two have the same ones. All leases that are held at the time are read, which are few.
+ * What waits is in an entry, or blocked, and what a worker has in a lease: so nothing that is finished is read. Entries have at most 128
+ * items, and no two have the same ones. All leases that are held at the time are read, which are few.
  */
 function selectUnfinished(backwards: boolean): string {
   return `select p.position from (
@@ -71,6 +71,8 @@ function selectUnfinished(backwards: boolean): string {
               ) q
               cross join lateral ${itemsOf('q', backwards)} e(position)
               limit u.take)
+              union all
+              (${limited(between('b.position from jobtree.blocked_item b', 'b', backwards))})
               union all
               select h.position + g from held h cross join lateral generate_series(0, h.count - 1) g
               where h.job_id = u.job_id and h.position < u.before and h.position + h.count - 1 > u.after
@@ -320,7 +322,7 @@ export async function readItemPage(
              )}) k
            ), marked as (
              -- The row of an item is another one when it was updated.
-             select i.position, concat(d.xmin, '/', o.finished_at, '/', coalesce(c.cancelled_at, j.cancelled_at), '/', q.run_at, '/', l.id, '/', (
+             select i.position, concat(d.xmin, '/', o.finished_at, '/', coalesce(c.cancelled_at, j.cancelled_at), '/', q.run_at, '/', l.id, '/', b.turn, '/', (
                select max(f.attempt) from jobtree.failure f where f.job_id = $1 and f.position = i.position
              )) as mark
              from (select $1::uuid as job_id, p.position from page p) i
@@ -346,6 +348,9 @@ export async function readItemPage(
                  and get_bit(h.open, (i.position - h.position)::int) = 1
                limit 1
              ) l on true
+             left join lateral (
+               select w.turn from jobtree.blocked_item w where w.job_id = $1 and w.position = i.position and o.job_id is null limit 1
+             ) b on true
            )
            select (select p.completed_at is not null from jobtree.job j ${latestProgress} where j.id = $1) as final,
              (select json_agg(json_build_object('position', position, 'mark', mark) order by position) from marked) as rows`,

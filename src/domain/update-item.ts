@@ -28,10 +28,11 @@ export async function updateItem(
   const [row] = await engine.database.call<{
     type: string;
     priority: number;
-    place: number;
+    place: number | null;
     made_ready: boolean;
   }>('update_item', jobId, position, `{${changes.join()}}`);
   if (row === undefined) throw new Error('update_item returned no row');
-  engine.lowWater.goBack(row);
+  const { type, priority: of, place } = row;
+  if (place !== null) engine.lowWater.goBack({ type, priority: of, place });
   if (row.made_ready) engine.effects.ready(new Map([[row.type, 1]]));
 }

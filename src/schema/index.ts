@@ -14,6 +14,7 @@ import './schedule.ts';
 import './inputs.ts';
 import './query.ts';
 import './queue.ts';
+import './serialize-key.ts';
 import './dead-letters.ts';
 import './operation.ts';
 import './pending-items.ts';

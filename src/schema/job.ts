@@ -24,6 +24,7 @@ import { NotFoundError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { builder } from './builder.ts';
 import { loadFeed } from './feed.ts';
+import { SerializeOnFailure } from './inputs.ts';
 import { ItemStatus, JobItem, loadItems } from './job-item.ts';
 import { createGroupLoader, createLoader, groupBy } from './loader.ts';
 import { type ListOrder, nodeQuery, pageSize, readPage } from './pages.ts';
@@ -177,6 +178,12 @@ export const Job = builder.prismaNode('Job', {
       nullable: true,
       description:
         'With more than this share of its items failed for good, of 100, the job fails; null if any share is tolerated.',
+    }),
+    serializeOnFailure: t.field({
+      type: SerializeOnFailure,
+      select: { blocksOnFailure: true },
+      description: 'What becomes of the serialize key of an item that failed for good.',
+      resolve: ({ blocksOnFailure }) => (blocksOnFailure ? 'BLOCK' : 'CONTINUE'),
     }),
     failedAt: t.expose('failedAt', {
       type: 'DateTime',

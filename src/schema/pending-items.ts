@@ -10,6 +10,7 @@ const PendingState = builder.enumType('PendingState', {
       description: 'It is due later: its `runAt`, or the backoff after a failure, lies ahead.',
     },
     READY: { description: 'It is due, and no worker has it.' },
+    BLOCKED: { description: 'It waits behind another item with its serialize key.' },
     HELD: { description: 'A worker has it.' },
   } as const,
 });

@@ -243,6 +243,29 @@ describe('cancelling pending items', () => {
     await checkInvariants(t.db);
   });
 
+  it('lets the next of a serialize key go, whoever had the key, and takes what is behind out of the line', async () => {
+    const type = newType();
+    const { [type]: jobId = '' } = await t.create({
+      type,
+      items: Array.from({ length: 5 }, (_, payload) => ({ payload, serializeKey: type })),
+    });
+    const items = await t.items(jobId);
+    const at = (...numbers: number[]) => numbers.flatMap((n) => items[n] ?? []);
+    await t.claimOne(type);
+    expect(await cancel({ jobId, states: ['BLOCKED'], items: at(0, 1, 3) })).toMatchObject({
+      total: 2,
+      done: 2,
+    });
+    expect(await statesOf(jobId)).toEqual(['2 BLOCKED', '2 CANCELLED', '1 HELD']);
+    t.ready.length = 0;
+    expect(await cancel({ items: at(0) })).toMatchObject({ done: 1 });
+    expect(t.ready).toEqual([type]);
+    expect(JSON.parse((await t.claimOne(type)).payload.text)).toBe(2);
+    expect(await cancel({ jobId })).toMatchObject({ total: 2, done: 2 });
+    expect(await t.db.query('select from jobtree.serialize_key where key = $1', [type])).toEqual([]);
+    await checkInvariants(t.db);
+  });
+
   it('ends with the job: what was cancelled is deleted with its tree', async () => {
     const type = newType();
     const { [type]: jobId = '' } = await t.create({ type, items: many(5) });

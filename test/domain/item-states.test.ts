@@ -31,6 +31,7 @@ const states = [
   'RELEASED',
   'LOST',
   'REPLAYED',
+  'BLOCKED',
 ] as const;
 type State = (typeof states)[number];
 
@@ -53,6 +54,7 @@ const neighbours: Record<State, State> = {
   RELEASED: 'HELD',
   LOST: 'HELD',
   REPLAYED: 'HELD',
+  BLOCKED: 'BLOCKED',
 };
 
 interface Subject {
@@ -71,16 +73,23 @@ async function itemIn(state: State, count: number): Promise<Subject> {
   const runAt = state === 'SCHEDULED' ? new Date(Date.now() + 3_600_000) : null;
   const backoffMs = state === 'LOST' ? [0] : [3_600_000];
   const middle = (count - 1) / 2;
+  const serializeKey = state === 'BLOCKED' ? type : undefined;
+  if (state === 'BLOCKED') await t.create({ type: newType('head'), items: [{ serializeKey }] });
   const { [type]: jobId = '' } = await t.create({
     type,
     backoffMs,
-    items: Array.from({ length: count }, (_, i) => ({ payload: i, dedupeKey: `k${i - middle}`, runAt })),
+    items: Array.from({ length: count }, (_, i) => ({
+      payload: i,
+      dedupeKey: `k${i - middle}`,
+      runAt,
+      serializeKey,
+    })),
   });
   const item = (await t.items(jobId))[middle] as ItemKey;
   const subject = { type, jobId, item, assignmentId: nobody };
   if (state === 'CANCELLED') await cancelJob(t.engine, jobId);
   if (state === 'CANCELLED_ALONE') await startOperation(t.engine, 'CANCEL', { items: [item] });
-  if (['READY', 'SCHEDULED', 'CANCELLED', 'CANCELLED_ALONE'].includes(state)) return subject;
+  if (['READY', 'SCHEDULED', 'CANCELLED', 'CANCELLED_ALONE', 'BLOCKED'].includes(state)) return subject;
   const held = await claimItems(t.engine, 'worker', [{ type, limit: count }]);
   expect(await t.db.query('select from jobtree.lease where job_id = $1', [jobId])).toHaveLength(1);
   subject.assignmentId = held[middle]?.id ?? '';
@@ -133,7 +142,7 @@ interface Row {
 /** How the items of the job stand, from their rows alone; fails if an item is in two places, or in none. */
 async function rowsOf(jobId: string): Promise<Row[]> {
   const rows = await t.db.query<
-    Row & { outcomes: number; entries: number; holds: number; cancellations: number }
+    Row & { outcomes: number; entries: number; holds: number; blocked: number; cancellations: number }
   >(
     `select i.position::float8, lower(s.state) as viewed, s.attempt, s.due_at, s.lease_id, s.worker, s.finished_at, s.result,
        a.deadline_at, (select max(f.attempt) from jobtree.failure f where f.job_id = i.job_id and f.position = i.position) as failures,
@@ -145,6 +154,7 @@ async function rowsOf(jobId: string): Promise<Row[]> {
          when n.holds > 0 then 'held'
          when n.scheduled then 'scheduled'
          when n.entries > 0 then 'ready'
+         when n.blocked > 0 then 'blocked'
        end as state
      from jobtree.job_item i
      join jobtree.job j on j.id = i.job_id
@@ -157,14 +167,17 @@ async function rowsOf(jobId: string): Promise<Row[]> {
          (select count(*)::int from jobtree.queue_entry q where q.job_id = i.job_id and q.type = j.type and i.position >= q.position and i.position < q.position + q.count) as entries,
          (select bool_or(q.run_at is not null) from jobtree.queue_entry q where q.job_id = i.job_id and i.position >= q.position and i.position < q.position + q.count) as scheduled,
          (select count(*)::int from jobtree.cancellation c where c.job_id = i.job_id and i.position >= c.position and i.position < c.position + c.count) as cancellations,
-         (select count(*)::int from jobtree.lease l where l.job_id = i.job_id and substring(l.open::text, (i.position - l.position + 1)::int, 1) = '1' and i.position >= l.position) as holds
+         (select count(*)::int from jobtree.lease l where l.job_id = i.job_id and substring(l.open::text, (i.position - l.position + 1)::int, 1) = '1' and i.position >= l.position) as holds,
+         (select count(*)::int from jobtree.blocked_item b where b.job_id = i.job_id and b.position = i.position) as blocked
      ) n
      where i.job_id = $1 order by i.position`,
     [jobId],
   );
-  for (const { state, viewed, outcomes, entries, holds, cancellations } of rows) {
+  for (const { state, viewed, outcomes, entries, holds, blocked, cancellations } of rows) {
     expect(viewed).toBe(state);
-    expect([outcomes + entries + holds, cancellations]).toEqual(state === 'cancelled' ? [0, 1] : [1, 0]);
+    expect([outcomes + entries + holds + blocked, cancellations]).toEqual(
+      state === 'cancelled' ? [0, 1] : [1, 0],
+    );
   }
   return rows;
 }
@@ -243,6 +256,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: [true, 'held'],
     LOST: [true, 'held'],
     REPLAYED: [true, 'held'],
+    BLOCKED: [false, 'blocked'],
   },
   claimItem: {
     READY: [true, 'held'],
@@ -259,6 +273,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: [true, 'held'],
     LOST: [true, 'held'],
     REPLAYED: [true, 'held'],
+    BLOCKED: ['BLOCKED', 'blocked'],
   },
   reportSuccess: {
     READY: ['STALE', 'ready'],
@@ -275,6 +290,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: ['STALE', 'ready'],
     LOST: ['STALE', 'ready'],
     REPLAYED: ['STALE', 'ready'],
+    BLOCKED: ['STALE', 'blocked'],
   },
   reportFailure: {
     READY: ['STALE', 'ready'],
@@ -291,6 +307,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: ['STALE', 'ready'],
     LOST: ['STALE', 'ready'],
     REPLAYED: ['DUPLICATE', 'ready'],
+    BLOCKED: ['STALE', 'blocked'],
   },
   reportPermanentFailure: {
     READY: ['STALE', 'ready'],
@@ -307,6 +324,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: ['STALE', 'ready'],
     LOST: ['STALE', 'ready'],
     REPLAYED: ['DUPLICATE', 'ready'],
+    BLOCKED: ['STALE', 'blocked'],
   },
   reportOtherFailure: {
     READY: ['STALE', 'ready'],
@@ -323,6 +341,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: ['STALE', 'ready'],
     LOST: ['STALE', 'ready'],
     REPLAYED: ['STALE', 'ready'],
+    BLOCKED: ['STALE', 'blocked'],
   },
   reportSuccessTwice: {
     READY: ['STALE, STALE', 'ready'],
@@ -339,6 +358,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: ['STALE, STALE', 'ready'],
     LOST: ['STALE, STALE', 'ready'],
     REPLAYED: ['STALE, STALE', 'ready'],
+    BLOCKED: ['STALE, STALE', 'blocked'],
   },
   reportFailureTwice: {
     READY: ['STALE, STALE', 'ready'],
@@ -355,6 +375,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: ['STALE, STALE', 'ready'],
     LOST: ['STALE, STALE', 'ready'],
     REPLAYED: ['DUPLICATE, DUPLICATE', 'ready'],
+    BLOCKED: ['STALE, STALE', 'blocked'],
   },
   heartbeat: {
     READY: ['LOST', 'ready'],
@@ -371,6 +392,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: ['LOST', 'ready'],
     LOST: ['LOST', 'ready'],
     REPLAYED: ['FINISHED', 'ready'],
+    BLOCKED: ['LOST', 'blocked'],
   },
   release: {
     READY: ['STALE', 'ready'],
@@ -387,6 +409,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: ['STALE', 'ready'],
     LOST: ['STALE', 'ready'],
     REPLAYED: ['STALE', 'ready'],
+    BLOCKED: ['STALE', 'blocked'],
   },
   addAgain: {
     READY: ['DUPLICATE', 'ready'],
@@ -403,6 +426,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: ['DUPLICATE', 'ready'],
     LOST: ['DUPLICATE', 'ready'],
     REPLAYED: ['DUPLICATE', 'ready'],
+    BLOCKED: ['DUPLICATE', 'blocked'],
   },
   replay: {
     READY: [0, 'ready'],
@@ -419,6 +443,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: [0, 'ready'],
     LOST: [0, 'ready'],
     REPLAYED: [0, 'ready'],
+    BLOCKED: [0, 'blocked'],
   },
   discard: {
     READY: [0, 'ready'],
@@ -435,6 +460,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: [0, 'ready'],
     LOST: [0, 'ready'],
     REPLAYED: [0, 'ready'],
+    BLOCKED: [0, 'blocked'],
   },
   cancelItems: {
     READY: [1, 'cancelled'],
@@ -451,6 +477,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: [1, 'cancelled'],
     LOST: [1, 'cancelled'],
     REPLAYED: [1, 'cancelled'],
+    BLOCKED: [1, 'cancelled'],
   },
   correct: {
     READY: ['UPDATED', 'ready'],
@@ -467,6 +494,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: ['UPDATED', 'ready'],
     LOST: ['UPDATED', 'ready'],
     REPLAYED: ['UPDATED', 'ready'],
+    BLOCKED: ['UPDATED', 'blocked'],
   },
   makeDue: {
     READY: ['UPDATED', 'ready'],
@@ -483,6 +511,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: ['UPDATED', 'ready'],
     LOST: ['UPDATED', 'ready'],
     REPLAYED: ['UPDATED', 'ready'],
+    BLOCKED: ['UPDATED', 'blocked'],
   },
   sweep: {
     READY: [undefined, 'ready'],
@@ -499,6 +528,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: [undefined, 'ready'],
     LOST: [undefined, 'ready'],
     REPLAYED: [undefined, 'ready'],
+    BLOCKED: [undefined, 'blocked'],
   },
   cancel: {
     READY: [undefined, 'cancelled'],
@@ -515,6 +545,7 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     RELEASED: [undefined, 'cancelled'],
     LOST: [undefined, 'cancelled'],
     REPLAYED: [undefined, 'cancelled'],
+    BLOCKED: [undefined, 'cancelled'],
   },
   delete: Object.fromEntries(states.map((state) => [state, [true, 'gone']])) as Record<
     State,

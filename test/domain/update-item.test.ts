@@ -122,6 +122,27 @@ describe('updateItem', () => {
     expect(await t.db.query('select expired from jobtree.expire_items()')).toEqual([{ expired: 0 }]);
   });
 
+  it('of an item that is blocked by its serialize key keeps its place in the line, and counts when its turn has come', async () => {
+    const key = newType('key');
+    const { type, jobId, at } = await jobOf(3, {
+      items: Array.from({ length: 3 }, (_, payload) => ({ payload, serializeKey: key })),
+    });
+    const finish = async () => {
+      const { id, payload } = await t.claimOne(type);
+      await reportOutcomes(t.engine, [{ assignmentId: id, result: 1 }]);
+      return JSON.parse(payload.text);
+    };
+    await updateItem(t.engine, at(2), { priority: 9, payload: 'last' });
+    await updateItem(t.engine, at(1), { runAt: inAnHour() });
+    expect(await finish()).toBe(0);
+    await expect(claimItem(t.engine, at(1), 'w')).rejects.toMatchObject({ reason: 'SCHEDULED' });
+    await expect(claimItem(t.engine, at(2), 'w')).rejects.toMatchObject({ reason: 'BLOCKED' });
+    await updateItem(t.engine, at(1), { runAt: null });
+    expect([await finish(), await finish()]).toEqual([1, 'last']);
+    expect((await t.fold(jobId))[type]).toMatchObject({ succeeded: 3 });
+    await checkInvariants(t.db);
+  });
+
   it('is seen by who watches the page of the items', async () => {
     const { jobId, at } = await jobOf(2);
     const marks = async () =>

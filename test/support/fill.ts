@@ -91,6 +91,17 @@ export async function fillPending(db: TestDatabase, { items, jobs }: Size): Prom
     [jobs, each],
   );
   await db.query(
+    `insert into jobtree.serialize_key (key, job_id, position)
+     select 'filled-' || j, ${pending}, j * 1024 * 1024 from generate_series(1, $1::bigint) j`,
+    [jobs],
+  );
+  await db.query(
+    `insert into jobtree.blocked_item (key, job_id, position, type, priority, attempt, waits_since)
+     select 'filled-' || j, ${pending}, j * 1024 * 1024 + 512 * 1024 + p, 'filled-' || j % 20, 0, 1, now()
+     from generate_series(1, $1::bigint) j, generate_series(1, 10) p`,
+    [jobs],
+  );
+  await db.query(
     `insert into jobtree.progress_delta (root_id, job_id, items)
      select ${pending}, ${pending}, 0 from generate_series(1, $1::bigint) j, generate_series(1, 5)`,
     [jobs],

@@ -15,6 +15,7 @@ import type { Subject } from './hot-calls.ts';
 const around = ['lease by lease_job_id_position_idx', 'queue_entry by queue_entry_pkey'];
 /** All but the first two of a job alone that is being cancelled. */
 const cancelled = [
+  'blocked_item by blocked_item_job_id_position_key',
   'cancellation by cancellation_pkey',
   'job by job_cancelling',
   'lease by lease_live (all)',
@@ -54,6 +55,8 @@ export const lists: Readonly<
       'job_item by job_item_pkey',
       'lease by lease_pkey',
       'outcome by outcome_pkey',
+      'blocked_item by blocked_item_job_id_position_key',
+      'serialize_key by serialize_key_pkey',
       ...around,
     ],
   },
@@ -84,12 +87,22 @@ export const lists: Readonly<
   'the pending items of a job': {
     page: true,
     read: itemKeys('PENDING'),
-    reads: ['job by job_pkey', 'lease by lease_live (all)', 'queue_entry by queue_entry_pkey'],
+    reads: [
+      'blocked_item by blocked_item_job_id_position_key',
+      'job by job_pkey',
+      'lease by lease_live (all)',
+      'queue_entry by queue_entry_pkey',
+    ],
   },
   'the pending items of a job from the end': {
     page: true,
     read: itemKeys('PENDING', true),
-    reads: ['job by job_pkey', 'lease by lease_live (all)', 'queue_entry by queue_entry_pkey'],
+    reads: [
+      'blocked_item by blocked_item_job_id_position_key',
+      'job by job_pkey',
+      'lease by lease_live (all)',
+      'queue_entry by queue_entry_pkey',
+    ],
   },
   'the cancelled items of a job': {
     page: true,
@@ -148,6 +161,7 @@ export const lists: Readonly<
     page: true,
     read: (database, { root }) => readItemPage(database, { jobId: root, first: 20, failedOnly: false }),
     reads: [
+      'blocked_item by blocked_item_job_id_position_key',
       'cancellation by cancellation_pkey',
       'failure by failure_pkey',
       'job by job_pkey',

@@ -28,6 +28,7 @@ create table "jobtree"."job" (
   "awaited" boolean not null default false,
   "waits" boolean not null default false,
   "releasing" boolean not null default false,
+  "blocks_on_failure" boolean not null default false,
   constraint "job_pkey" primary key ("id"),
   constraint "job_type_check" check (length("type") between 1 and 200),
   constraint "job_dedupe_key_check" check (length("dedupe_key") between 1 and 500),
@@ -102,8 +103,10 @@ create table "jobtree"."job_item" (
   "run_at" timestamptz(3),
   "dedupe_key" text,
   "payload" json not null,
+  "serialize_key" text,
   constraint "job_item_pkey" primary key ("job_id", "position"),
   constraint "job_item_dedupe_key_check" check (length("dedupe_key") between 1 and 500),
+  constraint "job_item_serialize_key_check" check (length("serialize_key") between 1 and 255),
   constraint "job_item_run_at_check" check ("run_at" between '1970-01-01 00:00:00Z' and '9999-12-31 23:59:59.999Z')
 );
 create unique index "job_item_dedupe" on "jobtree"."job_item" ("job_id", "dedupe_key") where "dedupe_key" is not null;
@@ -119,6 +122,7 @@ create table "jobtree"."queue_entry" (
   "count" smallint not null,
   "priority" smallint not null,
   "type" text not null,
+  "keyed" boolean not null default false,
   constraint "queue_entry_pkey" primary key ("job_id", "position")
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 -- Ascending throughout, so that one comparison of rows says where a claim goes on, priority by priority.
@@ -139,11 +143,49 @@ create table "jobtree"."lease" (
   "open" bit(128) not null,
   "worker" text not null,
   "deadlines" timestamptz(3)[],
+  "keyed" boolean not null default false,
   constraint "lease_pkey" primary key ("id"),
   constraint "lease_worker_check" check (length("worker") between 1 and 200)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create index "lease_job_id_position_idx" on "jobtree"."lease" ("job_id", "position");
 create index "lease_live" on "jobtree"."lease" ("deadline_at") where "deadline_at" is not null;
+
+-- The keys in use, and who has each: the head of its line. No head means that a transaction has locked a key that nobody has yet.
+create table "jobtree"."serialize_key" (
+  "key" text collate "C" not null,
+  "job_id" uuid,
+  "position" bigint,
+  "turn" bigint not null default 0,
+  constraint "serialize_key_pkey" primary key ("key"),
+  constraint "serialize_key_key_check" check (length("key") between 1 and 255)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+
+-- The items behind the heads, in the order of their turns, drawn after the key's row was locked. Claims never see them.
+create table "jobtree"."blocked_item" (
+  "key" text collate "C" not null,
+  "turn" bigserial not null,
+  "job_id" uuid not null,
+  "position" bigint not null,
+  "type" text not null,
+  "priority" smallint not null,
+  "attempt" integer not null,
+  "run_at" timestamptz(3),
+  "waits_since" timestamptz(3),
+  constraint "blocked_item_pkey" primary key ("key", "turn")
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+create unique index "blocked_item_job_id_position_key" on "jobtree"."blocked_item" ("job_id", "position");
+-- For lifetimes, and to count what is blocked of a type.
+create index "blocked_item_type_waits_since_idx" on "jobtree"."blocked_item" ("type", "waits_since");
+
+-- Heads that have ended while their keys have not gone on yet.
+create table "jobtree"."ended_head" (
+  "job_id" uuid not null,
+  "position" bigint not null,
+  "key" text collate "C" not null,
+  "held" boolean not null,
+  constraint "ended_head_pkey" primary key ("job_id", "position")
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+create index "ended_head_due" on "jobtree"."ended_head" ("key") where not "held";
 
 -- What came of an item: at most one row, written once.
 create table "jobtree"."outcome" (
@@ -354,13 +396,14 @@ select i.job_id, i.position, j.root_id, j.type,
     when o.job_id is not null then 'SUCCEEDED'
     when coalesce(c.cancelled_at, j.cancelled_at) is not null then 'CANCELLED'
     when l.id is not null then 'HELD'
+    when b.key is not null then 'BLOCKED'
     when q.run_at = 'infinity' then 'WAITING'
     when q.run_at > clock_timestamp() then 'SCHEDULED'
     else 'READY'
   end as state,
   coalesce(o.finished_at, c.cancelled_at, case when o.job_id is null then j.cancelled_at end) as finished_at,
-  nullif(q.run_at, 'infinity') as due_at, coalesce(q.attempt, l.attempt) as attempt, l.id as lease_id, l.worker,
-  i.created_at, i.payload, o.result
+  nullif(q.run_at, 'infinity') as due_at, coalesce(q.attempt, l.attempt, b.attempt) as attempt, l.id as lease_id, l.worker,
+  i.created_at, i.payload, o.result, i.serialize_key, b.head_job_id, b.head_position
 from jobtree.job_item i
 join jobtree.job j on j.id = i.job_id
 left join jobtree.outcome o on o.job_id = i.job_id and o.position = i.position
@@ -384,7 +427,13 @@ left join lateral (
   where o.job_id is null and j.cancelled_at is null
     and l.job_id = i.job_id and l.position between i.position - 127 and i.position
     and get_bit(l.open, (i.position - l.position)::integer) = 1
-) l on true;
+) l on true
+left join lateral (
+  select b.key, b.attempt, k.job_id as head_job_id, k.position as head_position
+  from jobtree.blocked_item b
+  left join jobtree.serialize_key k on k.key = b.key
+  where o.job_id is null and j.cancelled_at is null and i.serialize_key is not null and b.job_id = i.job_id and b.position = i.position
+) b on true;
 
 -- Who has and had which item, an assignment a row: the items of all leases.
 create view "jobtree"."assignment" as

@@ -4,12 +4,14 @@ import type { TestDatabase } from '../database.ts';
 import { type Model, shownState } from './model.ts';
 import type { System } from './system.ts';
 
-/** Where each item is: in an entry, in an open lease, finished, cancelled. */
+/** Where each item is: in an entry, in an open lease, blocked, finished, cancelled. */
 const places = `
   select q.job_id, q.position + n as position from jobtree.queue_entry q cross join lateral generate_series(0, q.count - 1) n
   union all
   select l.job_id, l.position + n from jobtree.lease l cross join lateral generate_series(0, l.count - 1) n
   where get_bit(l.open, n) = 1
+  union all
+  select job_id, position from jobtree.blocked_item
   union all
   select job_id, position from jobtree.outcome
   union all
@@ -107,6 +109,25 @@ const rules: Readonly<Record<string, string>> = {
     select o.job_id, o.position, 0 from jobtree.outcome o
     where o.failed and not exists (
       select from jobtree.failure f where f.job_id = o.job_id and f.position = o.position and f.lease_id = o.lease_id)`,
+  'a key has a head, which may be claimed or held, or has ended and the key is to go on': `
+    select k.key, k.job_id, k.position from jobtree.serialize_key k
+    where k.job_id is null or not exists (
+      select from jobtree.queue_entry q
+      where q.keyed and q.job_id = k.job_id and k.position >= q.position and k.position < q.position + q.count
+      union all
+      select from jobtree.lease l
+      where l.keyed and l.job_id = k.job_id and k.position >= l.position and k.position < l.position + l.count
+        and get_bit(l.open, (k.position - l.position)::integer) = 1
+      union all
+      select from jobtree.ended_head e where e.job_id = k.job_id and e.position = k.position and e.key = k.key)`,
+  'what has a key and may be claimed is the head of it, and so is what is held': `
+    select i.job_id, i.position from jobtree.job_item i
+    join jobtree.item_state s on s.job_id = i.job_id and s.position = i.position
+    where i.serialize_key is not null and s.state in ('READY', 'SCHEDULED', 'HELD') and not exists (
+      select from jobtree.serialize_key k where k.key = i.serialize_key and k.job_id = i.job_id and k.position = i.position)`,
+  'what is blocked stands behind the head of its key': `
+    select b.job_id, b.position from jobtree.blocked_item b
+    where not exists (select from jobtree.serialize_key k where k.key = b.key and k.turn < b.turn)`,
   'an outcome belongs to a lease of its item': `
     select o.job_id, o.position from jobtree.outcome o
     where not exists (
