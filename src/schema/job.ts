@@ -216,6 +216,8 @@ export const Job = builder.prismaNode('Job', {
     feed: t.field({
       type: 'JSON',
       nullable: true,
+      // With up to 10 kB it is as much as so many values.
+      complexity: 50,
       description:
         'How successes of the parent become items here, as it was given; null if the parent does not feed it.',
       resolve: ({ id }, _, context) => loadFeed(id, context),
