@@ -2,7 +2,7 @@
 import type pg from 'pg';
 import { type Client, createClient, type JobPolicies } from '../../dist/client/index.js';
 import { inFlight } from './in-flight.ts';
-import { inBatches, payload } from './payload.ts';
+import { inBatches, type Payload, payload } from './payload.ts';
 
 let made = 0;
 
@@ -64,19 +64,29 @@ export async function fillJobs(pool: pg.Pool, jobIds: readonly string[], items: 
   }
 }
 
-/** Items for a worker to find, straight in the database, numbered from 0. */
-export async function fillJob(pool: pg.Pool, jobId: string, items: number): Promise<void> {
-  await inBatches(items, (some) => fillItems(pool, jobId, some));
+/** What an item may say of itself. */
+export interface ItemSettings {
+  readonly priority?: number;
+  readonly serializeKey?: string;
 }
 
-/** Some items for a worker to find, straight in the database; all are of the job's priority unless a function says which. */
-export async function fillItems<Payload>(
+/** Items for a worker to find, straight in the database, numbered from 0; with keys, so many that take turns. */
+export async function fillJob(pool: pg.Pool, jobId: string, items: number, keys?: number): Promise<void> {
+  const settingsOf =
+    keys === undefined
+      ? undefined
+      : ({ number }: Payload) => ({ serializeKey: `${jobId}, ${number % keys}` });
+  await inBatches(items, (some) => fillItems(pool, jobId, some, settingsOf));
+}
+
+/** Some items for a worker to find, straight in the database; they have settings of their own if a function says which. */
+export async function fillItems<T>(
   pool: pg.Pool,
   jobId: string,
-  payloads: readonly Payload[],
-  priorityOf?: (payload: Payload) => number,
+  payloads: readonly T[],
+  settingsOf?: (payload: T) => ItemSettings,
 ): Promise<void> {
-  const items = payloads.map((payload) => ({ payload, priority: priorityOf?.(payload) }));
+  const items = payloads.map((payload) => ({ payload, ...settingsOf?.(payload) }));
   await pool.query({
     name: 'fill',
     text: 'select count(*) from jobtree.add_items($1, $2, false)',

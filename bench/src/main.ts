@@ -25,6 +25,7 @@ import { measureMemory } from './measures/memory.ts';
 import { measureNotify } from './measures/notify.ts';
 import { measurePriorities } from './measures/priorities.ts';
 import { measureReplay } from './measures/replay.ts';
+import { measureSerialize } from './measures/serialize.ts';
 import { measureSlow } from './measures/slow.ts';
 import { measureSnapshot } from './measures/snapshot.ts';
 import { measureWake } from './measures/wake.ts';
@@ -47,6 +48,7 @@ const run: Record<Measure, (bench: Bench) => Promise<Report>> = {
   heartbeats: measureHeartbeats,
   priorities: measurePriorities,
   limits: measureLimits,
+  serialize: measureSerialize,
   memory: measureMemory,
   import: measureImport,
   latency: measureLatency,

@@ -14,6 +14,7 @@ export const measures = [
   'heartbeats',
   'priorities',
   'limits',
+  'serialize',
   'memory',
   'import',
   'latency',

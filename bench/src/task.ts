@@ -47,6 +47,12 @@ export interface Watching {
   readonly apart?: boolean;
 }
 
+/** For who reads what a bare socket writes. */
+export interface ReaderTask {
+  readonly port: number;
+  readonly connections: number;
+}
+
 /** For who uses another table of a database that is at work. */
 export interface BystanderTask {
   readonly databaseUrl: string;

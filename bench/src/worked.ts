@@ -11,16 +11,18 @@ export interface Work extends Omit<WorkerTask, 'url' | 'target' | 'laterTargets'
   /** What works: the WebSocket worker, unless it says otherwise. */
   readonly child?: string;
   readonly policies?: JobPolicies;
+  /** How many serialize keys the items have; none without it. */
+  readonly keys?: number;
 }
 
 export async function runWork(
   bench: Bench,
   jobtree: Jobtree,
-  { child = 'jobtree-worker', policies, ...work }: Work,
+  { child = 'jobtree-worker', policies, keys, ...work }: Work,
 ): Promise<Run> {
   const { database, server } = jobtree;
   const { id, type } = await createJob(server.url, policies);
-  await fillJob(database.pool, id, work.items);
+  await fillJob(database.pool, id, work.items, keys);
   const task: WorkerTask = { ...work, url: server.url, target: type };
   const run = await runChild(bench, child, task, jobtree);
   const failures = work.failEvery === undefined ? 0 : Math.ceil(work.items / work.failEvery);

@@ -35,9 +35,7 @@ begin
     return;
   end if;
   return query
-    select array_agg(distinct f.root_id), jobtree.count_names(array_agg(f.type) filter (where f.retry_at <= clock_timestamp())),
-      v_open.ns, array_agg(f.retry_at order by f.n)
-    from jobtree.fail_attempts(v_open.lease_ids, v_open.numbers, v_open.failures, false)
-      with ordinality f(lease_id, number, root_id, type, retry_at, n);
+    select f.root_ids, f.ready, v_open.ns, f.retries
+    from jobtree.fail_attempts(v_open.lease_ids, v_open.numbers, v_open.failures, false) f;
 end
 $$;

@@ -4,11 +4,11 @@
 -- p_lease_ids, p_numbers, p_results
 --            the assignments, each named once, and a JSON array of their results
 -- p_feeding  whether to take those of jobs that feed children, or of the others
--- returns    the trees that changed; which reports counted, from 1 on: null if all did; and the items that they finished, in the order of the reports, if p_feeding
+-- returns    the trees that changed; the types that got ready items, because the results freed their keys, and how many; which reports counted, from 1 on: null if all did; and the items that they finished, in the order of the reports, if p_feeding
 -- locks      leases in the order of their ids, skipping those that somebody else has: a heartbeat, a sweep, a transaction of SQL.
 --            Their reports do not count
 create or replace function jobtree.accept_results(p_lease_ids uuid[], p_numbers integer[], p_results json, p_feeding boolean)
-returns table (root_ids uuid[], accepted integer[], job_ids uuid[], positions bigint[])
+returns table (root_ids uuid[], ready jsonb, accepted integer[], job_ids uuid[], positions bigint[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -22,9 +22,11 @@ declare
   v_bits bit(128);
   v_accepted integer[];
   v_positions bigint[];
+  v_ready jsonb;
+  v_done record;
 begin
   if p_lease_ids[1] = all (p_lease_ids) then
-    select l.id, l.job_id, l.position, l.open, j.root_id into v_lease from jobtree.lease l
+    select l.id, l.job_id, l.position, l.open, l.keyed, j.root_id into v_lease from jobtree.lease l
     cross join lateral (
       select j.root_id from jobtree.job j
       where j.id = l.job_id and j.feeds_children = p_feeding and j.cancelled_at is null
@@ -54,7 +56,7 @@ begin
       from given g;
     end if;
     if v_accepted is null then
-      return query select null::uuid[], '{}'::integer[], null::uuid[], null::bigint[];
+      return query select null::uuid[], null::jsonb, '{}'::integer[], null::uuid[], null::bigint[];
       return;
     end if;
     update jobtree.lease l
@@ -62,14 +64,16 @@ begin
     where l.id = v_lease.id;
     insert into jobtree.progress_delta (root_id, job_id, succeeded)
     values (v_lease.root_id, v_lease.job_id, cardinality(v_accepted));
-    return query select array[v_lease.root_id], case when cardinality(v_accepted) < cardinality(p_numbers) then v_accepted end,
+    if v_lease.keyed then
+      v_ready := jobtree.free_keys(array_fill(v_lease.job_id, array[cardinality(v_positions)]), v_positions);
+    end if;
+    return query select array[v_lease.root_id], v_ready, case when cardinality(v_accepted) < cardinality(p_numbers) then v_accepted end,
       case when p_feeding then array_fill(v_lease.job_id, array[cardinality(v_accepted)]) end, v_positions;
     return;
   end if;
 
-  return query
   with locked as materialized (
-    select l.id, l.job_id, l.position, l.open, j.root_id from jobtree.lease l
+    select l.id, l.job_id, l.position, l.open, l.keyed, j.root_id from jobtree.lease l
     cross join lateral (
       select j.root_id from jobtree.job j
       where j.id = l.job_id and j.feeds_children = p_feeding and j.cancelled_at is null
@@ -79,7 +83,7 @@ begin
     order by l.id
     for update of l skip locked
   ), given as materialized (
-    select u.n, u.number, u.result, k.id as lease_id, k.job_id, k.position + u.number - 1 as position
+    select u.n, u.number, u.result, k.id as lease_id, k.job_id, k.position + u.number - 1 as position, k.keyed
     from rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_results)) with ordinality u(lease_id, number, result, n)
     join locked k on k.id = u.lease_id
     where case when u.number > 0 then get_bit(k.open, u.number - 1) = 1 end
@@ -98,9 +102,16 @@ begin
     select k.root_id, k.job_id, sum(e.count) from ended e join locked k on k.id = e.lease_id group by k.root_id, k.job_id
     returning progress_delta.root_id
   )
-  select (select array_agg(distinct c.root_id) from counted c),
-    case when count(*) < cardinality(p_numbers) then coalesce(array_agg(g.n::integer), '{}') end,
-    case when p_feeding then array_agg(g.job_id order by g.n) end, case when p_feeding then array_agg(g.position order by g.n) end
+  select (select array_agg(distinct c.root_id) from counted c) as root_ids,
+    case when count(*) < cardinality(p_numbers) then coalesce(array_agg(g.n::integer), '{}') end as accepted,
+    case when p_feeding then array_agg(g.job_id order by g.n) end as job_ids,
+    case when p_feeding then array_agg(g.position order by g.n) end as positions,
+    array_agg(g.job_id) filter (where g.keyed) as keyed_job_ids, array_agg(g.position) filter (where g.keyed) as keyed_positions
+  into v_done
   from given g;
+  if v_done.keyed_job_ids is not null then
+    v_ready := jobtree.free_keys(v_done.keyed_job_ids, v_done.keyed_positions);
+  end if;
+  return query select v_done.root_ids, v_ready, v_done.accepted, v_done.job_ids, v_done.positions;
 end
 $$;

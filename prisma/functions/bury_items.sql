@@ -1,20 +1,27 @@
--- Lets items fail for good: writes their outcomes and their dead letters, and counts them.
+-- Lets items fail for good: writes their outcomes and their dead letters, and counts them. Those with keys let the next of their lines
+-- go, or keep their keys until somebody has settled them, as their jobs want it.
 --
 -- p_job_ids, p_positions   the items, each once, which are in no entry and in no open lease any more
 -- p_lease_ids  what each was held under; null for what no worker has started
 -- p_codes, p_messages      the last failure of each
--- locks      none
+-- p_keyed    whether any of them may have a key
+-- returns    the types that got ready items, and how many
+-- locks      those of promote_next
 create or replace function jobtree.bury_items(
-  p_job_ids uuid[], p_positions bigint[], p_lease_ids uuid[], p_codes text[], p_messages text[]
+  p_job_ids uuid[], p_positions bigint[], p_lease_ids uuid[], p_codes text[], p_messages text[], p_keyed boolean
 )
-returns void
-language sql volatile
+returns jsonb
+language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set enable_bitmapscan = off
+set enable_material = off
 set plan_cache_mode = force_generic_plan
 as $$
+declare
+  v_passing record;
+begin
   with dead as materialized (
     select u.job_id, u.position, u.lease_id, clock_timestamp()::timestamptz(3) as at, u.code, jobtree.message_pattern(u.message) as pattern,
       j.root_id, j.type
@@ -28,5 +35,29 @@ as $$
     select d.job_id, d.position, d.type, d.at, d.code, d.pattern, jobtree.fingerprint(d.type, d.code, d.pattern) from dead d
   )
   insert into jobtree.progress_delta (root_id, job_id, failed)
-  select d.root_id, d.job_id, count(*) from dead d group by d.root_id, d.job_id
+  select d.root_id, d.job_id, count(*) from dead d group by d.root_id, d.job_id;
+  if p_keyed is not true then
+    return null;
+  end if;
+
+  with ended as materialized (
+    select u.job_id, u.position, j.blocks_on_failure
+    from unnest(p_job_ids, p_positions) u(job_id, position)
+    cross join lateral (select j.blocks_on_failure from jobtree.job j where j.id = u.job_id offset 0) j
+  ), held as (
+    insert into jobtree.ended_head (job_id, position, key, held)
+    select e.job_id, e.position, i.serialize_key, true
+    from ended e
+    join jobtree.job_item i on i.job_id = e.job_id and i.position = e.position
+    -- One that expired behind the head has no key to keep.
+    cross join lateral (
+      select from jobtree.serialize_key k
+      where k.key = i.serialize_key collate "C" and k.job_id = e.job_id and k.position = e.position
+      offset 0
+    ) k
+    where e.blocks_on_failure
+  )
+  select array_agg(e.job_id) as job_ids, array_agg(e.position) as positions into v_passing from ended e where not e.blocks_on_failure;
+  return jobtree.free_keys(v_passing.job_ids, v_passing.positions);
+end
 $$;

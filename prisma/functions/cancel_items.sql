@@ -1,10 +1,11 @@
 -- Cancels what is pending in a cancelled job, up to p_limit ranges of items: what waits leaves the queue, and what is held ends
--- (its workers learn it from the next heartbeat). What somebody has locked is left for the next pass: repeat until done.
+-- (its workers learn it from the next heartbeat); keys that it had go on, by promote_blocked. What somebody has locked is left for the
+-- next pass: repeat until done.
 --
 -- p_from     the position to go on from
 -- returns    how many items were cancelled, in how many ranges; the position to go on from, 0 for another pass; and whether
 --            nothing is pending any more
--- locks      queue entries and leases, skipping those that somebody else has
+-- locks      blocked items, queue entries and leases, skipping those that somebody else has
 create or replace function jobtree.cancel_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 10000)
 returns table (cancelled bigint, ranges integer, next_from bigint, done boolean)
 language plpgsql volatile
@@ -12,14 +13,31 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
+  v_blocked record;
   v_waiting record;
   v_held record;
+  v_ended record;
   v_done boolean;
 begin
   if not exists (select from jobtree.job j where j.id = p_job_id and j.cancelled_at is not null) then
     return query select 0::bigint, 0, 0::bigint, true;
     return;
   end if;
+
+  -- First those behind heads, which would become heads one by one.
+  with picked as materialized (
+    select b.ctid as tid from jobtree.blocked_item b
+    where b.job_id = p_job_id and b.position >= p_from
+    order by b.position
+    limit p_limit
+    for update skip locked
+  ), gone as (
+    delete from jobtree.blocked_item b where b.ctid = any (array(select p.tid from picked p)) returning b.position
+  )
+  select count(*)::integer as ranges, max(g.position) as last, array_agg(g.position) as positions, array_agg(1::bigint) as counts,
+    array_agg(false) as keyed
+  into v_blocked
+  from gone g;
 
   with picked as materialized (
     select q.ctid as tid from jobtree.queue_entry q
@@ -28,43 +46,63 @@ begin
     limit p_limit
     for update skip locked
   ), gone as (
-    delete from jobtree.queue_entry q where q.ctid = any (array(select p.tid from picked p)) returning q.position, q.count
+    delete from jobtree.queue_entry q where q.ctid = any (array(select p.tid from picked p)) returning q.position, q.count, q.keyed
   )
-  select coalesce(sum(g.count), 0) as items, count(*)::integer as ranges, max(g.position) as last into v_waiting from gone g;
+  select count(*)::integer as ranges, max(g.position) as last, array_agg(g.position) as positions, array_agg(g.count::bigint) as counts,
+    array_agg(g.keyed) as keyed
+  into v_waiting
+  from gone g;
 
   with picked as materialized (
-    select l.id, l.open from jobtree.lease l
+    select l.id, l.position, l.count, l.keyed, l.open from jobtree.lease l
     where l.job_id = p_job_id and l.position >= p_from and l.open <> B'0'::bit(128)
     order by l.position
     limit p_limit
     for update skip locked
   ), ended as (
     update jobtree.lease l set open = B'0'::bit(128), deadline_at = null from picked p where l.id = p.id
-    returning l.position, bit_count(p.open) as count
+    returning p.*
   )
-  select coalesce(sum(e.count), 0) as items, count(*)::integer as ranges, max(e.position) as last into v_held from ended e;
+  select count(distinct e.id)::integer as ranges, max(e.position) as last, array_agg(e.position + r."from") as positions,
+    array_agg(r.count::bigint) as counts, array_agg(e.keyed) as keyed
+  into v_held
+  from ended e
+  cross join lateral jobtree.bit_runs(e.open, e.count) r;
 
-  if v_waiting.items + v_held.items > 0 then
-    insert into jobtree.progress_delta (root_id, job_id, cancelled)
-    select j.root_id, j.id, v_waiting.items + v_held.items from jobtree.job j where j.id = p_job_id;
-  end if;
-  -- One look at both: an item that changes hands is in one of them.
+  select coalesce(sum(e.count), 0)::bigint as items, array_agg(p_job_id) as job_ids, array_agg(e.position) as positions,
+    array_agg(e.count) as counts, array_agg(e.keyed) as keyed
+  into v_ended
+  from unnest(
+    v_blocked.positions || v_waiting.positions || v_held.positions, v_blocked.counts || v_waiting.counts || v_held.counts,
+    v_blocked.keyed || v_waiting.keyed || v_held.keyed
+  ) e(position, count, keyed);
+  perform jobtree.free_keys(array_agg(p_job_id), array_agg(e.position + n), false)
+  from unnest(v_ended.positions, v_ended.counts, v_ended.keyed) e(position, count, keyed)
+  cross join lateral generate_series(0, e.count - 1) n
+  where e.keyed
+  having count(*) > 0;
+  update jobtree.ended_head e set held = false where e.job_id = p_job_id and e.held;
+  perform jobtree.cancel_ranges(
+    v_ended.job_ids, v_ended.positions, v_ended.counts, (select j.cancelled_at from jobtree.job j where j.id = p_job_id)
+  );
+  -- One look at all: an item that changes hands is in one of them.
   v_done := not exists (
     select from jobtree.queue_entry q where q.job_id = p_job_id
     union all
     select from jobtree.lease l where l.job_id = p_job_id and l.open <> B'0'::bit(128)
+    union all
+    select from jobtree.blocked_item b where b.job_id = p_job_id
   );
   if v_done then
     update jobtree.job j set cancelling = false where j.id = p_job_id and j.cancelling;
   end if;
   return query select
-    (v_waiting.items + v_held.items)::bigint, v_waiting.ranges + v_held.ranges,
-    case
-      when v_waiting.ranges = p_limit and v_held.ranges = p_limit then least(v_waiting.last, v_held.last)
-      when v_waiting.ranges = p_limit then v_waiting.last
-      when v_held.ranges = p_limit then v_held.last
-      else 0
-    end + case when p_limit in (v_waiting.ranges, v_held.ranges) then 1 else 0 end,
+    v_ended.items, v_blocked.ranges + v_waiting.ranges + v_held.ranges,
+    coalesce(least(
+      case when v_blocked.ranges = p_limit then v_blocked.last end,
+      case when v_waiting.ranges = p_limit then v_waiting.last end,
+      case when v_held.ranges = p_limit then v_held.last end
+    ) + 1, 0),
     v_done;
 end
 $$;

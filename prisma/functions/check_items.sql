@@ -1,7 +1,7 @@
 -- Refuses new items that are not what insert_items takes. Nearly all are a payload and nothing else, {"payload": …} without a
 -- space, which two lengths tell: an object with that key and any other is longer than its payload by more than the twelve bytes
--- of the key, the colon and the braces. The others are looked at one by one. What that does not tell, priorities and instants and how long a key
--- is, is for the casts and the table's checks.
+-- of the key, the colon and the braces. The others are looked at one by one. What that does not tell, priorities and instants and how long a dedupe
+-- key is, is for the casts and the table's checks.
 --
 -- p_items    as insert_items has it
 -- p_field    what the list is called in the error: items
@@ -47,12 +47,13 @@ begin
     select format('%s[%s]', p_field, e.n - 1) || coalesce('.' || nullif(p.field, ''), '') as field, p.message
     from json_array_elements(p_items) with ordinality e(json, n)
     cross join lateral (select e.json::jsonb as value) v
-    cross join lateral jobtree.input_problem(v.value, '{payload,dedupeKey,priority,runAt}') p
+    cross join lateral jobtree.input_problem(v.value, '{payload,dedupeKey,priority,runAt,serializeKey}') p
     where case
       when jsonb_typeof(v.value) <> 'object' then true
       when v.value - 'payload' = '{}' then false
-      else v.value - '{payload,dedupeKey,priority,runAt}'::text[] <> '{}'
+      else v.value - '{payload,dedupeKey,priority,runAt,serializeKey}'::text[] <> '{}'
         or jsonb_typeof(v.value -> 'dedupeKey') <> 'string'
+        or jsonb_typeof(v.value -> 'serializeKey') <> 'string' or length(v.value ->> 'serializeKey') not between 1 and 255
     end
     limit 1
   loop

@@ -17,7 +17,7 @@ begin
   select p.field, p.message into v_field, v_message
   from jobtree.input_problem(p_job, array[
     'type', 'dedupeKey', 'priority', 'runAt', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs',
-    'finalStage', 'toleratedFailureCount', 'toleratedFailurePercentage', 'name', 'after', 'sealed', 'feed', 'items', 'children'
+    'finalStage', 'toleratedFailureCount', 'toleratedFailurePercentage', 'serializeOnFailure', 'name', 'after', 'sealed', 'feed', 'items', 'children'
   ]) p;
   if v_field is null and p_job ->> 'type' is null then
     v_field := 'type';

@@ -5,7 +5,7 @@
 -- returns    as lease_entries has it, one row
 -- locks      the row of queue, if its type has a limit; the queue entry that has the item
 -- errors     JT001 no such item; JT005 it can't be claimed, with the reason in the error's detail: HELD, SCHEDULED,
---            WAITING, SUCCEEDED, FAILED, CANCELLED, PAUSED or LIMITED
+--            WAITING, BLOCKED, SUCCEEDED, FAILED, CANCELLED, PAUSED or LIMITED
 create or replace function jobtree.claim_item(p_job_id uuid, p_position bigint, p_worker text, p_durable boolean default true)
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,

@@ -1,9 +1,9 @@
 -- Creates a whole tree of jobs, with the items that it starts with.
 --
 -- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
---            runAt?, finalStage?, toleratedFailureCount?, toleratedFailurePercentage?, name?, after?, dedupeKey?, sealed?,
+--            runAt?, finalStage?, toleratedFailureCount?, toleratedFailurePercentage?, serializeOnFailure?, name?, after?, dedupeKey?, sealed?,
 --            feed?, items?, children?}; children are the same, and any depth up to 32. after: link_jobs. feed (children only) is
---            {source: SUCCESSES|REPORTS, forEach?, payload?}: feed_payloads.
+--            {source: SUCCESSES|REPORTS, forEach?, payload?, serializeKey?}: feed_payloads, feed_keys.
 --            What a job does not say of priority, failures, backoff and heartbeats comes from the queue of its type, if that says it.
 --            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs go up in
 --            the order of the document, parents before their children.
@@ -27,7 +27,12 @@ declare
   v_payloads json[];
   v_job jobtree.job;
   v_waits boolean := false;
+  v_keys text[];
 begin
+  if strpos(p_tree::text, '"serializeKey"') > 0 then
+    -- Of all jobs in one order; they meet other trees there.
+    v_keys := jobtree.lock_keys(jobtree.tree_keys(p_tree), true);
+  end if;
   for v_node in
     with recursive node as (
       select array[]::integer[] as path, p_tree as spec
@@ -62,7 +67,8 @@ begin
     insert into jobtree.job (
       id, root_id, parent_id, depth, type, dedupe_key, priority, run_at, max_failures_per_item, backoff_ms,
       backoff_jitter, heartbeat_interval_ms, final_stage, feed, feeds_children, created_at, sealed_at,
-      tolerated_failure_count, tolerated_failure_percentage, waits
+      tolerated_failure_count, tolerated_failure_percentage, waits,
+      blocks_on_failure
     )
     select
       n.id, coalesce(v_root, n.id), v_job.id, cardinality(v_node.path),
@@ -73,12 +79,13 @@ begin
       case when v_spec ->> 'feed' is not null then '{"source": "SUCCESSES"}' || jsonb_strip_nulls(s.feed) end,
       coalesce(jsonb_path_exists(v_spec, '$.children[*].feed ? (@ != null)'), false), v_now,
       case when s.sealed then v_now end, s."toleratedFailureCount", s."toleratedFailurePercentage",
-      coalesce(v_spec @? 'strict $.after[0]', false)
+      coalesce(v_spec @? 'strict $.after[0]', false), coalesce(s."serializeOnFailure" = 'BLOCK', false)
     from (select (v_id || lpad(to_hex(v_node.number), 6, '0'))::uuid as id) n
       cross join jsonb_to_record(v_spec) as s(
         type text, "dedupeKey" text, priority smallint, "runAt" timestamptz, "maxFailuresPerItem" integer,
         "backoffMs" integer[], "backoffJitter" real, "heartbeatIntervalMs" integer, "finalStage" boolean,
-        feed jsonb, sealed boolean, "toleratedFailureCount" integer, "toleratedFailurePercentage" double precision
+        feed jsonb, sealed boolean, "toleratedFailureCount" integer, "toleratedFailurePercentage" double precision,
+        "serializeOnFailure" text
       )
       left join lateral (select q.* from jobtree.queue q where q.type = s.type offset 0) q on true
     on conflict (type, dedupe_key) do nothing
@@ -91,6 +98,7 @@ begin
       end if;
       select j.id into v_existing from jobtree.job j
       where j.type = v_spec ->> 'type' and j.dedupe_key = v_spec ->> 'dedupeKey';
+      perform jobtree.drop_keys(v_keys);
       return query select v_existing, false;
       return;
     end if;
@@ -111,6 +119,9 @@ begin
 
   if v_waits then
     perform jobtree.link_jobs(v_root, p_tree);
+  end if;
+  if v_keys is not null then
+    perform jobtree.drop_keys(v_keys);
   end if;
   return query select v_root, true;
 end

@@ -1,4 +1,4 @@
--- Settles dead letters: the items stay failed, and are no dead letters any more.
+-- Settles dead letters: the items stay failed, and are no dead letters any more. A key that one of them kept goes on: promote_blocked.
 --
 -- p_job_ids, p_positions   the items; what is no dead letter is left
 -- returns    how many were dead letters
@@ -18,7 +18,9 @@ as $$
     order by d.job_id, d.position
     for update of d
   ), gone as (
-    delete from jobtree.dead_letter d where d.ctid = any (array(select l.tid from locked l)) returning 1
+    delete from jobtree.dead_letter d where d.ctid = any (array(select l.tid from locked l)) returning d.job_id, d.position
+  ), passed as (
+    update jobtree.ended_head e set held = false from gone g where e.job_id = g.job_id and e.position = g.position
   )
   select count(*)::integer from gone
 $$;

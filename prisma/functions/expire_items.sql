@@ -2,12 +2,14 @@
 -- item was added, or from its runAt if that is later. An item that was released has not been started; one that has failed has. Call
 -- it again at once while a batch was full.
 --
--- Looks at the first p_limit entries of each priority only: what stands first is what has waited for longest.
+-- Looks at the first p_limit entries of each priority only: what stands first is what has waited for longest. What is blocked by its
+-- serialize key expires in its line.
 --
--- returns    how many items expired; whether the batch was full; the trees that changed
--- locks      job rows, shared, so that cancel_job waits, and queue entries; skipping those that somebody else has
+-- returns    how many items expired; whether a batch was full; the trees that changed; and the types that got ready items, because those
+--            that expired freed their keys, and how many
+-- locks      job rows, shared, so that cancel_job waits, queue entries, blocked items and those of promote_next; skipping those that somebody else has
 create or replace function jobtree.expire_items(p_limit integer default 100)
-returns table (expired integer, more boolean, root_ids uuid[])
+returns table (expired integer, more boolean, root_ids uuid[], ready jsonb)
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -18,9 +20,10 @@ as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_ended record;
+  v_ready jsonb;
 begin
   if not exists (select from jobtree.queue q where q.lifetime_ms is not null) then
-    return query select 0, false, null::uuid[];
+    return query select 0, false, null::uuid[], null::jsonb;
     return;
   end if;
 
@@ -59,20 +62,39 @@ begin
     ) i
     where i.since + o.lifetime <= v_now
     limit p_limit
+  ), late_blocked as materialized (
+    select b.tid, b.job_id
+    from jobtree.queue q
+    cross join lateral (
+      select b.ctid as tid, b.job_id from jobtree.blocked_item b
+      where b.type = q.type and b.waits_since <= v_now - q.lifetime_ms * interval '1 millisecond'
+      order by b.waits_since
+      limit p_limit
+    ) b
+    where q.lifetime_ms is not null
+    limit p_limit
   ), job as materialized (
     select j.id, j.root_id from jobtree.job j
-    where j.id = any (array(select l.job_id from late l)) and j.cancelled_at is null
+    where j.id = any (array(select l.job_id from late l union all select l.job_id from late_blocked l)) and j.cancelled_at is null
     order by j.id
     for share skip locked
   ), locked as materialized (
     select e.ctid as tid from jobtree.queue_entry e
     where e.ctid = any (array(select l.tid from late l where l.job_id in (select j.id from job j)))
     for update skip locked
+  ), locked_blocked as materialized (
+    select b.ctid as tid from jobtree.blocked_item b
+    where b.ctid = any (array(select l.tid from late_blocked l where l.job_id in (select j.id from job j)))
+    for update skip locked
   ), gone as (
-    delete from jobtree.queue_entry e where e.ctid = any (array(select l.tid from locked l)) returning e.*
+    delete from jobtree.queue_entry e where e.ctid = any (array(select l.tid from locked l))
+    returning e.job_id, e.position, e.count, e.attempt, e.type, e.keyed
+  ), gone_blocked as (
+    delete from jobtree.blocked_item b where b.ctid = any (array(select l.tid from locked_blocked l))
+    returning b.job_id, b.position, 1::smallint, b.attempt, b.type, true
   ), ended as materialized (
-    select g.job_id, g.position + n as position, g.attempt, j.root_id, format('No worker started it within %s ms.', q.lifetime_ms) as message
-    from gone g
+    select g.job_id, g.position + n as position, g.attempt, g.keyed, j.root_id, format('No worker started it within %s ms.', q.lifetime_ms) as message
+    from (select * from gone union all select * from gone_blocked) g
     join job j on j.id = g.job_id
     cross join lateral (select q.lifetime_ms from jobtree.queue q where q.type = g.type offset 0) q
     cross join lateral generate_series(0, g.count - 1) n
@@ -81,15 +103,16 @@ begin
     select e.job_id, e.position, e.attempt, v_now, false, 'EXPIRED', e.message from ended e
   )
   select array_agg(e.job_id) as job_ids, array_agg(e.position) as positions, array_agg(e.message) as messages,
-    array_agg(distinct e.root_id) as root_ids, (select count(*) from late) = p_limit and count(*) > 0 as more
+    array_agg(distinct e.root_id) as root_ids, bool_or(e.keyed) as keyed,
+    greatest((select count(*) from late), (select count(*) from late_blocked)) = p_limit and count(*) > 0 as more
   into v_ended
   from ended e;
   if v_ended.job_ids is not null then
-    perform jobtree.bury_items(
+    v_ready := jobtree.bury_items(
       v_ended.job_ids, v_ended.positions, array_fill(null::uuid, array[cardinality(v_ended.job_ids)]),
-      array_fill('EXPIRED'::text, array[cardinality(v_ended.job_ids)]), v_ended.messages
+      array_fill('EXPIRED'::text, array[cardinality(v_ended.job_ids)]), v_ended.messages, v_ended.keyed
     );
   end if;
-  return query select coalesce(cardinality(v_ended.job_ids), 0), v_ended.more, v_ended.root_ids;
+  return query select coalesce(cardinality(v_ended.job_ids), 0), v_ended.more, v_ended.root_ids, v_ready;
 end
 $$;

@@ -5,10 +5,11 @@
 -- p_lease_ids, p_numbers   open assignments, each once, whose leases this transaction has locked
 -- p_failures what went wrong, in the same order: {code, message, permanent?}
 -- p_lost     whether it is that the heartbeat stopped
--- returns    of each its tree, its type and when the item is due again: null if it is not
--- locks      none
+-- returns    the trees; the types that got ready items, tried again or let go by their keys, and how many; and of each when the item
+--            is due again: null if it is not
+-- locks      those of promote_next
 create or replace function jobtree.fail_attempts(p_lease_ids uuid[], p_numbers integer[], p_failures json[], p_lost boolean)
-returns table (lease_id uuid, number integer, root_id uuid, type text, retry_at timestamptz)
+returns table (root_ids uuid[], ready jsonb, retries timestamptz[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -20,13 +21,14 @@ as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_ended record;
+  v_freed jsonb;
 begin
   if p_lease_ids is null then
     return;
   end if;
 
   with ended as materialized (
-    select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, j.root_id, j.type,
+    select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, l.keyed, j.root_id, j.type,
       u.failure ->> 'code' as code, u.failure ->> 'message' as message,
       coalesce((u.failure ->> 'permanent')::boolean, false) or a.tries > j.max_failures_per_item as is_final,
       -- One draw for a lease, so that its items that fail together wait together.
@@ -57,8 +59,8 @@ begin
     select e.job_id, e.position, e.attempt, e.lease_id, v_now, case when not e.is_final then e.due_at end, p_lost, e.code, e.message, e.worker
     from ended e
   )
-  select array_agg(e.lease_id order by e.n) as lease_ids, array_agg(e.number order by e.n) as numbers,
-    array_agg(e.root_id order by e.n) as root_ids, array_agg(e.type order by e.n) as types,
+  select array_agg(distinct e.root_id) as root_ids,
+    jobtree.count_names(array_agg(e.type) filter (where not e.is_final and e.due_at <= v_now)) as ready,
     array_agg(case when not e.is_final then e.due_at end order by e.n) as due,
     array_agg(e.job_id) filter (where not e.is_final) as job_ids, array_agg(e.position) filter (where not e.is_final) as positions,
     array_agg(e.attempt + 1) filter (where not e.is_final) as attempts, array_agg(e.priority) filter (where not e.is_final) as priorities,
@@ -66,13 +68,14 @@ begin
     array_agg(e.job_id) filter (where e.is_final) as final_job_ids, array_agg(e.position) filter (where e.is_final) as final_positions,
     array_agg(e.lease_id) filter (where e.is_final) as final_lease_ids,
     array_agg(e.code) filter (where e.is_final) as final_codes, array_agg(e.message) filter (where e.is_final) as final_messages,
+    bool_or(e.keyed) filter (where e.is_final) as keyed,
     max(e.attempt) as last_attempt
   into v_ended
   from ended e;
 
   if v_ended.final_lease_ids is not null then
-    perform jobtree.bury_items(
-      v_ended.final_job_ids, v_ended.final_positions, v_ended.final_lease_ids, v_ended.final_codes, v_ended.final_messages
+    v_freed := jobtree.bury_items(
+      v_ended.final_job_ids, v_ended.final_positions, v_ended.final_lease_ids, v_ended.final_codes, v_ended.final_messages, v_ended.keyed
     );
   end if;
   if v_ended.last_attempt > 40 then
@@ -89,6 +92,6 @@ begin
   if v_ended.positions is not null then
     perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);
   end if;
-  return query select u.* from unnest(v_ended.lease_ids, v_ended.numbers, v_ended.root_ids, v_ended.types, v_ended.due) u;
+  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.due;
 end
 $$;

@@ -4,7 +4,7 @@
 -- p_job_ids, p_positions   items that this transaction has just let succeed
 -- p_new_items  of each, the JSON array of new items that its report names, if any
 -- returns    the types of the children that got items, and how many: {type: count}
--- locks      none: the caller has locked the children's rows, shared
+-- locks      none new: the caller has locked the children's rows, shared, and the serialize keys of what is fed
 create or replace function jobtree.feed_children(p_job_ids uuid[], p_positions bigint[], p_new_items json[] default null)
 returns jsonb
 language plpgsql volatile
@@ -17,6 +17,7 @@ as $$
 declare
   v_child jobtree.job;
   v_payloads json[];
+  v_keys text[];
   v_items json;
   v_ready jsonb;
 begin
@@ -26,20 +27,29 @@ begin
     continue when v_child.cancelled_at is not null;
     v_payloads := null;
     if v_child.feed ->> 'source' = 'SUCCESSES' then
-      select array_agg(p.payload order by u.n) into v_payloads
+      select array_agg(p.payload order by u.n), array_agg(p.key order by u.n) into v_payloads, v_keys
       from unnest(p_job_ids, p_positions) with ordinality u(job_id, position, n)
       join jobtree.outcome o on o.job_id = u.job_id and o.position = u.position
-      left join jobtree.job_item i on v_child.feed ?| '{forEach,payload}' and i.job_id = u.job_id and i.position = u.position
+      left join jobtree.job_item i on v_child.feed ?| '{forEach,payload,serializeKey}' and i.job_id = u.job_id and i.position = u.position
       cross join lateral (
-        select o.result as payload where not v_child.feed ?| '{forEach,payload}'
+        select o.result as payload, null as key where not v_child.feed ?| '{forEach,payload,serializeKey}'
         union all
-        select f.payload from jobtree.feed_payloads(v_child.feed, i.payload, o.result) f(payload)
-        where v_child.feed ?| '{forEach,payload}'
+        select f.payload, f.key #>> '{}'
+        from rows from (
+          jobtree.feed_payloads(v_child.feed, i.payload, o.result), jobtree.feed_keys(v_child.feed, i.payload, o.result)
+        ) f(payload, key)
+        where v_child.feed ?| '{forEach,payload,serializeKey}'
       ) p
       where u.job_id = v_child.parent_id;
     end if;
     if v_payloads is not null then
-      perform jobtree.insert_payloads(v_child, v_payloads);
+      if num_nonnulls(variadic v_keys) > 0 then
+        perform jobtree.insert_items(v_child, (
+          select json_agg(json_build_object('payload', u.payload, 'serializeKey', u.key)) from unnest(v_payloads, v_keys) u(payload, key)
+        ));
+      else
+        perform jobtree.insert_payloads(v_child, v_payloads);
+      end if;
       v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, cardinality(v_payloads)));
     end if;
 

@@ -1,5 +1,5 @@
 -- What is wrong with a success whose job feeds child jobs: a forEach that leads to no list, new items for a type that
--- is not the type of exactly one fed child, more than 1,000 new items, or more than 20 MB of them by mappings: a report
+-- is not the type of exactly one fed child, more than 1,000 new items, more than 20 MB of them by mappings, or a serialize key that is none: a report
 -- of a few kilobytes could name gigabytes. Nor may a payload become too deep that a mapping wraps in an object.
 --
 -- p_job_id   the job of the item
@@ -40,6 +40,14 @@ as $$
       select coalesce(json_array_length(case json_typeof(p_report -> 'newItems') when 'array' then p_report -> 'newItems' end), 0) as items
     ) n
     where m.items + n.items > 1000 or m.bytes > 20e6
+    union all
+    select 'result', format('%s is no text of 1 to 255 characters and no number, so it can''t be the serialize key of a new item of type %s.',
+      c.feed ->> 'serializeKey', c.type)
+    from jobtree.job c
+    cross join lateral jobtree.feed_keys(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) k(value)
+    where c.parent_id = p_job_id and c.feed ? 'serializeKey' and c.cancelled_at is null
+      and (json_typeof(k.value) not in ('null', 'string', 'number')
+        or json_typeof(k.value) <> 'null' and length(k.value #>> '{}') not between 1 and 255)
     union all
     select 'result', format('New items of type %s would be nested more than 256 levels deep.', c.type)
     from jobtree.job c

@@ -36,14 +36,14 @@ begin
   if exists (
     select from jobtree.job c
     where c.parent_id = any (v_parents) and c.feed is not null
-      and (v_locked is null or c.id <> all (v_locked) or c.feed ? 'forEach' or jsonb_typeof(c.feed -> 'payload') = 'object')
+      and (v_locked is null or c.id <> all (v_locked) or c.feed ?| '{forEach,serializeKey}' or jsonb_typeof(c.feed -> 'payload') = 'object')
   ) then
     return query select null::uuid[], null::jsonb, '{}'::integer[];
     return;
   end if;
 
   select * into v_done from jobtree.accept_results(p_lease_ids, p_numbers, p_results, true);
-  return query select v_done.root_ids, jobtree.feed_children(v_done.job_ids, v_done.positions),
+  return query select v_done.root_ids, jobtree.add_up(v_done.ready, jobtree.feed_children(v_done.job_ids, v_done.positions)),
     coalesce(v_done.accepted, array(select generate_series(1, cardinality(p_numbers))));
 end
 $$;

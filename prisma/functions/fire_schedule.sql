@@ -13,6 +13,8 @@ create or replace function jobtree.fire_schedule(
 returns table (root_ids uuid[], ready jsonb)
 language plpgsql volatile
 set enable_seqscan = off
+-- For a stranger who has locked a serialize key: other schedules wait for this one.
+set lock_timeout = '100ms'
 set plan_cache_mode = force_generic_plan
 as $$
 declare

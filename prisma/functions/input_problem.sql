@@ -25,6 +25,8 @@ begin
       when e.key <> all (p_keys) then 'is not known'
       when e.key in ('type', 'code', 'name') and t.length not between 1 and 200 then 'must be a text of 1 to 200 characters'
       when e.key = 'dedupeKey' and t.length not between 1 and 500 then 'must be a text of 1 to 500 characters'
+      when e.key = 'serializeKey' and t.length not between 1 and 255 then 'must be a text of 1 to 255 characters'
+      when e.key = 'serializeOnFailure' and e.value not in ('"CONTINUE"', '"BLOCK"') then 'must be CONTINUE or BLOCK'
       when e.key = 'message' and t.length not between 0 and 10000 then 'must be a text of at most 10000 characters'
       when e.key = 'runAt' and (t.length < 0 or not jobtree.is_instant(e.value #>> '{}'))
         then 'must be an instant from 1970 to the end of the year 9999'
@@ -63,7 +65,7 @@ begin
         or e.value @? 'strict $[*] ? (!(@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 2147483647))'
       ) then 'must be a list of at most 100 whole numbers from 0 to 2147483647'
       when e.key = 'feed' and not jobtree.is_feed(e.value)
-        then 'must be {source?: SUCCESSES | REPORTS, forEach?, payload?} of paths; with REPORTS it has no paths'
+        then 'must be {source?: SUCCESSES | REPORTS, forEach?, payload?, serializeKey?} of paths; with REPORTS it has no paths'
     end as message
   ) r
   where e.value <> 'null' and r.message is not null

@@ -6,13 +6,16 @@ language sql immutable
 as $$
   select case jsonb_typeof(p_feed)
     when 'object' then
-      p_feed - '{source,forEach,payload}'::text[] = '{}'
+      p_feed - '{source,forEach,payload,serializeKey}'::text[] = '{}'
       and length(p_feed::text) <= 10000
       and coalesce(p_feed -> 'source', 'null') in ('null', '"SUCCESSES"', '"REPORTS"')
-      and (p_feed ->> 'source' is distinct from 'REPORTS' or coalesce(p_feed ->> 'forEach', p_feed ->> 'payload') is null)
+      and (p_feed ->> 'source' is distinct from 'REPORTS' or coalesce(p_feed ->> 'forEach', p_feed ->> 'payload', p_feed ->> 'serializeKey') is null)
       and not exists (
         select from (
           select p_feed -> 'forEach' as path, '' as element where p_feed ->> 'forEach' is not null
+          union all
+          select p_feed -> 'serializeKey', case when p_feed ->> 'forEach' is null then '' else '|element' end
+          where p_feed ->> 'serializeKey' is not null
           union all
           select t.path, case when p_feed ->> 'forEach' is null then '' else '|element' end
           from jsonb_path_query(p_feed, '$.payload ? (@.type() == "object").*') t(path)

@@ -42,7 +42,7 @@ begin
     ) p
   ), part as materialized (
     select jobtree.new_lease_id(coalesce(p_claim_ids[u.request], v_claim_id)) as id, u.request, u.count, u.n,
-      w.tid, w.job_id, w.root_id, w.type, w.position + u."from" as position, w.place + u."from" as place, w.attempt, w.priority,
+      w.tid, w.job_id, w.root_id, w.type, w.position + u."from" as position, w.place + u."from" as place, w.attempt, w.priority, w.keyed,
       w.heartbeat_interval_ms, u."from" + u.count < w.count as has_rest, i.payloads, i.bytes
     from unnest(p_tids, p_froms, p_counts, p_requests) with ordinality u(tid, "from", count, request, n)
     join wanted w on w.tid = u.tid and w.cancelled_at is null
@@ -55,24 +55,35 @@ begin
       ) i
     ) i
   ), rest as (
-    insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type)
-    select w.job_id, w.position + t.count, w.place + t.count, greatest(w.bytes - t.bytes, 0), w.attempt, w.count - t.count, w.priority, w.type
+    insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type, keyed)
+    select w.job_id, w.position + t.count, w.place + t.count, greatest(w.bytes - t.bytes, 0), w.attempt, w.count - t.count, w.priority, w.type, w.keyed
     from (select p.tid, sum(p.count)::integer as count, sum(p.bytes) as bytes from part p group by p.tid) t
     join wanted w on w.tid = t.tid and w.count > t.count
   ), leased as (
     insert into jobtree.lease (
-      id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker
+      id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker, keyed
     )
     select p.id, p.job_id, p_claim_ids[p.request], p.position, v_now, v_now,
       v_now + 3 * p.heartbeat_interval_ms * interval '1 millisecond', p.attempt, p.count, p.priority,
-      (~B'0'::bit(128)) << (128 - p.count), p_workers[p.request]
+      (~B'0'::bit(128)) << (128 - p.count), p_workers[p.request], p.keyed
     from part p
+  ), ended as (
+    insert into jobtree.cancellation (job_id, position, count, cancelled_at)
+    select w.job_id, w.position, w.count, w.cancelled_at from wanted w where w.cancelled_at is not null
   ), counted as (
     insert into jobtree.progress_delta (root_id, job_id, started, cancelled)
     select w.root_id, w.job_id, bool_or(w.cancelled_at is null), coalesce(sum(w.count) filter (where w.cancelled_at is not null), 0)
     from wanted w
     where w.cancelled_at is not null or w.started_at is null
     group by w.root_id, w.job_id
+  ), freed as (
+    -- As free_keys leaves it to promote_blocked.
+    insert into jobtree.ended_head (job_id, position, key, held)
+    select i.job_id, i.position, i.serialize_key, false
+    from wanted w
+    join jobtree.job_item i on i.job_id = w.job_id and i.position >= w.position and i.position < w.position + w.count
+    where w.keyed and w.cancelled_at is not null
+    on conflict on constraint ended_head_pkey do nothing
   )
   select p.id, p.request, p.job_id, p.root_id, p.type, p.position, p.attempt, p_workers[p.request], p.heartbeat_interval_ms,
     v_now::timestamptz, v_now + 3 * p.heartbeat_interval_ms * interval '1 millisecond', p.priority, p.place,

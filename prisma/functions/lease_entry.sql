@@ -31,7 +31,7 @@ begin
   set position = q.position + p_count, place = q.place + p_count, count = q.count - p_count
   where q.ctid = p_tid and p_from = 0 and q.count > p_count and q.bytes <= 100000
   returning q.job_id, q.position - p_count as position, q.place - p_count as place, q.bytes, q.attempt, (q.count + p_count)::smallint as count,
-    q.priority, q.type
+    q.priority, q.type, q.keyed
   into v_entry;
   v_is_shortened := found;
   if not v_is_shortened then
@@ -44,7 +44,11 @@ begin
   order by p.version desc
   limit 1;
   if v_job.cancelled_at is not null then
-    insert into jobtree.progress_delta (root_id, job_id, cancelled) values (v_job.root_id, v_entry.job_id, v_entry.count);
+    perform jobtree.cancel_ranges(array[v_entry.job_id], array[v_entry.position], array[v_entry.count::bigint], v_job.cancelled_at);
+    if v_entry.keyed then
+      perform jobtree.free_keys(array_fill(v_entry.job_id, array[v_entry.count]),
+        array(select generate_series(v_entry.position, v_entry.position + v_entry.count - 1)), false);
+    end if;
     if v_is_shortened then
       delete from jobtree.queue_entry q where q.job_id = v_entry.job_id and q.position = v_entry.position + p_count;
     end if;
@@ -55,7 +59,7 @@ begin
   end if;
   if p_count < v_entry.count and not v_is_shortened then
     perform jobtree.put_back(v_entry.job_id, v_entry.position, v_entry.place, v_entry.bytes, v_entry.attempt, v_entry.count,
-      v_entry.priority, v_entry.type, p_from, p_count);
+      v_entry.priority, v_entry.type, v_entry.keyed, p_from, p_count);
   end if;
 
   lease_id := jobtree.new_lease_id(coalesce(p_claim_id, jobtree.new_id()));
@@ -73,11 +77,11 @@ begin
   place := v_entry.place + p_from;
   has_rest := p_from + p_count < v_entry.count;
   insert into jobtree.lease (
-    id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker
+    id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker, keyed
   )
   values (
     lease_id, v_entry.job_id, p_claim_id, first_position, v_now, v_now, deadline_at, v_entry.attempt, p_count, v_entry.priority,
-    (~B'0'::bit(128)) << (128 - p_count), p_worker
+    (~B'0'::bit(128)) << (128 - p_count), p_worker, v_entry.keyed
   );
   if p_count = 1 then
     select i.payload::text into payloads from jobtree.job_item i where i.job_id = v_entry.job_id and i.position = first_position;

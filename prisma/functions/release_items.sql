@@ -4,7 +4,7 @@
 -- p_from     the position to go on from
 -- returns    the job's type; how many entries; how many items are ready; the position to go on from, 0 for another pass; and
 --            whether nothing is left to release
--- locks      queue entries, and at the end the job's row, skipping what somebody else has
+-- locks      queue entries, those of release_keyed, and at the end the job's row, skipping what somebody else has
 create or replace function jobtree.release_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 2000)
 returns table (type text, entries integer, ready bigint, next_from bigint, done boolean)
 language plpgsql volatile
@@ -23,7 +23,7 @@ begin
     select q.ctid as tid, q.position from jobtree.queue_entry q
     where q.job_id = p_job_id and q.position >= p_from and v_job.is_due
       -- In a form that the index of scheduled entries, of all jobs, is of no use for.
-      and coalesce(q.run_at = 'infinity', false)
+      and coalesce(q.run_at = 'infinity', false) and not q.keyed
     order by q.position
     limit p_limit
     for update skip locked
@@ -45,16 +45,16 @@ begin
   entries := v_released.entries;
   ready := v_released.ready;
   next_from := case when entries = p_limit then v_released.last + 1 else 0 end;
-  done := entries < p_limit and not (v_job.is_due and exists (
+  if entries < p_limit and v_job.is_due then
+    entries := entries + jobtree.release_keyed(p_job_id, p_limit);
+  end if;
+  -- Who adds to the job has its row: then there is one more call.
+  perform 1 from jobtree.job j where j.id = p_job_id for no key update skip locked;
+  done := v_job.type is null or found and entries < p_limit and not (v_job.is_due and exists (
     select from jobtree.queue_entry q where q.job_id = p_job_id and coalesce(q.run_at = 'infinity', false)
   ));
   if done then
-    -- Who adds to the job has its row: then there is one more call.
-    perform 1 from jobtree.job j where j.id = p_job_id for no key update skip locked;
-    if found then
-      update jobtree.job j set releasing = false where j.id = p_job_id;
-    end if;
-    done := found or v_job.type is null;
+    update jobtree.job j set releasing = false where j.id = p_job_id;
   end if;
   return next;
 end

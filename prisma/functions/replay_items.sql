@@ -1,11 +1,12 @@
--- Tries items again that failed for good: they go to the end of the queue, and may fail as often as a new item. Their jobs are open
+-- Tries items again that failed for good: they go to the end of the queue, or of the lines of their serialize keys, and may fail as
+-- often as a new item. One that has kept its key is the head of its line still. Their jobs are open
 -- again, and so are the jobs that those feed, if they were sealed; each of them begins a new generation, which is told.
 --
 -- p_job_ids, p_positions   the items: of one tree, and each once. What is no dead letter, or belongs to a job that was cancelled, is left
 -- p_payload  what they get as their payload from now on; null to leave it
 -- returns    the items that are replayed, and their types that have ready items now, and how many: {type: count}
 -- locks      the root's job_progress row, so no fold is under way; the dead letters; the rows of the items' jobs, shared, in the order
---            of their ids, so that who cancels or deletes them waits; and the rows of the jobs that are unsealed, in the same order
+--            of their ids, so that who cancels or deletes them waits; the rows of the jobs that are unsealed, in the same order; and serialize keys
 -- notifies   as fold_progress does
 -- errors     JT001 the tree is gone, or is being deleted
 create or replace function jobtree.replay_items(p_root_id uuid, p_job_ids uuid[], p_positions bigint[], p_payload json default null)
@@ -21,6 +22,8 @@ as $$
 declare
   v_durability constant text := current_setting('synchronous_commit');
   v_dead record;
+  v_kept record;
+  v_part record;
 begin
   loop
     perform 1 from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1 for no key update;
@@ -66,7 +69,7 @@ begin
     update jobtree.job_item i set payload = p_payload, payload_bytes = octet_length(p_payload::text)
     from gone g where p_payload is not null and i.job_id = g.job_id and i.position = g.position
   ), counted as (
-    select g.*, coalesce(i.priority, g.priority) as item_priority, coalesce((
+    select g.*, coalesce(i.priority, g.priority) as item_priority, i.serialize_key is not null as keyed, coalesce((
         select max(f.attempt) from jobtree.failure f where f.job_id = g.job_id and f.position = g.position
       ), 0) as attempt
     from gone g
@@ -78,16 +81,38 @@ begin
   )
   select array_agg(c.job_id order by c.job_id, c.position) as job_ids, array_agg(c.position order by c.job_id, c.position) as positions,
     array_agg(c.attempt + 1 order by c.job_id, c.position) as attempts,
-    array_agg(c.item_priority order by c.job_id, c.position) as priorities, jobtree.count_names(array_agg(c.type)) as ready
+    array_agg(c.item_priority order by c.job_id, c.position) as priorities, array_agg(c.keyed order by c.job_id, c.position) as keyed, jobtree.count_names(array_agg(c.type)) as ready
   into v_dead
   from counted c;
   if v_dead.job_ids is null then
     return query select '{}'::uuid[], '{}'::bigint[], null::jsonb;
     return;
   end if;
-  perform jobtree.requeue(v_dead.job_ids, v_dead.positions, v_dead.attempts, v_dead.priorities,
-    array_fill(null::timestamptz, array[cardinality(v_dead.job_ids)]), true);
   perform jobtree.tell_progress(p_root_id, jobtree.reopen_jobs(p_root_id, v_dead.job_ids));
+  with kept as (
+    delete from jobtree.ended_head e
+    using unnest(v_dead.job_ids, v_dead.positions, v_dead.keyed) u(job_id, position, keyed)
+    where u.keyed and e.job_id = u.job_id and e.position = u.position and e.held
+    returning e.job_id, e.position
+  )
+  select array_agg(k.job_id) as job_ids, array_agg(k.position) as positions into v_kept from kept k;
+  for v_part in
+    select u.enters, array_agg(u.job_id order by u.n) as job_ids, array_agg(u.position order by u.n) as positions,
+      array_agg(u.attempt order by u.n) as attempts, array_agg(u.priority order by u.n) as priorities,
+      array_fill(null::timestamptz, array[count(*)::integer]) as run_at
+    from (
+      select u.*, u.keyed and (u.job_id, u.position) not in (select k.* from unnest(v_kept.job_ids, v_kept.positions) k(job_id, position)) as enters
+      from unnest(v_dead.job_ids, v_dead.positions, v_dead.attempts, v_dead.priorities, v_dead.keyed)
+        with ordinality u(job_id, position, attempt, priority, keyed, n)
+    ) u
+    group by u.enters
+  loop
+    if v_part.enters then
+      perform jobtree.enter_keys(v_part.job_ids, v_part.positions, v_part.attempts, v_part.priorities, v_part.run_at, true);
+    else
+      perform jobtree.requeue(v_part.job_ids, v_part.positions, v_part.attempts, v_part.priorities, v_part.run_at, true);
+    end if;
+  end loop;
   return query select v_dead.job_ids, v_dead.positions, v_dead.ready;
 end
 $$;

@@ -5,7 +5,8 @@
 --            one assignment the first is judged first
 -- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
 -- returns    as report_outcomes has it
--- locks      leases in the order of their ids, then the rows of fed children, shared and in the order of their ids
+-- locks      leases in the order of their ids, then the rows of fed children, shared and in the order of their ids, then the keys of
+--            what is fed
 create or replace function jobtree.report_each(
   p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_wait boolean
 )
@@ -26,8 +27,10 @@ declare
   v_retries jsonb;
   v_left integer[];
   v_done record;
+  v_keys text[];
 begin
-  v_held := jobtree.lock_for_report(p_lease_ids, p_wait);
+  select k.held, k.keys into v_held, v_keys
+  from jobtree.lock_fed_keys(p_lease_ids, p_numbers, p_reports, jobtree.lock_for_report(p_lease_ids, p_wait), p_wait) k;
 
   -- What can count: the item is open, and nothing is wrong with what the report says.
   select
@@ -47,24 +50,24 @@ begin
   from jobtree.open_reports(p_ns, p_lease_ids, p_numbers, p_reports, v_held) o;
 
   if v_open.leases is not null then
-    select a.root_ids, a.accepted into v_roots, v_left
+    select a.root_ids, a.ready, a.accepted into v_roots, v_ready, v_left
     from jobtree.accept_results(v_open.leases, v_open.numbers, v_open.results, false) a;
     if v_left is not null then
       select * into v_done from jobtree.accept_results(v_open.leases, v_open.numbers, v_open.results, true);
       v_roots := v_roots || v_done.root_ids;
-      v_ready := jobtree.feed_children(v_done.job_ids, v_done.positions, v_open.new_items);
+      v_ready := jobtree.add_up(
+        jobtree.add_up(v_ready, v_done.ready), jobtree.feed_children(v_done.job_ids, v_done.positions, v_open.new_items)
+      );
     end if;
   end if;
   if v_open.failed_leases is not null then
-    select array_agg(distinct f.root_id) as root_ids, jsonb_object_agg(r.n, f.retry_at) as retries,
-      jobtree.count_names(array_agg(f.type) filter (where f.retry_at <= clock_timestamp())) as ready
-    into v_done
-    from jobtree.fail_attempts(v_open.failed_leases, v_open.failed_numbers, v_open.failures, false) f
-    join unnest(v_open.failed_leases, v_open.failed_numbers, v_open.failed_ns) r(lease_id, number, n)
-      on r.lease_id = f.lease_id and r.number = f.number;
+    select * into v_done from jobtree.fail_attempts(v_open.failed_leases, v_open.failed_numbers, v_open.failures, false);
     v_roots := v_roots || v_done.root_ids;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
-    v_retries := v_done.retries;
+    select jsonb_object_agg(r.n, r.retry_at) into v_retries from unnest(v_open.failed_ns, v_done.retries) r(n, retry_at);
+  end if;
+  if v_keys is not null then
+    perform jobtree.drop_keys(v_keys);
   end if;
 
   return query select

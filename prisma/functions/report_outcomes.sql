@@ -6,7 +6,7 @@
 -- An assignment past its deadline that nobody took back still counts: expiry permits taking back, it does not revoke.
 --
 -- p_reports  JSON array of {assignmentId, result} or {assignmentId, failure: {code, message, permanent?}}, and with a
---            result newItems?: [{type, payload, dedupeKey?, priority?, runAt?}] for fed children. Of two reports for
+--            result newItems?: [{type, payload, dedupeKey?, priority?, runAt?, serializeKey?}] for fed children. Of two reports for
 --            one assignment the first is judged first.
 -- returns    one row: the roots of the trees that changed, the types that may have got ready items and how many, and the answers, a
 --            list of {index, status, retryAt, field, message}: index counts from 0, retryAt is when a failed item is due again, and

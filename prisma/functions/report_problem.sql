@@ -29,7 +29,7 @@ as $$
     from jsonb_array_elements(case jsonb_typeof(p_report -> 'newItems') when 'array' then p_report -> 'newItems' end)
       with ordinality e(value, n)
     cross join lateral (
-      select i.field, i.message from jobtree.input_problem(e.value, '{type,payload,dedupeKey,priority,runAt}') i
+      select i.field, i.message from jobtree.input_problem(e.value, '{type,payload,dedupeKey,priority,runAt,serializeKey}') i
       union all
       select 'payload', 'is nested more than 256 levels deep' where jobtree.is_too_deep((e.value -> 'payload')::text)
     ) i

@@ -36,11 +36,11 @@ begin
   if p_wait then
     v_accepted := '{}';
   elsif v_count > 0 then
-    select a.root_ids, a.accepted into v_roots, v_accepted from jobtree.accept_results(p_lease_ids, p_numbers, p_results, false) a;
+    select a.root_ids, a.ready, a.accepted into v_roots, v_ready, v_accepted from jobtree.accept_results(p_lease_ids, p_numbers, p_results, false) a;
     if v_accepted is not null then
       select f.root_ids, f.ready, f.accepted into v_done from jobtree.feed_results(p_lease_ids, p_numbers, p_results) f;
       v_roots := v_roots || v_done.root_ids;
-      v_ready := v_done.ready;
+      v_ready := jobtree.add_up(v_ready, v_done.ready);
       v_accepted := v_accepted || v_done.accepted;
     end if;
   end if;

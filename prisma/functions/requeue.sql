@@ -1,7 +1,7 @@
 -- Puts items back into the queue: neighbours that wait under the same conditions share an entry.
 --
 -- p_job_ids, p_positions, p_attempts, p_priorities, p_run_at
---            the items, which are in no entry; the number of the next attempt; and when each is due, null for now
+--            the items, which are in no entry; those with keys are the heads of theirs; the number of the next attempt; and when each is due, null for now
 -- p_last     whether they go behind all that is ready, or back to where they stood
 -- locks      none
 create or replace function jobtree.requeue(
@@ -15,18 +15,21 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 begin
-  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
+  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed)
   select r.job_id, r.position, case when p_last then nextval('jobtree.block_seq') * 1024 else r.position end,
-    r.bytes, r.run_at, r.attempt, r.count, r.priority, j.type
+    r.bytes, r.run_at, r.attempt, r.count, r.priority, j.type, r.keyed
   from (
-    select u.job_id, min(u.position) as position, u.attempt, u.priority, u.run_at, count(*) as count, sum(i.payload_bytes) as bytes
+    select u.job_id, min(u.position) as position, u.attempt, u.priority, u.run_at, u.keyed, count(*) as count, sum(u.payload_bytes) as bytes
     from (
-      select u.*, u.position - row_number() over (partition by u.job_id, u.attempt, u.priority, u.run_at order by u.position) as run
-      from unnest(p_job_ids, p_positions, p_attempts, p_priorities, p_run_at) u(job_id, position, attempt, priority, run_at)
+      select u.*, u.position - row_number() over (partition by u.job_id, u.attempt, u.priority, u.run_at, u.keyed order by u.position) as run
+      from (
+        select u.*, i.payload_bytes, i.serialize_key is not null as keyed
+        from unnest(p_job_ids, p_positions, p_attempts, p_priorities, p_run_at) u(job_id, position, attempt, priority, run_at)
+        join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
+      ) u
     ) u
-    join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
     -- An entry has 128 items at most, however many leases end here.
-    group by u.job_id, u.attempt, u.priority, u.run_at, u.run, u.position / 128
+    group by u.job_id, u.attempt, u.priority, u.run_at, u.keyed, u.run, u.position / 128
   ) r
   join jobtree.job j on j.id = r.job_id
   order by r.position;

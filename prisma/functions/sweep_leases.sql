@@ -12,6 +12,7 @@ create or replace function jobtree.sweep_leases(
 returns table (lost integer, leases integer, root_ids uuid[], ready jsonb)
 language plpgsql volatile
 set enable_seqscan = off
+set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -50,14 +51,14 @@ begin
   )
   where l.id = any (v_leases) and l.deadlines is not null;
 
+  -- None are lost if it was the silent items of a lease that were reported.
   return query
-    select count(*)::integer, cardinality(v_leases), array_agg(distinct f.root_id),
-      jobtree.count_names(array_agg(f.type) filter (where f.retry_at <= clock_timestamp()))
-    from jobtree.fail_attempts(
+    select coalesce(cardinality(v_numbers), 0), cardinality(v_leases), f.root_ids, f.ready
+    from (select) o
+    left join jobtree.fail_attempts(
       v_lost_leases, v_numbers,
-      -- None are lost if it was the silent items of a lease that were reported.
       array_fill('{"code": "HEARTBEAT_LOST", "message": "The worker''s heartbeat was lost."}'::json, array[coalesce(cardinality(v_numbers), 0)]),
       true
-    ) f;
+    ) f on true;
 end
 $$;

@@ -13,7 +13,7 @@ import { newClaimId } from './claim-id.ts';
 import { endpoint } from './endpoint.ts';
 import { JobtreeError, payloadOf } from './errors.ts';
 import { Http } from './http.ts';
-import { type ItemSpec, type JobSpec, toJobInput } from './job-spec.ts';
+import { type ItemSpec, type JobSpec, toItemChanges, toJobInput } from './job-spec.ts';
 import * as operations from './operations.ts';
 import { createPost } from './post.ts';
 import { Queues } from './queues.ts';
@@ -29,6 +29,7 @@ import type {
   DeadLetterGroup,
   DeadLetterGroupWithItems,
   Item,
+  ItemChanges,
   Job,
   JobProgress,
   JobTreeProgress,
@@ -36,8 +37,10 @@ import type {
   Operation,
   Page,
   PageOptions,
+  PendingItemFilter,
   ReportAnswer,
   Result,
+  SerializeKey,
 } from './types.ts';
 import { watchJob, watchOperation, watchTree, watchWork } from './watches.ts';
 
@@ -148,6 +151,36 @@ export class Client {
   }
 
   /**
+   * How many pending items `cancelItems` with this filter would be about.
+   *
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT
+   */
+  async pendingItemCount(filter: PendingItemFilter, options: CallOptions = {}): Promise<number> {
+    return (await this.#send(operations.pendingItemCount, { filter }, options, true)).pendingItemCount;
+  }
+
+  /**
+   * Cancels single items that are pending; their jobs go on. What takes longer than about half a second goes on in the server:
+   * `operation` says how far it is.
+   *
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT
+   */
+  async cancelItems(filter: PendingItemFilter, options: CallOptions = {}): Promise<Operation> {
+    const data = await this.#send(operations.cancelItems, { input: { filter } }, options, false);
+    return payloadOf(data.cancelItems).operation;
+  }
+
+  /**
+   * Changes an item that no worker has, and that is not finished: when it is due, its priority, its payload.
+   *
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT, ITEM_NOT_UPDATABLE with its `reason`
+   */
+  async updateItem(itemId: string, changes: ItemChanges, options: CallOptions = {}): Promise<Item> {
+    const input = { itemId, ...toItemChanges(changes) };
+    return payloadOf((await this.#send(operations.updateItem, { input }, options, false)).updateItem).item;
+  }
+
+  /**
    * Deletes a whole tree, by its root; what is still at work is cancelled.
    *
    * @returns `deleted` is false while the server still deletes: a large tree goes in the background, and `job` says under
@@ -225,6 +258,21 @@ export class Client {
    */
   exportResults(jobId: string, options: ExportOptions = {}): Promise<ResultLines> {
     return exportResults(this.#results, jobId, options);
+  }
+
+  /**
+   * The serialize keys behind whose head most items wait, the longest line first; or those of `keys` that are in use.
+   *
+   * @param options `first`: how many, 1 to 1,000; default: 50
+   */
+  async serializeKeys(
+    options: CallOptions & {
+      readonly first?: number | undefined;
+      readonly keys?: readonly string[] | undefined;
+    } = {},
+  ): Promise<SerializeKey[]> {
+    const variables = { first: options.first, keys: options.keys && [...options.keys] };
+    return (await this.#send(operations.serializeKeys, variables, options, true)).serializeKeys;
   }
 
   /**

@@ -12,12 +12,14 @@ export class TypedItem<Payload> implements ItemSpec<Payload> {
   readonly dedupeKey?: string | undefined;
   readonly priority?: number | undefined;
   readonly runAt?: Date | string | undefined;
+  readonly serializeKey?: string | undefined;
 
   constructor(payload: Payload, options: Omit<ItemSpec, 'payload'>) {
     this.payload = payload;
     this.dedupeKey = options.dedupeKey;
     this.priority = options.priority;
     this.runAt = options.runAt;
+    this.serializeKey = options.serializeKey;
   }
 }
 

@@ -11,10 +11,13 @@ export type {
   JobStatus,
   MissedPolicy,
   NotClaimableReason,
+  NotUpdatableReason,
   OverlapPolicy,
+  PendingState,
   ReleaseStatus,
   ReportInput,
   ReportStatus,
+  SerializeOnFailure,
 } from '../generated/graphql/graphql.ts';
 export type { AddedItem, AddItemsResult } from './add-items.ts';
 export { Client, type ClientOptions, createClient } from './client.ts';
@@ -39,6 +42,7 @@ export type {
   DeadLetterGroup,
   DeadLetterGroupWithItems,
   Item,
+  ItemChanges,
   Job,
   JobProgress,
   JobTreeProgress,
@@ -46,8 +50,10 @@ export type {
   Operation,
   Page,
   PageOptions,
+  PendingItemFilter,
   ReportAnswer,
   Result,
+  SerializeKey,
 } from './types.ts';
 export { type WatchJobOptions, watchJob } from './watch-job.ts';
 export type { ReportedFailure, WorkerEvents } from './worker/events.ts';

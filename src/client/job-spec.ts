@@ -1,7 +1,14 @@
 /** What a producer says about new jobs and items, and its way to the wire: everything is checked before anything is sent. */
-import type { FeedSource, ItemInput, JobInput } from '../generated/graphql/graphql.ts';
+import type {
+  FeedSource,
+  ItemInput,
+  JobInput,
+  SerializeOnFailure,
+  UpdateItemInput,
+} from '../generated/graphql/graphql.ts';
 import { JobtreeError } from './errors.ts';
 import { checkJson, NotJsonError } from './json.ts';
+import type { ItemChanges } from './types.ts';
 
 /** A new item. */
 export interface ItemSpec<Payload = unknown> {
@@ -13,6 +20,11 @@ export interface ItemSpec<Payload = unknown> {
   readonly priority?: number | undefined;
   /** Not to be claimed before this; as text in ISO 8601 with its offset. Default: the `runAt` of the job. */
   readonly runAt?: Date | string | undefined;
+  /**
+   * Items with one key run one at a time, in the order in which they were added, whatever their jobs, trees and types: 1 to 255
+   * characters. Default: it waits for no other item.
+   */
+  readonly serializeKey?: string | undefined;
 }
 
 /** How a job treats its items; what is not given here is what the queue of its type says, or else the server's default. */
@@ -37,6 +49,11 @@ export interface JobPolicies {
   readonly toleratedFailureCount?: number | undefined;
   /** The same with a share of its items, of 100: 0 to 100. It counts once the job is sealed. Default: any share is tolerated. */
   readonly toleratedFailurePercentage?: number | undefined;
+  /**
+   * What becomes of the serialize key of an item that failed for good: the next one goes (`CONTINUE`), or the item keeps it until
+   * somebody replays or discards it (`BLOCK`). Default: `CONTINUE`.
+   */
+  readonly serializeOnFailure?: SerializeOnFailure | undefined;
   /** Whether its results are among the results of the tree. Default: true for a job without children. */
   readonly finalStage?: boolean | undefined;
 }
@@ -49,6 +66,8 @@ export interface FeedSpec {
   readonly forEach?: string | undefined;
   /** A path, or an object whose values are paths. Default: the element with `forEach`, else the whole result. */
   readonly payload?: string | Readonly<Record<string, string>> | undefined;
+  /** The path to the serialize key of the new item: a text or a number; null for none. Default: no key. */
+  readonly serializeKey?: string | undefined;
 }
 
 /** A new job with all jobs below it: up to 1,000 jobs, up to 32 levels below the root. */
@@ -104,9 +123,18 @@ export function toJobInput(job: JobSpec, path = '', above: readonly JobSpec[] = 
 
 /** With the rough size of its payload. @throws JobtreeError INVALID_INPUT */
 export function toItemInput(item: ItemSpec, path: string): { input: ItemInput; size: number } {
-  const { payload = null, dedupeKey, priority, runAt } = item;
+  const { payload = null, dedupeKey, priority, runAt, serializeKey } = item;
   const size = check(payload, `${path}.payload`);
-  return { input: { payload, dedupeKey, priority, runAt: toInstant(runAt, `${path}.runAt`) }, size };
+  return {
+    input: { payload, dedupeKey, priority, runAt: toInstant(runAt, `${path}.runAt`), serializeKey },
+    size,
+  };
+}
+
+/** @throws JobtreeError INVALID_INPUT */
+export function toItemChanges({ runAt, priority, payload }: ItemChanges): Omit<UpdateItemInput, 'itemId'> {
+  if (payload !== undefined) check(payload, 'payload');
+  return { priority, payload, runAt: runAt === null ? null : toInstant(runAt, 'runAt') };
 }
 
 export function toInstant(value: Date | string | undefined, field: string): string | undefined {

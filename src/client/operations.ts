@@ -41,6 +41,25 @@ export const cancelJob = graphql(`
   }
 `);
 
+export const cancelItems = graphql(`
+  mutation CancelItems($input: CancelItemsInput!) {
+    cancelItems(input: $input) {
+      ... on CancelItemsPayload { operation { ...OperationFields } }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const updateItem = graphql(`
+  mutation UpdateItem($input: UpdateItemInput!) {
+    updateItem(input: $input) {
+      ... on UpdateItemPayload { item { ...ItemFields } }
+      ... on Error { code message field }
+      ... on ItemNotUpdatableError { reason }
+    }
+  }
+`);
+
 export const deleteJob = graphql(`
   mutation DeleteJob($input: DeleteJobInput!) {
     deleteJob(input: $input) {
@@ -121,6 +140,10 @@ export const deadLetterCount = graphql(`
   query DeadLetterCount($filter: DeadLetterFilter!) { deadLetterCount(filter: $filter) }
 `);
 
+export const pendingItemCount = graphql(`
+  query PendingItemCount($filter: PendingItemFilter!) { pendingItemCount(filter: $filter) }
+`);
+
 /** Fragments are known by their names; nothing else uses these constants. */
 export const operationFields = graphql(`
   fragment OperationFields on Operation { id kind status total done requestedAt finishedAt }
@@ -135,7 +158,7 @@ export const progressFields = graphql(`
 export const jobFields = graphql(`
   fragment JobFields on Job {
     id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter
-    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage finalStage feed waitsForJobs createdAt sealedAt failedAt
+    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage serializeOnFailure finalStage feed waitsForJobs createdAt sealedAt failedAt
     cancelledAt occurrence { schedule at } treeOutcome progress { ...ProgressFields }
   }
 `);
@@ -143,7 +166,7 @@ export const jobFields = graphql(`
 export const itemFields = graphql(`
   fragment ItemFields on JobItem {
     id status payload result failureCount failures { attempt code message worker at }
-    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }
+    priority runAt retryAt dedupeKey serializeKey blockedBy { id } createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }
   }
 `);
 
@@ -311,7 +334,7 @@ export const exchangeParts = graphql(`
 
 export const queueFields = graphql(`
   fragment QueueFields on Queue {
-    type ready scheduled waiting running paused concurrency rate { limit intervalMs } lifetimeMs
+    type ready scheduled waiting blocked running paused concurrency rate { limit intervalMs } lifetimeMs
     priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs
   }
 `);
@@ -334,6 +357,12 @@ export const queue = graphql(`
 export const queues = graphql(`
   query Queues($types: [String!], $first: Int, $after: String) {
     queues(types: $types, first: $first, after: $after) { ...QueueFields }
+  }
+`);
+
+export const serializeKeys = graphql(`
+  query SerializeKeys($first: Int, $keys: [String!]) {
+    serializeKeys(first: $first, keys: $keys) { key held blocked head { id job { id type } failureCount assignment { worker } } }
   }
 `);
 

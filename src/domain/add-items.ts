@@ -31,10 +31,11 @@ export async function addItems(
   }
 
   // Also without a single good entry: an unknown or sealed job is to be told. What seals goes alone.
+  const isKeyed = prepared.some(({ keyed }) => keyed);
   const added =
     options.seal || prepared.length === 0
       ? await insertItems(engine, jobId, prepared, options.seal)
-      : await engine.merged.adds(jobId).submit(prepared);
+      : await engine.merged.adds(jobId, isKeyed).submit(prepared);
   let next = 0;
   return items.map((_, i) => {
     const error = invalid.get(i);

@@ -77,19 +77,20 @@ export function createEngine(
         bytesOf: bytesOfReport,
       }),
       heartbeats: new Batcher({ run: (ids) => keepLeases(engine, ids), width, maxWeight: maxBatch }),
-      adds: (jobId) => {
-        let batcher = adders.get(jobId);
+      adds: (jobId, keyed) => {
+        const name = `${jobId}/${keyed}`;
+        let batcher = adders.get(name);
         if (batcher === undefined) {
           batcher = new Batcher({
             run: (items) => insertItems(engine, jobId, items, false),
             width,
-            maxWeight: maxBatch,
+            maxWeight: keyed ? 0 : maxBatch,
             weigh: weighItem,
             backlog,
             bytesOf: bytesOfItem,
-            onIdle: () => adders.delete(jobId),
+            onIdle: () => adders.delete(name),
           });
-          adders.set(jobId, batcher);
+          adders.set(name, batcher);
         }
         return batcher;
       },

@@ -26,6 +26,8 @@ export interface Feed {
   readonly forEach?: string | null | undefined;
   /** A path, or an object whose values are paths. */
   readonly payload?: NonNullable<unknown> | null | undefined;
+  /** The path to the serialize key of the new item. */
+  readonly serializeKey?: string | null | undefined;
 }
 
 export interface NewJob {
@@ -42,6 +44,8 @@ export interface NewJob {
   readonly toleratedFailureCount?: number | null | undefined;
   /** With more than this share of its items failed, of 100, the job fails; counts once it is sealed. Any share by default. */
   readonly toleratedFailurePercentage?: number | null | undefined;
+  /** What becomes of the serialize key of an item that failed for good: it goes on by default. */
+  readonly serializeOnFailure?: 'CONTINUE' | 'BLOCK' | null | undefined;
   /** What other jobs of the tree call it in `after`; its type by default. */
   readonly name?: string | null | undefined;
   /** The names of the jobs that it waits for. */
@@ -128,6 +132,7 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
     toleratedFailurePercentage: given(job.toleratedFailurePercentage, (value) =>
       checkNumber(value, `${path}toleratedFailurePercentage`, 0, 100),
     ),
+    serializeOnFailure: job.serializeOnFailure ?? undefined,
     name: given(job.name, (name) => checkText(name, `${path}name`, maxNameLength)),
     after: given(job.after, (names) => checkAfter(names, `${path}after`)),
     sealed: job.sealed ?? undefined,
@@ -183,7 +188,7 @@ const path = /^(payload|result|element)(\.[^.]+)*$/;
 
 function checkFeed(feed: Feed, field: string): Record<string, unknown> {
   const source = feed.source ?? 'SUCCESSES';
-  if (source === 'REPORTS' && (feed.forEach != null || feed.payload != null)) {
+  if (source === 'REPORTS' && (feed.forEach ?? feed.payload ?? feed.serializeKey) != null) {
     throw new InvalidInputError(`${field} takes its items from reports, so it has no mapping.`, field);
   }
   if (feed.forEach != null) checkPath(feed.forEach, `${field}.forEach`, false);
@@ -195,7 +200,13 @@ function checkFeed(feed: Feed, field: string): Record<string, unknown> {
       checkPath(value, key === '' ? `${field}.payload` : `${field}.payload.${key}`, feed.forEach != null);
     }
   }
-  const checked = { source, forEach: feed.forEach ?? undefined, payload: feed.payload ?? undefined };
+  if (feed.serializeKey != null) checkPath(feed.serializeKey, `${field}.serializeKey`, feed.forEach != null);
+  const checked = {
+    source,
+    forEach: feed.forEach ?? undefined,
+    payload: feed.payload ?? undefined,
+    serializeKey: feed.serializeKey ?? undefined,
+  };
   toJsonText(checked, field, maxFeedBytes);
   return checked;
 }

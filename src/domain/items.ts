@@ -6,13 +6,15 @@ import type { Queries } from '../db/database.ts';
 import { checkInstant, checkInteger, checkText, toJsonText } from './checks.ts';
 import { assignmentIdOf, type ItemKey, type ItemStatus, itemFinishedAt, itemStatus } from './item-state.ts';
 import { JsonText } from './json-text.ts';
-import { type Limits, maxDedupeKeyLength, priorityRange } from './limits.ts';
+import { type Limits, maxDedupeKeyLength, maxSerializeKeyLength, priorityRange } from './limits.ts';
 
 export interface NewItem {
   readonly payload?: unknown;
   readonly dedupeKey?: string | null | undefined;
   readonly priority?: number | null | undefined;
   readonly runAt?: Date | null | undefined;
+  /** Items with one key run one at a time, in the order in which they were added. */
+  readonly serializeKey?: string | null | undefined;
 }
 
 /** A new item that passed its checks. */
@@ -21,6 +23,8 @@ export interface PreparedItem {
   readonly payload: string;
   /** The members of its other settings, as JSON text; empty if it has none. */
   readonly settings: string;
+  /** Whether it has a serialize key. */
+  readonly keyed: boolean;
 }
 
 /** The item as the JSON text that insert_items takes. */
@@ -36,20 +40,21 @@ export function prepareItem(
   extra?: Record<string, unknown>,
 ): PreparedItem {
   const payload = toJsonText(item.payload, `${field}.payload`, limits.maxJsonBytes);
-  if (extra === undefined && item.dedupeKey == null && item.priority == null && item.runAt == null) {
-    return { payload, settings: '' };
+  const { dedupeKey, priority, runAt, serializeKey } = item;
+  if ((extra ?? dedupeKey ?? priority ?? runAt ?? serializeKey) == null) {
+    return { payload, settings: '', keyed: false };
   }
   const rest = JSON.stringify({
     ...extra,
-    dedupeKey:
-      item.dedupeKey == null
+    dedupeKey: dedupeKey == null ? undefined : checkText(dedupeKey, `${field}.dedupeKey`, maxDedupeKeyLength),
+    priority: priority == null ? undefined : checkInteger(priority, `${field}.priority`, ...priorityRange),
+    runAt: runAt == null ? undefined : checkInstant(runAt, `${field}.runAt`),
+    serializeKey:
+      serializeKey == null
         ? undefined
-        : checkText(item.dedupeKey, `${field}.dedupeKey`, maxDedupeKeyLength),
-    priority:
-      item.priority == null ? undefined : checkInteger(item.priority, `${field}.priority`, ...priorityRange),
-    runAt: item.runAt == null ? undefined : checkInstant(item.runAt, `${field}.runAt`),
+        : checkText(serializeKey, `${field}.serializeKey`, maxSerializeKeyLength),
   });
-  return { payload, settings: rest.slice(1, -1) };
+  return { payload, settings: rest.slice(1, -1), keyed: serializeKey != null };
 }
 
 /** An item without what may be large. */
@@ -58,6 +63,9 @@ export interface Item extends ItemKey {
   readonly priority: number;
   readonly runAt: Date | null;
   readonly dedupeKey: string | null;
+  readonly serializeKey: string | null;
+  /** The item that has its serialize key, while it waits behind that one. */
+  readonly blockedBy: ItemKey | null;
   readonly createdAt: Date;
   readonly status: ItemStatus;
   readonly finishedAt: Date | null;
@@ -82,11 +90,14 @@ export interface WantedParts {
 interface ItemRow {
   /** Which of the keys, from 1. */
   readonly n: number;
-  readonly job_cancelled_at: Date | null;
+  readonly cancelled_at: Date | null;
   readonly failed: boolean | null;
   readonly priority?: number;
   readonly run_at?: Date | null;
   readonly dedupe_key?: string | null;
+  readonly serialize_key?: string | null;
+  readonly head_job_id?: string | null;
+  readonly head_position?: number | null;
   readonly created_at?: Date;
   readonly finished_at?: Date | null;
   readonly retry_at?: Date | null;
@@ -102,12 +113,22 @@ const requested = 'from unnest($1::uuid[], $2::bigint[]) with ordinality as u(jo
 /** Where an item that has no outcome is: entries and leases have at most 128 items. */
 const around = `job_id = i.job_id and position between i.position - 127 and i.position and position + count > i.position`;
 
+/** The range of cancelled items that an item is in: no other one begins between it and the item. */
+export const cancellation = `left join lateral (
+             select case when r.position + r.count > i.position then r.cancelled_at end as cancelled_at
+             from jobtree.cancellation r
+             where r.job_id = i.job_id and r.position <= i.position and o.job_id is null
+             order by r.job_id desc, r.position desc
+             limit 1
+           ) c on true`;
+
 function toValues(keys: readonly ItemKey[]): [string[], number[]] {
   return [keys.map(({ jobId }) => jobId), keys.map(({ position }) => position)];
 }
 
 const details = {
-  columns: `coalesce(i.priority, j.priority) as priority, i.run_at, i.dedupe_key, i.created_at, o.finished_at,
+  columns: `coalesce(i.priority, j.priority) as priority, i.run_at, i.dedupe_key, i.serialize_key, b.head_job_id, b.head_position,
+             i.created_at, o.finished_at,
              q.run_at as retry_at, l.id as lease_id, l.position as lease_position, coalesce(f.count, 0) as failure_count`,
   joins: `left join lateral (
              select max(attempt) as count from jobtree.failure where job_id = i.job_id and position = i.position
@@ -117,6 +138,14 @@ const details = {
              where ${around} and o.job_id is null and j.cancelled_at is null
              limit 1
            ) q on true
+           left join lateral (
+             select k.job_id as head_job_id, k.position as head_position
+             from jobtree.blocked_item w
+             cross join lateral (select * from jobtree.serialize_key where key = w.key limit 1) k
+             where w.job_id = i.job_id and w.position = i.position
+               and i.serialize_key is not null and o.job_id is null and j.cancelled_at is null
+             limit 1
+           ) b on true
            left join lateral (
              select id, position from jobtree.lease where id = o.lease_id and not o.failed
              union all
@@ -144,7 +173,7 @@ export async function readItems(
   ].flatMap((columns) => columns || []);
   const { rows } = await database.pool.query<ItemRow>({
     name: `read_items/${Object.entries(parts).flatMap(([part, isWanted]) => (isWanted ? part : []))}`,
-    text: `select ${['u.n::int', 'j.cancelled_at as job_cancelled_at', 'o.failed', ...wanted].join(', ')}
+    text: `select ${['u.n::int', 'coalesce(c.cancelled_at, j.cancelled_at) as cancelled_at', 'o.failed', ...wanted].join(', ')}
            ${requested}
            cross join lateral (
              select * from jobtree.job_item where job_id = u.job_id and position = u.position limit 1
@@ -153,6 +182,7 @@ export async function readItems(
            left join lateral (
              select * from jobtree.outcome where job_id = u.job_id and position = u.position limit 1
            ) o on true
+           ${cancellation}
            ${parts.details ? details.joins : ''}`,
     values: toValues(keys),
   });
@@ -167,10 +197,10 @@ export async function readItems(
 const unread = new Date(0);
 
 function toItem({ jobId, position }: ItemKey, row: ItemRow): Item {
-  const { failed, lease_id: leaseId } = row;
+  const { failed, lease_id: leaseId, head_job_id: headJobId, head_position: headPosition } = row;
   const facts = {
     outcome: failed === null ? null : { failed, finishedAt: row.finished_at ?? unread },
-    jobCancelledAt: row.job_cancelled_at,
+    cancelledAt: row.cancelled_at,
   };
   return {
     jobId,
@@ -178,6 +208,9 @@ function toItem({ jobId, position }: ItemKey, row: ItemRow): Item {
     priority: row.priority ?? 0,
     runAt: row.run_at ?? null,
     dedupeKey: row.dedupe_key ?? null,
+    serializeKey: row.serialize_key ?? null,
+    blockedBy:
+      headJobId == null || headPosition == null ? null : { jobId: headJobId, position: headPosition },
     createdAt: row.created_at ?? unread,
     status: itemStatus(facts),
     finishedAt: itemFinishedAt(facts),

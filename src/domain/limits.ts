@@ -14,6 +14,7 @@ export const maxJsonDepth = 256;
 export const maxShownDepth = 1_000;
 export const maxNameLength = 200;
 export const maxDedupeKeyLength = 500;
+export const maxSerializeKeyLength = 255;
 export const maxTreeDepth = 32;
 export const maxTreeJobs = 1_000;
 export const maxFailuresLimit = 1_000;

@@ -71,5 +71,9 @@ export interface Merged {
   /** Reports that met a lock: each call alone, and it waits. */
   readonly busyReports: Batcher<PreparedReport, MergedAnswer>;
   readonly heartbeats: Batcher<string, HeartbeatStatus>;
-  adds(jobId: string): Batcher<PreparedItem, AddEntry>;
+  /**
+   * Those with serialize keys may wait for whoever has locked a key: each call alone, and beside those without, or all that add to
+   * the job would wait for a stranger.
+   */
+  adds(jobId: string, keyed: boolean): Batcher<PreparedItem, AddEntry>;
 }

@@ -46,6 +46,8 @@ export interface Queue extends QueueSettings {
   /** Of jobs that wait for other jobs of their tree. */
   readonly waiting: number;
   readonly scheduled: number;
+  /** Behind other items with their serialize key. */
+  readonly blocked: number;
   readonly running: number;
 }
 
@@ -108,16 +110,20 @@ export async function readQueues(
              where ($1::text[] is null or j.type = any ($1)) and ($2::text is null or j.type > $2)
              group by j.type
              having sum(h.items) > 0
+           ), blocked as (
+             select b.type, count(*) as blocked from jobtree.blocked_item b
+             where ($1::text[] is null or b.type = any ($1)) and ($2::text is null or b.type > $2)
+             group by b.type
            ), settings as (
              select q.* from jobtree.queue q
              where ($1::text[] is null or q.type = any ($1)) and ($2::text is null or q.type > $2)
            )
            select type, coalesce(w.ready, 0) as ready, coalesce(w.scheduled, 0) as scheduled, coalesce(w.waiting, 0) as waiting,
-             coalesce(r.running, 0) as running, coalesce(s.paused, false) as paused, s.concurrency,
+             coalesce(b.blocked, 0) as blocked, coalesce(r.running, 0) as running, coalesce(s.paused, false) as paused, s.concurrency,
              s.rate_limit as "rateLimit", s.rate_interval_ms as "rateIntervalMs", s.lifetime_ms as "lifetimeMs",
              s.priority, s.max_failures_per_item as "maxFailuresPerItem", s.backoff_ms as "backoffMs",
              s.backoff_jitter as "backoffJitter", s.heartbeat_interval_ms as "heartbeatIntervalMs"
-           from waiting w full join running r using (type) full join settings s using (type)
+           from waiting w full join running r using (type) full join blocked b using (type) full join settings s using (type)
            order by type
            limit $3`,
     values: [types, after, take],
@@ -132,7 +138,7 @@ export async function readQueues(
 /** One type, whether it has anything or not. */
 export async function readQueue(database: Queries, type: string): Promise<Queue> {
   const [queue] = await readQueues(database, [checkText(type, 'type', maxNameLength)]);
-  return queue ?? { ...unset, type, ready: 0, scheduled: 0, waiting: 0, running: 0 };
+  return queue ?? { ...unset, type, ready: 0, scheduled: 0, waiting: 0, blocked: 0, running: 0 };
 }
 
 const unset: QueueSettings = {
@@ -151,12 +157,15 @@ const expiryBatch = 100;
 
 /** Fails what outlived the lifetime of its type, and forgets what rates no longer count; whether there is more. */
 export async function tendQueues(engine: Engine): Promise<boolean> {
-  const [row] = await engine.database.call<{ expired: number; more: boolean; root_ids: string[] | null }>(
-    'expire_items',
-    expiryBatch,
-  );
+  const [row] = await engine.database.call<{
+    expired: number;
+    more: boolean;
+    root_ids: string[] | null;
+    ready: Record<string, number> | null;
+  }>('expire_items', expiryBatch);
   if (row === undefined) throw new Error('expire_items returned no row');
   for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
+  if (row.ready !== null) engine.effects.ready(new Map(Object.entries(row.ready)));
   if (row.expired > 0)
     engine.logger.warn({ items: row.expired }, 'items outlived the lifetime of their type');
   if (row.more) return true;

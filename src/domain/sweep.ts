@@ -38,6 +38,14 @@ export async function promoteDue(engine: Engine, within: string | null = null): 
   return row.promoted === batch;
 }
 
+/** Lets serialize keys go on whose heads have ended, and that could not go on at once; whether there are more. */
+export async function promoteBlocked(engine: Engine): Promise<boolean> {
+  const [row] = await engine.database.call<{ promoted: number; ready: Ready }>('promote_blocked', batch);
+  if (row === undefined) throw new Error('promote_blocked returned no row');
+  announce(engine, row.ready);
+  return row.promoted === batch;
+}
+
 /** Where a look for unfolded deltas goes on from. */
 export interface DeltaMarks {
   /** None is older, as far as it is known. */

@@ -14,14 +14,17 @@ import './schedule.ts';
 import './inputs.ts';
 import './query.ts';
 import './queue.ts';
+import './serialize-key.ts';
 import './dead-letters.ts';
 import './operation.ts';
+import './pending-items.ts';
 import './subscription.ts';
 import './mutations/create-job.ts';
 import './mutations/add-items.ts';
 import './mutations/seal-job.ts';
 import './mutations/cancel-job.ts';
 import './mutations/delete-job.ts';
+import './mutations/update-item.ts';
 import './mutations/claim-items.ts';
 import './mutations/claim-item.ts';
 import './mutations/report-outcomes.ts';
@@ -40,6 +43,7 @@ import './mutations/replay-dead-letters.ts';
 import './mutations/discard-dead-letters.ts';
 import './mutations/note-dead-letters.ts';
 import './mutations/cancel-operation.ts';
+import './mutations/cancel-items.ts';
 
 builder.mutationType({
   description:

@@ -22,7 +22,25 @@ export const ItemInput = builder.inputType('ItemInput', {
       type: 'DateTime',
       description: 'Not to be claimed before this. Default: the `runAt` of the job.',
     }),
+    serializeKey: t.string({
+      description:
+        'Items with one key run one at a time, in the order in which they were added, whatever their jobs, trees, types and priorities: 1 to 255 characters. A retry keeps its place, and one that is scheduled holds back those behind it. Items of a job that waits for others take their places when it waits no more. Default: it waits for no other item.',
+    }),
   }),
+});
+
+export const SerializeOnFailure = builder.enumType('SerializeOnFailure', {
+  description: 'What becomes of the serialize key of an item that failed for good.',
+  values: {
+    CONTINUE: {
+      description:
+        'The next item with the key goes. If the failed one is replayed, it goes to the end of the line.',
+    },
+    BLOCK: {
+      description:
+        'The item keeps its key: if it is replayed it goes first, and if it is discarded, or its job is cancelled or deleted, the next one goes.',
+    },
+  } as const,
 });
 
 const FeedSource = builder.enumType('FeedSource', {
@@ -48,6 +66,10 @@ const FeedInput = builder.inputType('FeedInput', {
       type: 'JSON',
       description:
         'The payload of the new item: a path, or an object whose values are paths. A report that would make more than about 20 MB of payloads is INVALID. Default: the element with `forEach`, else the whole result.',
+    }),
+    serializeKey: t.string({
+      description:
+        'The path to the `serializeKey` of the new item: a text of 1 to 255 characters, or a number; null for none. A report in which it leads to anything else is INVALID. Default: no key.',
     }),
   }),
 });
@@ -96,6 +118,10 @@ JobInput.implement({
     toleratedFailurePercentage: t.float({
       description:
         'With more than this share of its items failed for good the job fails, as with `toleratedFailureCount`: 0 to 100. It counts once the job is sealed, since a share of an unknown whole means nothing. Default: any share is tolerated.',
+    }),
+    serializeOnFailure: t.field({
+      type: SerializeOnFailure,
+      description: 'What becomes of the serialize key of an item that failed for good. Default: CONTINUE.',
     }),
     name: t.string({
       description:

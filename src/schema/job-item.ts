@@ -136,6 +136,17 @@ builder.objectType(JobItem, {
       nullable: true,
       description: 'Unique among the items of its job: adding it twice makes one item.',
     }),
+    serializeKey: t.exposeString('serializeKey', {
+      nullable: true,
+      description: 'Items with one key run one at a time, in the order in which they were added.',
+    }),
+    blockedBy: t.field({
+      type: JobItem,
+      nullable: true,
+      description:
+        'The item that has its serialize key, while it waits behind that one; null if it waits for no other item.',
+      resolve: ({ blockedBy }) => (blockedBy === null ? null : itemIdOf(blockedBy)),
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was added.' }),
     finishedAt: t.expose('finishedAt', {
       type: 'DateTime',

@@ -24,6 +24,7 @@ import { NotFoundError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { builder } from './builder.ts';
 import { loadFeed } from './feed.ts';
+import { SerializeOnFailure } from './inputs.ts';
 import { ItemStatus, JobItem, loadItems } from './job-item.ts';
 import { createGroupLoader, createLoader, groupBy } from './loader.ts';
 import { type ListOrder, nodeQuery, pageSize, readPage } from './pages.ts';
@@ -178,6 +179,12 @@ export const Job = builder.prismaNode('Job', {
       description:
         'With more than this share of its items failed for good, of 100, the job fails; null if any share is tolerated.',
     }),
+    serializeOnFailure: t.field({
+      type: SerializeOnFailure,
+      select: { blocksOnFailure: true },
+      description: 'What becomes of the serialize key of an item that failed for good.',
+      resolve: ({ blocksOnFailure }) => (blocksOnFailure ? 'BLOCK' : 'CONTINUE'),
+    }),
     failedAt: t.expose('failedAt', {
       type: 'DateTime',
       nullable: true,
@@ -209,6 +216,8 @@ export const Job = builder.prismaNode('Job', {
     feed: t.field({
       type: 'JSON',
       nullable: true,
+      // With up to 10 kB it is as much as so many values.
+      complexity: 50,
       description:
         'How successes of the parent become items here, as it was given; null if the parent does not feed it.',
       resolve: ({ id }, _, context) => loadFeed(id, context),
@@ -314,6 +323,10 @@ export const JobFilter = builder.inputType('JobFilter', {
   fields: (t) => ({
     type: t.string({ description: 'Only jobs of this type: 1 to 200 characters.' }),
     status: t.field({ type: JobStatus, description: 'Only jobs of this status.' }),
+    outcome: t.field({
+      type: JobOutcome,
+      description: 'Only complete jobs of which this came, whatever came of the jobs below them.',
+    }),
     schedule: t.string({
       description: 'Only trees that the schedule of this name made: 1 to 200 characters.',
     }),
@@ -378,6 +391,7 @@ export function toConditions(filter: typeof JobFilter.$inferInput | null | undef
   return {
     type: filter?.type == null ? null : checkText(filter.type, 'filter.type', maxNameLength),
     status: filter?.status ?? null,
+    outcome: filter?.outcome ?? null,
     schedule: filter?.schedule == null ? null : checkText(filter.schedule, 'filter.schedule', maxNameLength),
     rootsOnly: filter?.rootsOnly !== false,
   };

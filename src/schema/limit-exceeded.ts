@@ -10,6 +10,7 @@ export function limitExceeded(
     | 'depth'
     | 'fields'
     | 'aliases'
+    | 'repeats'
     | 'cost'
     | 'bytes'
     | 'entries'

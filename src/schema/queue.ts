@@ -18,7 +18,8 @@ export const Queue = builder.objectRef<QueueState>('Queue').implement({
     type: t.exposeString('type', { description: 'The type.' }),
     ready: t.expose('ready', {
       type: 'Count',
-      description: 'How many items wait for a worker, a pause and limits aside.',
+      description:
+        'How many items wait for a worker, a pause and limits aside. Those that are blocked are not among them.',
     }),
     scheduled: t.expose('scheduled', {
       type: 'Count',
@@ -27,6 +28,10 @@ export const Queue = builder.objectRef<QueueState>('Queue').implement({
     waiting: t.expose('waiting', {
       type: 'Count',
       description: 'How many items belong to jobs that wait for other jobs of their tree.',
+    }),
+    blocked: t.expose('blocked', {
+      type: 'Count',
+      description: 'How many items wait behind others with their serialize key.',
     }),
     running: t.expose('running', {
       type: 'Count',

@@ -22,13 +22,20 @@ import { limitExceeded } from '../schema/limit-exceeded.ts';
 const maxDepth = 20;
 const maxFields = 1_000;
 const maxAliases = 100;
+/** Of fields with one place in the answer: validation compares each with all others, and a thousand would take it a second. */
+const maxRepeats = 50;
+/** How often an operation may ask for the schema, which has thousands of values. */
+const maxSchemas = 5;
+/** Looked at in all operations and fragments of a document, with fragments wherever they are spread. */
+const maxSelections = 20 * maxFields;
 /** Of the values of arguments: the deepest JSON, in an item of the deepest tree. */
 const maxValueDepth = maxJsonDepth + 100;
 /** Of the text, in UTF-16 units: what is larger belongs in variables. */
 const maxLength = 2_000_000;
 /** Names stand in errors, and those of aliases in the answer once for each value. */
 const maxNameLength = 200;
-const longName = new RegExp(`[_0-9A-Za-z]{${maxNameLength + 1}}`);
+// From the beginning of a word only: a search from each of its characters would take a second for a megabyte.
+const longName = new RegExp(`\\b\\w{${maxNameLength + 1}}`);
 
 export function readDocument(source: string | Source, maxTokens: number): DocumentNode {
   const text = typeof source === 'string' ? source : source.body;
@@ -38,8 +45,8 @@ export function readDocument(source: string | Source, maxTokens: number): Docume
   }
   try {
     const document = parse(source, { maxTokens });
-    check(document);
     if (longName.test(text)) checkNames(document);
+    check(document);
     return document;
   } catch (error) {
     // The stack of the parser ended.
@@ -69,6 +76,7 @@ function check(document: DocumentNode): void {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
   }
   const measure = new Measure(fragments);
+  const repeats = new Repeats(fragments);
   for (const definition of document.definitions) {
     if (definition.kind !== Kind.OPERATION_DEFINITION && definition.kind !== Kind.FRAGMENT_DEFINITION)
       continue;
@@ -77,6 +85,7 @@ function check(document: DocumentNode): void {
     if (depth > maxDepth) throw limitExceeded('depth', `Fields are nested ${depth} deep`, maxDepth);
     if (aliases > maxAliases) throw limitExceeded('aliases', `There are ${aliases} aliases`, maxAliases);
     if (fields > maxFields) throw limitExceeded('fields', `There are ${fields} fields`, maxFields);
+    repeats.check(definition.selectionSet);
   }
 }
 
@@ -130,6 +139,55 @@ class Measure {
     const size = this.of(fragment.selectionSet);
     this.#known.set(name, size);
     return size;
+  }
+}
+
+/** How often each place of the answer, and the schema, is asked for. */
+class Repeats {
+  readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  #selections = 0;
+  #schemas = 0;
+
+  constructor(fragments: ReadonlyMap<string, FragmentDefinitionNode>) {
+    this.#fragments = fragments;
+  }
+
+  check(selectionSet: SelectionSetNode): void {
+    this.#visit(selectionSet, '', new Map(), new Set());
+  }
+
+  #visit(
+    { selections }: SelectionSetNode,
+    path: string,
+    counts: Map<string, number>,
+    open: Set<string>,
+  ): void {
+    for (const selection of selections) {
+      if (++this.#selections > maxSelections)
+        throw limitExceeded('fields', 'Fragments are spread too often', maxFields);
+      if (selection.kind === Kind.FIELD) {
+        const place = `${path}.${selection.alias?.value ?? selection.name.value}`;
+        if (selection.name.value === '__schema' && ++this.#schemas > maxSchemas)
+          throw limitExceeded('fields', 'The schema is asked for too often', maxSchemas);
+        const count = (counts.get(place) ?? 0) + 1;
+        counts.set(place, count);
+        if (count > maxRepeats) {
+          const found = `${place.slice(1)} is asked for more than ${maxRepeats} times`;
+          throw limitExceeded('repeats', found, maxRepeats);
+        }
+        if (selection.selectionSet !== undefined) this.#visit(selection.selectionSet, place, counts, open);
+      } else if (selection.kind === Kind.INLINE_FRAGMENT) {
+        this.#visit(selection.selectionSet, path, counts, open);
+      } else {
+        const name = selection.name.value;
+        const fragment = this.#fragments.get(name);
+        // Validation has its own words for one that spreads itself.
+        if (fragment === undefined || open.has(name)) continue;
+        open.add(name);
+        this.#visit(fragment.selectionSet, path, counts, open);
+        open.delete(name);
+      }
+    }
   }
 }
 

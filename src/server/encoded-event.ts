@@ -48,7 +48,7 @@ export class EncodedEvent {
       stream.write(tail, onWritten);
       return length;
     }
-    if (this.#lastFrame === undefined || this.#lastHead?.equals(head) !== true) {
+    if (this.#lastFrame === undefined || (this.#lastHead !== head && this.#lastHead?.equals(head) !== true)) {
       this.#lastHead = head;
       this.#lastFrame = startOf(length, head, tail.length);
       tail.copy(this.#lastFrame, this.#lastFrame.length - tail.length);

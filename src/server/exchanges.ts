@@ -101,14 +101,26 @@ function endWithIts(request: IncomingMessage, response: ServerResponse, end: () 
   if (isStream && request.method === 'GET') request.resume();
 }
 
-/** A body that does not say how large it is counts as it comes. There is no answer in the middle of it, only an end. */
+/**
+ * A body that does not say how large it is counts as it comes. There is no answer in the middle of it, only an end. What comes in one
+ * turn of the event loop is read as one piece: ten thousand chunks of a byte may be in one packet.
+ */
 function countChunks(request: IncomingMessage, exchange: Exchange): void {
-  async function* counted(): AsyncGenerator<Buffer> {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
-      if (exchange.share.take(chunk.length) !== undefined) request.destroy();
-      exchange.received += chunk.length;
-      yield chunk;
-    }
-  }
-  Object.assign(request, { body: Readable.from(counted()) });
+  const body = new Readable({ read: () => void request.resume() });
+  let chunks: Buffer[] = [];
+  const passOn = () => {
+    if (!body.push(Buffer.concat(chunks))) request.pause();
+    chunks = [];
+  };
+  request.on('data', (chunk: Buffer) => {
+    if (exchange.share.take(chunk.length) !== undefined) request.destroy();
+    exchange.received += chunk.length;
+    if (chunks.push(chunk) === 1) setImmediate(passOn);
+  });
+  request.once('end', () => setImmediate(() => body.push(null)));
+  request.once('close', () => {
+    if (!request.complete) body.destroy();
+  });
+  request.once('error', (error) => body.destroy(error));
+  Object.assign(request, { body });
 }

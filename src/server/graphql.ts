@@ -12,7 +12,7 @@ import type { EventStreams } from './event-streams.ts';
 import type { Exchanges } from './exchanges.ts';
 import type { Operations } from './operations.ts';
 import type { Quota } from './quota.ts';
-import { badRequest, parseJsonBody, parseJsonText } from './request-body.ts';
+import { badRequest, parseJsonText, readJsonBody } from './request-body.ts';
 import { SharedSubscriptions } from './shared-subscriptions.ts';
 import type { SubscriptionCosts } from './subscription-costs.ts';
 
@@ -109,7 +109,7 @@ const readBodies: Plugin = {
 };
 
 async function readJson(request: Request): Promise<GraphQLParams> {
-  const params = parseJsonBody(Buffer.from(await request.arrayBuffer()));
+  const params = await readJsonBody(Buffer.from(await request.arrayBuffer()));
   if (typeof params !== 'object' || params === null) throw badRequest('The body must be a JSON object.');
   return params;
 }

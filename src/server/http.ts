@@ -1,5 +1,5 @@
 /** The HTTP server: who is let in, and to whom each request goes. */
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Exchanges } from './exchanges.ts';
 import type { ServePage } from './graphiql.ts';
@@ -8,7 +8,7 @@ import type { Health } from './health.ts';
 import type { JsonPost } from './json-post.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { Guard, Refusal } from './origin.ts';
-import { closeWithConnection } from './pipelining.ts';
+import { inLine } from './pipelining.ts';
 import type { ServeResults } from './results.ts';
 
 /** A request has come entirely within the first, its headers within the second. */
@@ -42,8 +42,7 @@ export class Http {
   }) {
     const { lifetime, health, guard, exchanges, graphiql, results, jsonPost, yoga } = options;
     this.#lifetime = lifetime;
-    this.server = createServer(requestTimeouts, (request, response) => {
-      closeWithConnection(request.socket, response);
+    const serve = (request: IncomingMessage, response: ServerResponse) => {
       // So that clients and load balancers come back over another connection, elsewhere.
       if (!lifetime.isReady) response.shouldKeepAlive = false;
       if (health.answers(request, response)) return;
@@ -53,7 +52,10 @@ export class Http {
       if (!exchanges.begin(request, response)) return;
       if (graphiql(request, response) || results(request, response)) return;
       if (!jsonPost(request, response)) void yoga(request, response);
-    });
+    };
+    this.server = createServer(requestTimeouts, (request, response) =>
+      inLine(request, response, () => serve(request, response)),
+    );
   }
 
   listen(port: number, host: string): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * The short way for what nearly every program sends: a POST of JSON that is to be answered with JSON. The operation runs
  * through the plugins of Yoga; only its HTTP layer, which costs more than the operation itself, is left out. Whatever is out
- * of the ordinary is Yoga's: other methods and headers, web pages, requests that are too large, broken or invalid, and
+ * of the ordinary is Yoga's: other methods and headers, web pages, requests that are too large or no GraphQL, and
  * subscriptions. It then gets the body that was read.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -9,9 +9,12 @@ import { Readable } from 'node:stream';
 import { type ExecutionResult, getOperationAST } from 'graphql';
 import { processRegularResult } from 'graphql-yoga';
 import { stringify } from '../domain/json-text.ts';
+import { measured } from '../schema/answer-size.ts';
+import type { Services } from '../schema/services.ts';
 import type { Yoga } from './graphql.ts';
+import { largeBytes, largeTurn } from './large-turns.ts';
 import type { Operations } from './operations.ts';
-import { parseJsonBody } from './request-body.ts';
+import { readJsonBody } from './request-body.ts';
 
 interface Params {
   readonly query: string;
@@ -42,19 +45,26 @@ export function createJsonPost(options: { yoga: Yoga; operations: Operations; ma
       .then((result) => toText(yoga, result, type))
       // Whatever was thrown, by the writing of the answer too, is one answer.
       .catch((error: unknown) => toText(yoga, { errors: [operations.maskError(error)] }, type));
+    // A large text would be gone through for its length, and once more for its bytes.
+    const content = text.length > largeBytes ? Buffer.from(text) : text;
     // To a client that has gone this writes nothing.
     response
       .writeHead(status, {
         'content-type': `${type}; charset=utf-8`,
-        'content-length': Buffer.byteLength(text),
+        'content-length': Buffer.byteLength(content),
       })
-      .end(text);
+      .end(content);
   };
 
-  const handle = (request: IncomingMessage, response: ServerResponse, body: Buffer, type: string): void => {
+  const handle = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: Buffer,
+    type: string,
+  ): Promise<void> => {
     let run: Run | undefined;
     try {
-      run = prepare(yoga, request, body);
+      run = prepare({ yoga, operations, request, params: toParams(await readJsonBody(body)) });
     } catch (error) {
       run = () => Promise.reject(error);
     }
@@ -83,7 +93,7 @@ export function createJsonPost(options: { yoga: Yoga; operations: Operations; ma
     request.on('end', () => {
       const body = Buffer.concat(chunks);
       chunks.length = 0;
-      handle(request, response, body, type);
+      void handle(request, response, body, type);
     });
     return true;
   };
@@ -92,28 +102,30 @@ export function createJsonPost(options: { yoga: Yoga; operations: Operations; ma
 type Run = () => Promise<ExecutionResult>;
 
 /** What is to be run; nothing if the request is for Yoga. */
-function prepare(yoga: Yoga, request: IncomingMessage, body: Buffer): Run | undefined {
-  const params = parseParams(body);
+function prepare(options: {
+  yoga: Yoga;
+  operations: Operations;
+  request: IncomingMessage;
+  params: Params | undefined;
+}): Run | undefined {
+  const { yoga, operations, request, params } = options;
   if (params === undefined) return undefined;
   const { schema, parse, validate, contextFactory, execute } = yoga.getEnveloped({ request, params });
   const { variables: variableValues, operationName } = params;
-  let document: ReturnType<typeof parse>;
-  try {
-    document = parse(params.query);
-  } catch {
-    return undefined;
-  }
-  if (validate(schema, document).length > 0) return undefined;
+  const document: ReturnType<typeof parse> = parse(params.query);
+  const errors = validate(schema, document);
+  if (errors.length > 0) return async () => ({ errors: errors.map(operations.maskError) });
   if (getOperationAST(document, operationName)?.operation === 'subscription') return undefined;
   return async () => {
     const contextValue = await contextFactory();
     const args = { schema, document, variableValues, operationName, contextValue };
-    return (await execute(args)) as ExecutionResult;
+    const result = (await execute(args)) as ExecutionResult;
+    if (measured(contextValue as Services).bytes > largeBytes) await largeTurn();
+    return result;
   };
 }
 
-function parseParams(body: Buffer): Params | undefined {
-  const params = parseJsonBody(body);
+function toParams(params: unknown): Params | undefined {
   if (!isRecord(params)) return undefined;
   const { query, variables, operationName, ...others } = params;
   const fits =

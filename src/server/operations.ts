@@ -10,22 +10,31 @@ import {
   type GraphQLErrorOptions,
   getOperationAST,
   Kind,
+  OperationTypeNode,
   validate,
 } from 'graphql';
 import { isAsyncIterable, isPromise, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import { asRefusal } from '../db/sqlstate.ts';
+import { Turns } from '../domain/turns.ts';
 import { errorCodes, JobtreeError, UnavailableError } from '../errors.ts';
 import { boundAnswer } from '../schema/answer-text.ts';
 import type { Services } from '../schema/services.ts';
 import { busyError } from './busy.ts';
 import { createExecute } from './compiled-execution.ts';
+import { costOf } from './cost-of.ts';
 import { readDocument } from './documents.ts';
 import { refuseVariables } from './variables.ts';
 
 /** Of an invalid document. */
 const maxErrors = 10;
 const maxMessageLength = 500;
+/**
+ * Of a query, in values that the answer could have. Until it is written each takes up to a kilobyte, so those with more are carried out
+ * a few at a time, by turns of their clients.
+ */
+const heavyCost = 20_000;
+const heavyAtOnce = 2;
 
 /** On a socket nobody may ask for the results. */
 interface WhenEnded {
@@ -38,6 +47,7 @@ export class Operations {
   readonly #maxActive: number;
   /** For the events of subscriptions too. */
   readonly execute = createExecute();
+  readonly #heavy = new Turns(heavyAtOnce);
   #active = 0;
   #onIdle: (() => void) | undefined;
 
@@ -68,7 +78,9 @@ export class Operations {
         try {
           const errors = refuseVariables(operation);
           if (errors !== undefined) return { errors };
-          const result = this.execute(operation);
+          const result = isHeavy(operation)
+            ? this.#heavy.run(engineOf(operation), async () => this.execute(operation))
+            : this.execute(operation);
           return isPromise(result) ? result.catch(toAnswer) : result;
         } catch (error) {
           return toAnswer(error);
@@ -152,6 +164,14 @@ export class Operations {
       else this.#logger.debug({ requestId, operation, ms, codes: errors.map(codeOf) }, 'request failed');
     };
   }
+}
+
+const engineOf = ({ contextValue }: ExecutionArgs) => (contextValue as Services).engine;
+
+/** Mutations have their own limits, and come too often to be counted. */
+function isHeavy(args: ExecutionArgs): boolean {
+  const operation = getOperationAST(args.document, args.operationName);
+  return operation?.operation === OperationTypeNode.QUERY && costOf(args) > heavyCost;
 }
 
 /** What fails as a whole has an answer too, or it would be counted as under way for ever. */

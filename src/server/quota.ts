@@ -7,11 +7,17 @@ export type UsedUp = 'address' | 'server';
 const small = 64 * 1024;
 const partOfLarge = 0.9;
 
+interface Held {
+  all: number;
+  /** By shares that are small. */
+  small: number;
+}
+
 export class Quota {
   readonly #mostPerAddress: number;
   readonly #most: number;
-  readonly #held = new Map<string, number>();
-  #total = 0;
+  readonly #byAddress = new Map<string, Held>();
+  readonly #total: Held = { all: 0, small: 0 };
 
   constructor(options: { mostPerAddress: number; most?: number }) {
     this.#mostPerAddress = options.mostPerAddress;
@@ -23,21 +29,37 @@ export class Quota {
     return new Share(this, address);
   }
 
-  /** Whether so much more can be had. Whoever has nothing can have anything once: what is allowed must be possible. */
-  lacks(address: string, more: number): UsedUp | undefined {
-    const part = more > small ? partOfLarge : 1;
-    const held = this.#held.get(address) ?? 0;
-    if (held > 0 && held + more > this.#mostPerAddress * part) return 'address';
-    if (this.#total > 0 && this.#total + more > this.#most * part) return 'server';
+  /**
+   * Whether a share that holds so much can have so much more. An address that has nothing can have anything once: what is allowed must
+   * be possible.
+   */
+  lacks(address: string, more: number, has = 0): UsedUp | undefined {
+    const held = this.#byAddress.get(address);
+    const isLarge = has + more > small;
+    if (held !== undefined && !fits(held, more, this.#mostPerAddress, isLarge)) return 'address';
+    if (this.#total.all > 0 && !fits(this.#total, more, this.#most, isLarge)) return 'server';
     return undefined;
   }
 
-  change(address: string, more: number): void {
-    this.#total += more;
-    const held = (this.#held.get(address) ?? 0) + more;
-    if (held === 0) this.#held.delete(address);
-    else this.#held.set(address, held);
+  /** A share of the address holds so much now, instead of what it held. */
+  change(address: string, before: number, now: number): void {
+    const held = this.#byAddress.get(address) ?? { all: 0, small: 0 };
+    const more = { all: now - before, small: smallPart(now) - smallPart(before) };
+    for (const one of [held, this.#total]) {
+      one.all += more.all;
+      one.small += more.small;
+    }
+    if (held.all === 0) this.#byAddress.delete(address);
+    else this.#byAddress.set(address, held);
   }
+}
+
+const smallPart = (held: number) => (held > small ? 0 : held);
+
+/** What is large may hold more than it asked for, so that nothing of the whole is left: the tenth is there all the same. */
+function fits(held: Held, more: number, most: number, isLarge: boolean): boolean {
+  if (isLarge) return held.all + more <= most * partOfLarge;
+  return held.all + more <= most || held.small + more <= most * (1 - partOfLarge);
 }
 
 export class Share {
@@ -53,7 +75,7 @@ export class Share {
 
   /** Takes so much more; if that can't be had it takes nothing, and says why. */
   take(more = 1): UsedUp | undefined {
-    const usedUp = this.#quota.lacks(this.#address, more);
+    const usedUp = this.#quota.lacks(this.#address, more, this.#held);
     if (usedUp === undefined) this.set(this.#held + more);
     return usedUp;
   }
@@ -61,7 +83,7 @@ export class Share {
   /** There is so much, whether it can be had or not. */
   set(held: number): void {
     if (this.#isOver || held === this.#held) return;
-    this.#quota.change(this.#address, held - this.#held);
+    this.#quota.change(this.#address, this.#held, held);
     this.#held = held;
   }
 

@@ -6,11 +6,14 @@ import { isUtf8 } from 'node:buffer';
 import { randomInt } from 'node:crypto';
 import { GraphQLError } from 'graphql';
 import { limitExceeded } from '../schema/limit-exceeded.ts';
+import { largeBytes, largeTurn } from './large-turns.ts';
 
 /** Of lists, objects and their members: half a million items in one tree have as many. */
 const maxParts = 1_000_000;
 /** Of members: each different one takes as long as several that are alike, up to a microsecond and a half. */
 const maxKeys = 100_000;
+/** Lists and objects in one another: a million take half a second to parse, and what is sent in earnest has some hundreds. */
+const maxLevels = 200_000;
 /** A body no larger than this can't have as many. */
 const smallBytes = maxParts;
 
@@ -25,6 +28,15 @@ export function parseJsonBody(body: Buffer): unknown {
   }
 }
 
+/** The same for a body of any size: a large one is parsed in a turn of the event loop, and what comes next has another. */
+export async function readJsonBody(body: Buffer): Promise<unknown> {
+  if (body.length <= largeBytes) return parseJsonBody(body);
+  await largeTurn();
+  const value = parseJsonBody(body);
+  await largeTurn();
+  return value;
+}
+
 /** The same for the text of a WebSocket message, or of a parameter. */
 export function parseJsonText(text: string): unknown {
   return parseJsonBody(Buffer.from(text));
@@ -37,7 +49,9 @@ export function badRequest(message: string): GraphQLError {
 const quote = 0x22;
 const backslash = 0x5c;
 const openingBracket = 0x5b;
+const closingBracket = 0x5d;
 const openingBrace = 0x7b;
+const closingBrace = 0x7d;
 const colon = 0x3a;
 
 /** @throws GraphQLError if this would take too long to parse, or too much memory. */
@@ -45,6 +59,7 @@ export function checkParts(json: Buffer): void {
   if (json.length <= smallBytes) return;
   const keys = new KeyCount();
   let parts = 0;
+  let levels = 0;
   let start = 0;
   let end = 0;
   for (let i = 0; i < json.length; i++) {
@@ -55,6 +70,10 @@ export function checkParts(json: Buffer): void {
       i = end;
     } else if (byte === openingBracket || byte === openingBrace) {
       parts++;
+      levels++;
+      if (levels > maxLevels) throw tooMuch('depth', 'Lists and objects are nested too deeply', maxLevels);
+    } else if (byte === closingBracket || byte === closingBrace) {
+      levels--;
     } else if (byte === colon) {
       parts++;
       keys.add(json, start, end);
@@ -67,7 +86,7 @@ export function checkParts(json: Buffer): void {
   }
 }
 
-function tooMuch(limit: 'keys' | 'parts', found: string, most: number): GraphQLError {
+function tooMuch(limit: 'depth' | 'keys' | 'parts', found: string, most: number): GraphQLError {
   const { message, extensions } = limitExceeded(limit, found, most);
   return new GraphQLError(message, { extensions: { ...extensions, http: { status: 400 } } });
 }

@@ -65,7 +65,8 @@ export function createResults(options: {
   };
 
   return (request, response) => {
-    const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
+    if (request.url?.startsWith('/api/') !== true) return false;
+    const { pathname, searchParams } = new URL(request.url, 'http://localhost');
     const id = path.exec(pathname)?.[1];
     if (id === undefined) return false;
     if (request.method !== 'GET') {

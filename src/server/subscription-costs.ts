@@ -4,11 +4,11 @@
  * for theirs.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { complexityFromQuery } from '@pothos/plugin-complexity';
-import { type ExecutionArgs, GraphQLError, getOperationAST, Kind } from 'graphql';
+import { type ExecutionArgs, GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { Services } from '../schema/services.ts';
 import type { AddressOf } from './addresses.ts';
+import { costOf } from './cost-of.ts';
 import { Quota } from './quota.ts';
 
 /** One connection may have so much of what its address may. */
@@ -69,20 +69,5 @@ export class SubscriptionCosts {
     const end = this.open(this.#addressOf(req))(cost);
     if (end !== undefined) res.once('close', end);
     return end !== undefined;
-  }
-}
-
-function costOf({ schema, document, operationName, variableValues, contextValue }: ExecutionArgs): number {
-  const operation = getOperationAST(document, operationName);
-  const definitions = document.definitions.filter(
-    (definition) => definition === operation || definition.kind === Kind.FRAGMENT_DEFINITION,
-  );
-  try {
-    const alone = { ...document, definitions };
-    const ctx = contextValue as object;
-    return complexityFromQuery(alone, { schema, ctx, variables: { ...variableValues } }).complexity;
-  } catch {
-    // Its variables are wrong, which is for GraphQL to say.
-    return 1;
   }
 }

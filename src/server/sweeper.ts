@@ -8,7 +8,14 @@ import type { Engine } from '../domain/engine.ts';
 import { finishSome } from '../domain/finish.ts';
 import { findMissedEntries } from '../domain/missed-entries.ts';
 import { tendQueues } from '../domain/queues.ts';
-import { type DeltaMarks, findUnfolded, noteSweep, promoteDue, sweepLeases } from '../domain/sweep.ts';
+import {
+  type DeltaMarks,
+  findUnfolded,
+  noteSweep,
+  promoteBlocked,
+  promoteDue,
+  sweepLeases,
+} from '../domain/sweep.ts';
 
 /** Nobody looked for lost heartbeats: a gap is longer than this, and than three intervals. */
 const shortestGapMs = 2_000;
@@ -68,6 +75,7 @@ export class Sweeper {
       const more = [
         await this.#try('lost heartbeats', () => this.#sweepLeases()),
         await this.#try('due items', () => this.#promoteDue()),
+        await this.#try('serialize keys', () => promoteBlocked(this.#engine)),
       ];
       await this.#try('unfolded trees', () => this.#findUnfolded());
       if (!more.includes(true)) await this.#pause(this.#intervalMs);

@@ -28,6 +28,8 @@ test('every command and every option is documented, and has help', async () => {
       'queue',
       'cancel',
       'delete',
+      'cancel-items',
+      'update-item',
       'dead-letters',
       'replay',
       'discard',

@@ -1,4 +1,4 @@
-/** The very code of docs/failure-policies.md and docs/dependencies.md, with a server and workers. */
+/** The very code of docs/failure-policies.md, docs/dependencies.md and docs/serialize-keys.md, with a server and workers. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Client, createClient, PermanentError, Worker } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
@@ -14,14 +14,38 @@ let client: Client;
 let worker: Worker;
 /** The types of the items in the order in which they were worked on. */
 const done: string[] = [];
+/** The payloads of items that run, and how many of one customer ran at a time at most. */
+const running: { customer: unknown }[] = [];
+let mostOfOne = 0;
 
 beforeAll(async () => {
   database = await createDatabase();
   server = await startServer(database.url);
   client = createClient({ url: server.url });
-  const types = ['findAddress', 'sendLetter', 'bookOrders', 'countStock', 'writeReport', 'mail'];
-  const handler = (payload: unknown, { type }: { type: string }) => {
+  const types = [
+    'findAddress',
+    'sendLetter',
+    'bookOrders',
+    'countStock',
+    'writeReport',
+    'mail',
+    'applyChange',
+    'readOrders',
+    'bookOrder',
+  ];
+  const handler = async (payload: unknown, { type }: { type: string }) => {
     done.push(type);
+    const change = payload as { customer?: unknown; bad?: true };
+    if (change?.customer !== undefined) {
+      running.push({ customer: change.customer });
+      mostOfOne = Math.max(mostOfOne, running.filter(({ customer }) => customer === change.customer).length);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      running.splice(
+        running.findIndex(({ customer }) => customer === change.customer),
+        1,
+      );
+      if (change.bad) throw new PermanentError('no');
+    }
     if (payload === 'bad') throw new PermanentError('no');
     return payload;
   };
@@ -134,5 +158,78 @@ describe('dependencies', () => {
       code: 'INVALID_INPUT',
       field: 'after[0]',
     });
+  });
+});
+
+describe('serialize keys', () => {
+  const changes = Array.from({ length: 12 }, (_, i) => ({ customer: i % 3, change: i }));
+
+  it('the changes of a customer of the example are made one at a time, in their order', async () => {
+    const { id } = (await run('serialize-keys.md', 'adding', changes)) as { id: string };
+    for await (const _ of client.watchTree(id));
+    const { nodes } = await client.items(id);
+    expect(mostOfOne).toBe(1);
+    for (const customer of [0, 1, 2]) {
+      const times = nodes
+        .filter(({ payload }) => (payload as { customer: number }).customer === customer)
+        .map(({ finishedAt }) => finishedAt as string);
+      expect(times).toEqual(times.toSorted());
+    }
+  });
+
+  it('a failure of the example holds back those behind it until it is discarded; the API tells who waits for whom', async () => {
+    const { id } = (await run('serialize-keys.md', 'blocking', [
+      { customer: 'held', bad: true },
+      { customer: 'held' },
+    ])) as { id: string };
+    for await (const { failed } of client.watchJob(id)) if (failed === 1) break;
+    const [head, blocked] = (await client.items(id)).nodes;
+    expect([head?.status, blocked?.status, blocked?.blockedBy]).toEqual([
+      'FAILED',
+      'PENDING',
+      { id: head?.id },
+    ]);
+    const found = await data(server.url, example('serialize-keys.md', 'looking'), { id: blocked?.id });
+    expect(found).toEqual({
+      item: {
+        serializeKey: 'customer-held',
+        blockedBy: { id: head?.id, status: 'FAILED', assignment: null },
+      },
+      serializeKeys: [
+        {
+          key: 'customer-held',
+          blocked: 1,
+          held: true,
+          head: { id: head?.id, job: { type: 'applyChange' } },
+        },
+      ],
+    });
+    expect(await client.serializeKeys({ keys: ['customer-held', 'unused'] })).toMatchObject([
+      { key: 'customer-held', blocked: 1, held: true },
+    ]);
+    expect(await client.queues.get('applyChange')).toMatchObject({ ready: 0, blocked: 1 });
+    await client.discardDeadLetters({ jobId: id });
+    for await (const { succeeded } of client.watchJob(id)) if (succeeded === 1) break;
+  });
+
+  it('the orders that the example feeds have the keys of their customers', async () => {
+    const files = [1, 2].map((file) => ({
+      orders: [{ customer: file }, { customer: 7 }, { customer: null }, {}],
+    }));
+    const { id } = (await run('serialize-keys.md', 'feeding', files)) as { id: string };
+    for await (const _ of client.watchTree(id));
+    const [child] = (await client.job(id)).children;
+    const keys = (await client.items(child?.id ?? '')).nodes.map(({ serializeKey }) => serializeKey);
+    expect(keys.sort()).toEqual(['1', '2', '7', '7', null, null, null, null].sort());
+  });
+
+  it('a key that is none is refused', async () => {
+    for (const serializeKey of ['', 'x'.repeat(256), 'a\0']) {
+      await expect(client.createJob({ type: 'x', items: [{ serializeKey }] })).rejects.toMatchObject({
+        code: 'INVALID_INPUT',
+        field: 'items[0].serializeKey',
+      });
+    }
+    await expect(client.serializeKeys({ keys: [''] })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   });
 });

@@ -10,6 +10,8 @@ import { type RedisServer, startRedis } from '../support/redis.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
 
 const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '160' };
+/** Three seconds, and what a busy machine adds. */
+const goBackWithinMs = 20_000;
 const bridging = 'passing notifications on to Redis';
 
 /** A server, with a network of its own to Postgres and Redis. */
@@ -187,6 +189,8 @@ export class Fleet {
         await delay(10);
     });
     await Promise.all([...stepped, this.redis.kill()]);
+    // Watched trees are read every few seconds: progress alone does not show that the silence of Redis was noticed.
+    await Promise.all(this.nodes.map((node) => goesBackToNotify(node)));
   }
 
   async #restartPostgres(): Promise<void> {
@@ -241,6 +245,17 @@ export class Fleet {
     await delay(ms);
     toPostgres.mend();
     toRedis.mend();
+  }
+}
+
+/** Throws if the server does not in time. */
+async function goesBackToNotify({ port }: Node): Promise<void> {
+  const until = performance.now() + goBackWithinMs;
+  for (;;) {
+    const said = await fetch(`http://127.0.0.1:${port}/readyz`).then((answer) => answer.text());
+    if (said.includes('messages by notify')) return;
+    if (performance.now() > until) throw new Error(`Redis is away, and a server says: ${said}`);
+    await delay(50);
   }
 }
 

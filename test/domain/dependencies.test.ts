@@ -191,8 +191,8 @@ describe('waiting', () => {
     await work(a);
     await settle(ids[root] ?? '');
     expect(await readQueues(t.engine.database, [b, c])).toMatchObject([
-      { type: b, ready: 3, scheduled: 1, waiting: 0, running: 0 },
-      { type: c, ready: 0, scheduled: 2, waiting: 0, running: 0 },
+      { type: b, ready: 3, scheduled: 1, waiting: 0, blocked: 0, running: 0 },
+      { type: c, ready: 0, scheduled: 2, waiting: 0, blocked: 0, running: 0 },
     ]);
     await t.sweep();
     expect(await work(b)).toBe(3);

@@ -623,7 +623,7 @@ describe('settings', () => {
     };
     const read = () => readQueue(t.engine.database, type);
     await set(type, all);
-    const figures = { type, ready: 0, scheduled: 0, waiting: 0, running: 0 };
+    const figures = { type, ready: 0, scheduled: 0, waiting: 0, blocked: 0, running: 0 };
     expect(await read()).toEqual({ ...figures, ...all });
     await set(type, { concurrency: 6 });
     await set(type, {});

@@ -55,8 +55,8 @@ async function overSocket(query: string, variables: Record<string, unknown>): Pr
 const refusal = { extensions: { code: 'LIMIT_EXCEEDED', limit: 'bytes' } };
 
 const selections: [string, string][] = [
-  ['mappings of feeds under aliases', `tree { ${aliases(60, (i) => `f${i}: feed`)} }`],
-  ['mappings of feeds in trees under aliases', aliases(10, (i) => `t${i}: tree { feed }`)],
+  ['mappings of feeds under aliases', `tree { ${aliases(9, (i) => `f${i}: feed`)} }`],
+  ['mappings of feeds in trees under aliases', aliases(9, (i) => `t${i}: tree { feed }`)],
   ['names under aliases', `tree { ${aliases(100, (i) => `${'n'.repeat(150)}${i}: type`)} }`],
   ['names of aliases', `tree { ${aliases(99, (i) => `${'n'.repeat(198)}${i}: depth`)} }`],
 ];
@@ -74,7 +74,7 @@ it.each(selections)('refuses too much text: %s', async (_, selection) => {
 });
 
 it('refuses too much text of an event', async () => {
-  const query = `subscription { jobs(first: 5) { jobs { ${aliases(2, (i) => `t${i}: tree { ${aliases(30, (j) => `f${j}: feed`)} }`)} } } }`;
+  const query = `subscription { jobs(first: 1) { jobs { ${aliases(2, (i) => `t${i}: tree { ${aliases(4, (j) => `f${j}: feed`)} }`)} } } }`;
   expect((await firstSse(query)).errors?.[0]).toMatchObject(refusal);
   expect((await overSocket(query, {})).errors?.[0]).toMatchObject(refusal);
 });

@@ -230,6 +230,11 @@ describe('a body that can not be read', () => {
     }
   });
 
+  it('is refused unread if it is nested too deeply', async () => {
+    const body = bodyOf({ query: add, variables: nested('{"a":[', ']}', 200_000) });
+    expect((await post(body, yoga)).text).toMatch(limit('depth'));
+  });
+
   it('is refused unread if it has too many different keys, in one object or many', async () => {
     const one = `{${unknownKeys(300_000)}}`;
     const many = Array.from(

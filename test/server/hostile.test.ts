@@ -7,7 +7,9 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -22,6 +24,9 @@ const only = new RegExp(process.env.HOSTILE_ONLY ?? '');
 const mostMb = 600;
 const timeoutMs = isLong ? 600_000 : 120_000;
 const script = fileURLToPath(new URL('../support/hostile/bystanders.ts', import.meta.url));
+const blocksScript = new URL('../support/hostile/blocks.mjs', import.meta.url).href;
+const folder = mkdtempSync(join(tmpdir(), 'hostile-'));
+const blocksFile = join(folder, 'blocks');
 
 let db: TestDatabase;
 let server: ServerProcess;
@@ -31,7 +36,12 @@ const table: Record<string, unknown>[] = [];
 
 beforeAll(async () => {
   db = await createDatabase();
-  server = await startServerProcess(db.url, { JOBTREE_TRUSTED_PROXIES: '1', JOBTREE_LOG_LEVEL: 'error' });
+  server = await startServerProcess(db.url, {
+    JOBTREE_TRUSTED_PROXIES: '1',
+    JOBTREE_LOG_LEVEL: 'error',
+    NODE_OPTIONS: `--import ${blocksScript}`,
+    BLOCKS: blocksFile,
+  });
   target = await prepareTarget(server.url, db);
   bystanders = fork(script, [server.url, String(watcherCount)], { execArgv: ['--import', 'tsx'] });
   await answerOf(bystanders);
@@ -45,6 +55,7 @@ afterAll(async () => {
   }
   const status = await server.end();
   await db.drop();
+  rmSync(folder, { recursive: true });
   expect(status, server.output()).toBe(0);
 });
 
@@ -74,6 +85,13 @@ function peakMb(): number {
   return Math.round(Number(kb) / 1_000);
 }
 
+/** The longest time for which the server's event loop was blocked since this was last asked, in milliseconds. */
+function longestBlock(): number {
+  const blocks = readFileSync(blocksFile, { encoding: 'utf8', flag: 'a+' });
+  writeFileSync(blocksFile, '');
+  return Math.max(0, ...blocks.split('\n').map(Number));
+}
+
 const percentile = (sorted: readonly number[], share: number) =>
   Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
 
@@ -84,6 +102,7 @@ describe('everybody else goes on', () => {
     async ({ title, run }) => {
       await ask('what was seen');
       peakMb();
+      longestBlock();
       const attacker = new Attacker(target, {
         isLong,
         fromManyAddresses: process.env.HOSTILE_ADDRESSES === 'many',
@@ -107,6 +126,7 @@ describe('everybody else goes on', () => {
         p50: percentile(sorted, 0.5),
         p99: percentile(sorted, 0.99),
         slowest: percentile(sorted, 1),
+        blocked: longestBlock(),
         refused,
         MB: mb,
         problems: [...new Set(problems)].join('; ').slice(0, 60),

@@ -86,6 +86,22 @@ describe('an operation beyond a limit is refused, and names it:', () => {
       `{ ${repeat(200, (i) => `a${i}: __schema { types { name } }`)} }`,
     ],
     ['one field many times', 'fields', `{ ${repeat(5_000, () => '__typename')} }`],
+    ['many schemas', 'fields', `{ ${repeat(6, (i) => `a${i}: __schema { types { name } }`)} }`],
+    [
+      'one list many times',
+      'repeats',
+      `{ ${repeat(60, () => 'jobs(filter: { types: ["x"] }) { nodes { id } }')} }`,
+    ],
+    [
+      'a field below one list many times, by fragments',
+      'repeats',
+      `{ ${repeat(10, () => 'jobs { ... on JobConnection { ...F } }')} } fragment F on JobConnection { ${repeat(10, () => 'nodes { id }')} }`,
+    ],
+    [
+      'fragments that spread all others',
+      'fields',
+      `{ ...F0 } ${repeat(12, (i) => `fragment F${i} on Query { ${repeat(12, (j) => `...F${j}`)} }`)}`,
+    ],
     ['a deep selection', 'depth', `{ jobs { nodes { ${nested(30, 'parent')} } } }`],
     [
       'a selection that is deep by fragments',

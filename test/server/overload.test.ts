@@ -245,6 +245,32 @@ it('reads that are too many are refused one by one, and leave room for what keep
   await Promise.all(reads);
 });
 
+it('queries whose answers may be very large are carried out two at a time, and small ones beside them', async () => {
+  const app = await startServer(db.url);
+  onTestFinished(() => app.close());
+  const id = await createJob(app.url, { type: 'heavy' });
+  const lock = await db.connect();
+  onTestFinished(() => lock.end());
+  await lock.query('begin');
+  await lock.query('lock table jobtree.job in access exclusive mode');
+  const fields = Array.from({ length: 30 }, (_, i) => `t${i}: type`).join(' ');
+  const query = `query ($id: ID!) { job(id: $id) { tree { ${fields} } } }`;
+  const reading = async () => {
+    const [row] = await db.query<{ count: number }>(
+      `select count(*)::int from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock' and query like '%"jobtree"."job"%'`,
+    );
+    return row?.count;
+  };
+  const heavy = Array.from({ length: 6 }, () => request(app.url, query, { id }));
+  await expect.poll(reading).toBe(2);
+  const small = request(app.url, 'query ($id: ID!) { job(id: $id) { type } }', { id });
+  await expect.poll(reading).toBe(3);
+  await lock.query('rollback');
+  for (const { data } of await Promise.all(heavy)) expect(data?.job.tree).toHaveLength(1);
+  expect((await small).data).toEqual({ job: { type: 'heavy' } });
+});
+
 it('reads of clients that have gone are not sent', async () => {
   const app = await startServer(db.url, { JOBTREE_POOL_SIZE: '4' });
   onTestFinished(() => app.close());

@@ -48,6 +48,23 @@ it('requests that wait behind another one do not count any more once their clien
   });
 });
 
+it('requests that come in one packet are all answered, a few at a time, in their order', async () => {
+  const { hostname, port } = new URL(app.url);
+  const client = connect(Number(port), hostname);
+  const posts = Array.from({ length: 100 }, (_, i) => {
+    const body = JSON.stringify({ query: `{ a${i}: __typename }` });
+    return `POST /graphql HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  });
+  client.write(posts.join(''));
+  let text = '';
+  for await (const chunk of client) {
+    text += String(chunk);
+    if (text.includes('"a99"')) break;
+  }
+  expect(text.match(/HTTP\/1.1 200/g)).toHaveLength(100);
+  expect([...text.matchAll(/"a(\d+)"/g)].map(([, i]) => Number(i))).toEqual(posts.map((_, i) => i));
+});
+
 it('event streams that wait behind another one do not count any more once their client has left', async () => {
   const id = await createJob(app.url, { type: 'pipelined', items: [{}] });
   const stream = encodeURIComponent(`subscription { jobProgress(jobId: "${id}") { revision } }`);

@@ -9,7 +9,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { type Client, createClient, Worker } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { data } from '../support/api.ts';
@@ -122,6 +122,8 @@ it(
 
     const count = 10;
     const crews = apps.flatMap((app) => [startWorkers(app, count, types), startWorkers(app, count, types)]);
+    // They are at it, however long a busy machine takes to start them.
+    for (const type of types) await vi.waitUntil(async () => (await readHolds(type)).length > 0, 30_000);
     const until = performance.now() + seconds * 1_000;
     for (let round = 0; performance.now() < until; round++) {
       await delay(seconds * 100);
@@ -151,11 +153,8 @@ it(
       );
     expect(held.most).toBeLessThanOrEqual(concurrency);
     expect(most).toBeLessThanOrEqual(rateLimit);
-    // They were at it; in the long run as many as may be, also on a busy machine.
-    expect([held.most, most]).toEqual(
-      isLong ? [concurrency, rateLimit] : [expect.any(Number), expect.any(Number)],
-    );
-    expect(Math.min(held.most, most)).toBeGreaterThan(0);
+    // In the long run there are as many as may be, also on a busy machine.
+    if (isLong) expect([held.most, most]).toEqual([concurrency, rateLimit]);
   },
   (seconds + 60) * 1_000,
 );

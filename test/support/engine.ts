@@ -11,7 +11,7 @@ import { finishSome } from '../../src/domain/finish.ts';
 import { foldProgress } from '../../src/domain/fold-progress.ts';
 import { type ItemKey, parseItemId } from '../../src/domain/item-state.ts';
 import { type JobProgress, readTrees } from '../../src/domain/progress.ts';
-import { promoteDue, sweepLeases } from '../../src/domain/sweep.ts';
+import { promoteBlocked, promoteDue, sweepLeases } from '../../src/domain/sweep.ts';
 import { createDatabase, type TestDatabase } from './database.ts';
 
 export interface TestEngine {
@@ -35,7 +35,7 @@ export interface TestEngine {
   items(jobId: string): Promise<ItemKey[]>;
   /** Has the heartbeats of these assignments be overdue; the others of their leases keep their deadlines. */
   expire(...assignmentIds: string[]): Promise<void>;
-  /** What a server does now and then: takes back what is lost, and makes ready what is due. */
+  /** What a server does now and then: takes back what is lost, makes ready what is due, and lets keys go on. */
   sweep(): Promise<void>;
   /** Finishes cancellations and deletions, to the end. */
   finish(): Promise<void>;
@@ -115,6 +115,7 @@ export function useEngine(): TestEngine {
   test.sweep = async () => {
     while ((await sweepLeases(test.engine, new Date(0))).more);
     while (await promoteDue(test.engine));
+    while (await promoteBlocked(test.engine));
   };
   test.finish = async () => {
     while (await finishSome(test.engine, new AbortController().signal));

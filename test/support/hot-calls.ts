@@ -10,6 +10,8 @@ export interface Subject {
   readonly first: number;
   readonly position: number;
   readonly leases: readonly string[];
+  /** Of the heads of serialize keys, with others behind each. */
+  readonly keyedLeases: readonly string[];
   readonly claimId: string;
 }
 
@@ -30,10 +32,16 @@ export async function makeSubject(db: TestDatabase): Promise<Subject> {
     'select id from jobtree.job where parent_id = $1 and feed is not null',
     [root],
   );
-  const claim = async (limit: number, ids: string[]) => {
+  await db.query('select jobtree.create_job($1)', [
+    JSON.stringify({
+      type: 'keyed',
+      items: Array.from({ length: 300 }, (_, i) => ({ payload: i, serializeKey: `key-${i % 100}` })),
+    }),
+  ]);
+  const claim = async (limit: number, ids: string[], type = 'subject') => {
     const rows = await db.query<{ lease_id: string }>(
       'select lease_id from jobtree.claim_items($1, $2, $3, $4)',
-      [['w'], ['subject'], [limit], ids],
+      [['w'], [type], [limit], ids],
     );
     return rows.map(({ lease_id }) => lease_id);
   };
@@ -49,6 +57,7 @@ export async function makeSubject(db: TestDatabase): Promise<Subject> {
     first: Number(range?.first),
     position: Number(range?.last),
     leases,
+    keyedLeases: [...(await claim(1, [], 'keyed')), ...(await claim(1, [], 'keyed'))],
     claimId,
   };
 }
@@ -78,6 +87,14 @@ const limiting = [
   'queue_lease by Tid Scan',
   'queue_lease by queue_lease_pkey',
   'rate_slice by rate_slice_pkey',
+];
+/** Where no item has a serialize key, of these nothing is read. */
+const blocking = [
+  'blocked_item by Tid Scan',
+  'blocked_item by blocked_item_pkey',
+  'job by job_pkey',
+  'job_item by job_item_pkey',
+  'serialize_key by serialize_key_pkey',
 ];
 const requeuing = ['job by job_pkey', 'job_item by job_item_pkey', 'lease by lease_pkey'];
 const failing = [...requeuing, 'replay by replay_pkey'];
@@ -152,6 +169,8 @@ export const calls: Readonly<Record<string, Call>> = {
     ],
     values: () => [],
     reads: [
+      'blocked_item by Tid Scan',
+      'blocked_item by blocked_item_type_waits_since_idx',
       'job by job_pkey',
       'job_item by job_item_pkey',
       'queue by queue_lifetime (all)',
@@ -175,6 +194,8 @@ export const calls: Readonly<Record<string, Call>> = {
     values: ({ root, first }) => [root, first, 'w'],
     refused: true,
     reads: [
+      'blocked_item by blocked_item_job_id_position_key',
+      'cancellation by cancellation_pkey',
       'job by job_pkey',
       'job_item by job_item_pkey',
       'lease by lease_job_id_position_idx',
@@ -192,6 +213,40 @@ export const calls: Readonly<Record<string, Call>> = {
     text: 'select * from jobtree.report_results($1, $2, $3, p_wait => false)',
     values: (subject) => [leaseIds(subject, 3), numbers('2').of(leaseIds(subject, 3)), '[1,2,3]'],
     reads: ['job by job_pkey', 'lease by lease_pkey', ...feeding],
+  },
+  'a report of a result with a serialize key': {
+    text: 'select * from jobtree.report_results($1, $2, $3, p_wait => false)',
+    values: ({ keyedLeases }) => [keyedLeases.slice(0, 1), [1], '[1]'],
+    reads: ['lease by lease_pkey', ...blocking],
+  },
+  'a report of results with serialize keys': {
+    text: 'select * from jobtree.report_results($1, $2, $3, p_wait => false)',
+    values: ({ keyedLeases }) => [keyedLeases, [1, 1], '[1,2]'],
+    reads: ['lease by lease_pkey', ...blocking],
+  },
+  'a report of failures for good with serialize keys': {
+    text: "select * from jobtree.report_results('{}', '{}', '[]', $1, $2, $3, p_wait => false)",
+    values: ({ keyedLeases }) => [
+      keyedLeases,
+      [1, 1],
+      '[{"code": "E", "message": "no", "permanent": true}, {"code": "E", "message": "no", "permanent": true}]',
+    ],
+    reads: [...failing, ...blocking],
+  },
+  'letting keys go on': {
+    text: [
+      withoutScans,
+      `insert into jobtree.ended_head (key, job_id, position, held)
+       select key, job_id, position, false from jobtree.serialize_key where key = 'key-50' and $1::uuid is not null`,
+      'select * from jobtree.promote_blocked() where $1::uuid is not null',
+    ],
+    values: ({ root }) => [root],
+    reads: [
+      'ended_head by Tid Scan',
+      'ended_head by ended_head_due (all)',
+      'ended_head by ended_head_pkey',
+      ...blocking,
+    ],
   },
   'a report of results that no longer count': {
     text: 'select * from jobtree.report_results($1, $2, $3)',
@@ -239,7 +294,7 @@ export const calls: Readonly<Record<string, Call>> = {
   'a heartbeat of what has ended': {
     text: 'select * from jobtree.keep_leases($1, $2)',
     values: (subject) => [leaseIds(subject, 1), [`${'0'.repeat(30)}1${'0'.repeat(97)}`]],
-    reads: ['job by job_pkey', ...judging],
+    reads: ['cancellation by cancellation_pkey', 'job by job_pkey', ...judging],
   },
   'a release': {
     text: 'select * from jobtree.release_assignments($1)',
@@ -318,6 +373,11 @@ export const calls: Readonly<Record<string, Call>> = {
     values: ({ root }) => [root, '[{"payload":1},{"payload":2}]'],
     reads: ['job by job_pkey'],
   },
+  'adding items with serialize keys': {
+    text: 'select * from jobtree.add_items($1, $2)',
+    values: ({ root }) => [root, '[{"serializeKey":"key-0"},{"serializeKey":"new"},{"serializeKey":"new"}]'],
+    reads: ['job by job_pkey', 'job_item by job_item_pkey'],
+  },
   'adding items with keys': {
     text: 'select * from jobtree.add_items($1, $2)',
     values: ({ root }) => [
@@ -340,6 +400,9 @@ export const calls: Readonly<Record<string, Call>> = {
     text: 'select * from jobtree.cancel_job($1)',
     values: ({ root }) => [root],
     reads: [
+      'blocked_item by Tid Scan',
+      'blocked_item by blocked_item_job_id_position_key',
+      'ended_head by ended_head_pkey',
       'job by job_cancelling',
       'job by job_parent_id_idx',
       'job by job_pkey',
@@ -350,13 +413,65 @@ export const calls: Readonly<Record<string, Call>> = {
       'queue_entry by queue_entry_pkey',
     ],
   },
+  'cancelling pending items': {
+    text: [
+      `select jobtree.start_operation('CANCEL', jsonb_build_object('jobId', $1::uuid, 'addedUntil', now(), 'codes', '["E"]'::jsonb))`,
+      `select jobtree.start_operation('CANCEL', '{"types": ["subject"], "states": ["READY", "HELD"]}') where $1::uuid is not null`,
+      withoutScans,
+      'select jobtree.run_operation(o.id) from jobtree.operation o where $1::uuid is not null order by o.id',
+    ],
+    values: ({ root }) => [root],
+    reads: [
+      'block_seq by Seq Scan',
+      'blocked_item by Tid Scan',
+      'blocked_item by blocked_item_job_id_position_key',
+      'failure by failure_pkey',
+      'job by job_parent_id_idx',
+      'job by job_pkey',
+      'job_item by job_item_pkey',
+      'lease by lease_live (all)',
+      'lease by lease_pkey',
+      'operation by operation_pkey',
+      'operation by operation_pkey (all)',
+      'queue_entry by Tid Scan',
+      'queue_entry by queue_entry_pkey',
+    ],
+  },
+  'changing an item': {
+    text: 'select * from jobtree.update_item($1, $2, $3)',
+    values: ({ root, position }) => [root, position - 5, '{"priority": 3, "payload": 1}'],
+    reads: [
+      'blocked_item by blocked_item_job_id_position_key',
+      'job by job_pkey',
+      'job_item by job_item_pkey',
+      'queue_entry by queue_entry_pkey',
+    ],
+  },
+  'changing an item that does not wait': {
+    text: 'select * from jobtree.update_item($1, $2, $3)',
+    values: ({ root, first }) => [root, first, '{"priority": 3}'],
+    refused: true,
+    reads: [
+      'blocked_item by blocked_item_job_id_position_key',
+      'cancellation by cancellation_pkey',
+      'job by job_pkey',
+      'job_item by job_item_pkey',
+      'lease by lease_job_id_position_idx',
+      'outcome by outcome_pkey',
+      'queue_entry by queue_entry_pkey',
+    ],
+  },
   deleting: {
     text: ['delete_job', 'fold_progress', 'delete_tree', 'delete_tree', 'delete_tree', 'delete_tree'].map(
       (name) => `select jobtree.${name}($1)`,
     ),
     values: ({ root }) => [root],
     reads: [
+      'blocked_item by Tid Scan',
+      'blocked_item by blocked_item_job_id_position_key',
+      'cancellation by cancellation_pkey',
       'dead_letter by dead_letter_pkey',
+      'ended_head by ended_head_pkey',
       'failure by failure_pkey',
       'job by job_cancelling',
       'job by job_parent_id_idx',

@@ -13,6 +13,14 @@ import { readAssignments } from '../../src/domain/read-assignments.ts';
 import type { Subject } from './hot-calls.ts';
 
 const around = ['lease by lease_job_id_position_idx', 'queue_entry by queue_entry_pkey'];
+/** All but the first two of a job alone that is being cancelled. */
+const cancelled = [
+  'blocked_item by blocked_item_job_id_position_key',
+  'cancellation by cancellation_pkey',
+  'job by job_cancelling',
+  'lease by lease_live (all)',
+  'queue_entry by queue_entry_pkey',
+];
 const progress = 'job_progress by job_progress_pkey';
 const page = { after: undefined, before: undefined, take: 20, backwards: false };
 export const keysOf = ({ root, position }: Subject) =>
@@ -41,11 +49,14 @@ export const lists: Readonly<
   items: {
     read: (database, subject) => readItems(database, keysOf(subject)),
     reads: [
+      'cancellation by cancellation_pkey',
       'failure by failure_pkey',
       'job by job_pkey',
       'job_item by job_item_pkey',
       'lease by lease_pkey',
       'outcome by outcome_pkey',
+      'blocked_item by blocked_item_job_id_position_key',
+      'serialize_key by serialize_key_pkey',
       ...around,
     ],
   },
@@ -76,16 +87,32 @@ export const lists: Readonly<
   'the pending items of a job': {
     page: true,
     read: itemKeys('PENDING'),
-    reads: ['job by job_pkey', 'lease by lease_live (all)', 'queue_entry by queue_entry_pkey'],
+    reads: [
+      'blocked_item by blocked_item_job_id_position_key',
+      'job by job_pkey',
+      'lease by lease_live (all)',
+      'queue_entry by queue_entry_pkey',
+    ],
   },
   'the pending items of a job from the end': {
     page: true,
     read: itemKeys('PENDING', true),
-    reads: ['job by job_pkey', 'lease by lease_live (all)', 'queue_entry by queue_entry_pkey'],
+    reads: [
+      'blocked_item by blocked_item_job_id_position_key',
+      'job by job_pkey',
+      'lease by lease_live (all)',
+      'queue_entry by queue_entry_pkey',
+    ],
   },
   'the cancelled items of a job': {
+    page: true,
     read: itemKeys('CANCELLED'),
-    reads: ['job by job_pkey', 'job_item by job_item_pkey', 'outcome by outcome_pkey'],
+    reads: cancelled,
+  },
+  'the cancelled items of a job from the end': {
+    page: true,
+    read: itemKeys('CANCELLED', true),
+    reads: cancelled,
   },
   'the succeeded items of a job': {
     page: true,
@@ -109,7 +136,22 @@ export const lists: Readonly<
   },
   'complete jobs': {
     read: jobIds(null, 'COMPLETED', false),
-    reads: ['job_progress by job_progress_completed'],
+    reads: ['job_progress by job_progress_outcome'],
+  },
+  'failed jobs': {
+    read: (database) =>
+      readJobIds(database, { type: null, status: null, outcome: 'FAILED', rootsOnly: false }, page),
+    reads: ['job_progress by job_progress_outcome'],
+  },
+  'failed jobs of a type': {
+    read: (database) =>
+      readJobIds(database, { type: 'rare', status: null, outcome: 'FAILED', rootsOnly: true }, page),
+    reads: ['job by job_pkey', 'job_progress by job_progress_outcome'],
+  },
+  'jobs of a type that succeeded': {
+    read: (database) =>
+      readJobIds(database, { type: 'rare', status: null, outcome: 'SUCCEEDED', rootsOnly: true }, page),
+    reads: ['job by job_type_id_idx', progress],
   },
   'complete jobs of a type': {
     read: jobIds('rare', 'COMPLETED', false),
@@ -119,6 +161,8 @@ export const lists: Readonly<
     page: true,
     read: (database, { root }) => readItemPage(database, { jobId: root, first: 20, failedOnly: false }),
     reads: [
+      'blocked_item by blocked_item_job_id_position_key',
+      'cancellation by cancellation_pkey',
       'failure by failure_pkey',
       'job by job_pkey',
       'job_item by job_item_pkey',

@@ -4,6 +4,7 @@
  * one of them tell 1,000 watchers more than 50,000 times a second.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { bareWriteCpu } from '../bare-writes.ts';
 import { type Bench, type Report, withJobtree } from '../bench.ts';
 import { ratio, whole } from '../figures.ts';
 import { Fleet } from '../fleet.ts';
@@ -82,6 +83,7 @@ export async function measureFanout(bench: Bench): Promise<Report> {
     return { shared: beyond(courses.shared), apart: beyond(courses.apart), processes };
   });
 
+  const bare = await bareWriteCpu(size / jobCount);
   const times = shared.eventsPerSecond / apart.eventsPerSecond;
   const cpuTimes = apart.cpuPerEvent / shared.cpuPerEvent;
   const row = (name: string, course: Course) => [
@@ -96,8 +98,12 @@ export async function measureFanout(bench: Bench): Promise<Report> {
       {
         title: `fanout: events of ${jobCount} jobs to ${whole(size / jobCount)} subscribers each`,
         columns: ['', 'events/s', 'CPU server', 'CPU subscribers', 'server busy'],
-        rows: [row('one execution a job', shared), row('one each', apart)],
-        note: `CPU: microseconds for each event; of the server, beyond what the reports take. ${processes} process${processes === 1 ? '' : 'es'} of subscribers.`,
+        rows: [
+          row('one execution a job', shared),
+          row('one each', apart),
+          ['a bare write', '–', bare.toFixed(1), '–', '–'],
+        ],
+        note: `CPU: microseconds for each event; of the server, beyond what the reports take. A bare write: as many bytes to as many sockets of Node, without a server. ${processes} process${processes === 1 ? '' : 'es'} of subscribers.`,
       },
     ],
     verdicts: [
@@ -122,6 +128,6 @@ export async function measureFanout(bench: Bench): Promise<Report> {
         met: cpuTimes >= target,
       },
     ],
-    figures: { subscribers: size, shared, apart, ratio: times, cpuRatio: cpuTimes },
+    figures: { subscribers: size, shared, apart, bareWriteCpu: bare, ratio: times, cpuRatio: cpuTimes },
   };
 }

@@ -50,7 +50,7 @@ export async function measurePriorities(bench: Bench): Promise<Report> {
 async function work(bench: Bench, jobtree: Jobtree, items: number, priorities: number): Promise<Run> {
   const { database, server } = jobtree;
   const { id, type } = await createJob(server.url);
-  await fillItems(database.pool, id, payloads(items), ({ number }) => number % priorities);
+  await fillItems(database.pool, id, payloads(items), ({ number }) => ({ priority: number % priorities }));
   const task: WorkerTask = { url: server.url, target: type, items, batch: 1, concurrency, handlerMs };
   return runChild(bench, 'jobtree-worker', task, jobtree);
 }

@@ -28,6 +28,7 @@ create table "jobtree"."job" (
   "awaited" boolean not null default false,
   "waits" boolean not null default false,
   "releasing" boolean not null default false,
+  "blocks_on_failure" boolean not null default false,
   constraint "job_pkey" primary key ("id"),
   constraint "job_type_check" check (length("type") between 1 and 200),
   constraint "job_dedupe_key_check" check (length("dedupe_key") between 1 and 500),
@@ -74,7 +75,7 @@ create table "jobtree"."job_progress" (
 ) with (autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create index "job_progress_waiting" on "jobtree"."job_progress" ("is_root", "job_id") where "started_at" is null and "completed_at" is null;
 create index "job_progress_running" on "jobtree"."job_progress" ("is_root", "job_id") where "started_at" is not null and "completed_at" is null;
-create index "job_progress_completed" on "jobtree"."job_progress" ("is_root", "job_id") where "completed_at" is not null;
+create index "job_progress_outcome" on "jobtree"."job_progress" ("outcome", "is_root", "job_id") where "outcome" is not null;
 
 create table "jobtree"."progress_delta" (
   "id" bigserial not null,
@@ -102,8 +103,10 @@ create table "jobtree"."job_item" (
   "run_at" timestamptz(3),
   "dedupe_key" text,
   "payload" json not null,
+  "serialize_key" text,
   constraint "job_item_pkey" primary key ("job_id", "position"),
   constraint "job_item_dedupe_key_check" check (length("dedupe_key") between 1 and 500),
+  constraint "job_item_serialize_key_check" check (length("serialize_key") between 1 and 255),
   constraint "job_item_run_at_check" check ("run_at" between '1970-01-01 00:00:00Z' and '9999-12-31 23:59:59.999Z')
 );
 create unique index "job_item_dedupe" on "jobtree"."job_item" ("job_id", "dedupe_key") where "dedupe_key" is not null;
@@ -119,6 +122,7 @@ create table "jobtree"."queue_entry" (
   "count" smallint not null,
   "priority" smallint not null,
   "type" text not null,
+  "keyed" boolean not null default false,
   constraint "queue_entry_pkey" primary key ("job_id", "position")
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 -- Ascending throughout, so that one comparison of rows says where a claim goes on, priority by priority.
@@ -139,11 +143,49 @@ create table "jobtree"."lease" (
   "open" bit(128) not null,
   "worker" text not null,
   "deadlines" timestamptz(3)[],
+  "keyed" boolean not null default false,
   constraint "lease_pkey" primary key ("id"),
   constraint "lease_worker_check" check (length("worker") between 1 and 200)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create index "lease_job_id_position_idx" on "jobtree"."lease" ("job_id", "position");
 create index "lease_live" on "jobtree"."lease" ("deadline_at") where "deadline_at" is not null;
+
+-- The keys in use, and who has each: the head of its line. No head means that a transaction has locked a key that nobody has yet.
+create table "jobtree"."serialize_key" (
+  "key" text collate "C" not null,
+  "job_id" uuid,
+  "position" bigint,
+  "turn" bigint not null default 0,
+  constraint "serialize_key_pkey" primary key ("key"),
+  constraint "serialize_key_key_check" check (length("key") between 1 and 255)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+
+-- The items behind the heads, in the order of their turns, drawn after the key's row was locked. Claims never see them.
+create table "jobtree"."blocked_item" (
+  "key" text collate "C" not null,
+  "turn" bigserial not null,
+  "job_id" uuid not null,
+  "position" bigint not null,
+  "type" text not null,
+  "priority" smallint not null,
+  "attempt" integer not null,
+  "run_at" timestamptz(3),
+  "waits_since" timestamptz(3),
+  constraint "blocked_item_pkey" primary key ("key", "turn")
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+create unique index "blocked_item_job_id_position_key" on "jobtree"."blocked_item" ("job_id", "position");
+-- For lifetimes, and to count what is blocked of a type.
+create index "blocked_item_type_waits_since_idx" on "jobtree"."blocked_item" ("type", "waits_since");
+
+-- Heads that have ended while their keys have not gone on yet.
+create table "jobtree"."ended_head" (
+  "job_id" uuid not null,
+  "position" bigint not null,
+  "key" text collate "C" not null,
+  "held" boolean not null,
+  constraint "ended_head_pkey" primary key ("job_id", "position")
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+create index "ended_head_due" on "jobtree"."ended_head" ("key") where not "held";
 
 -- What came of an item: at most one row, written once.
 create table "jobtree"."outcome" (
@@ -297,6 +339,15 @@ create table "jobtree"."replay" (
   constraint "replay_pkey" primary key ("job_id", "position")
 );
 
+-- Consecutive items of a job that were cancelled. No two ranges have the same item.
+create table "jobtree"."cancellation" (
+  "job_id" uuid not null,
+  "position" bigint not null,
+  "count" bigint not null,
+  "cancelled_at" timestamptz(3) not null,
+  constraint "cancellation_pkey" primary key ("job_id", "position")
+);
+
 -- What people know about a group of dead letters.
 create table "jobtree"."dead_letter_note" (
   "fingerprint" uuid not null,
@@ -305,7 +356,8 @@ create table "jobtree"."dead_letter_note" (
   constraint "dead_letter_note_pkey" primary key ("fingerprint")
 );
 
--- Work on many items that somebody has asked for, and how far it is: which dead letters, as far as any of these names them.
+-- Work on many items that somebody has asked for, and how far it is: which dead letters or pending items, as far as any of these names
+-- them.
 create table "jobtree"."operation" (
   "id" uuid not null,
   "kind" text not null,
@@ -319,6 +371,10 @@ create table "jobtree"."operation" (
   "dedupe_keys" text[],
   "item_job_ids" uuid[],
   "item_positions" bigint[],
+  "states" text[],
+  "added_from" timestamptz(3),
+  "added_until" timestamptz(3),
+  "before_position" bigint not null,
   "payload" json,
   "total" bigint not null default 0,
   "done" bigint not null default 0,
@@ -328,7 +384,7 @@ create table "jobtree"."operation" (
   "cancelled_at" timestamptz(3),
   "finished_at" timestamptz(3),
   constraint "operation_pkey" primary key ("id"),
-  constraint "operation_kind_check" check ("kind" in ('REPLAY', 'DISCARD'))
+  constraint "operation_kind_check" check ("kind" in ('REPLAY', 'DISCARD', 'CANCEL'))
 );
 create index "operation_running" on "jobtree"."operation" ("id") where "finished_at" is null;
 
@@ -338,18 +394,29 @@ select i.job_id, i.position, j.root_id, j.type,
   case
     when o.failed then 'FAILED'
     when o.job_id is not null then 'SUCCEEDED'
-    when j.cancelled_at is not null then 'CANCELLED'
+    when coalesce(c.cancelled_at, j.cancelled_at) is not null then 'CANCELLED'
     when l.id is not null then 'HELD'
+    when b.key is not null then 'BLOCKED'
     when q.run_at = 'infinity' then 'WAITING'
     when q.run_at > clock_timestamp() then 'SCHEDULED'
     else 'READY'
   end as state,
-  coalesce(o.finished_at, case when o.job_id is null then j.cancelled_at end) as finished_at,
-  nullif(q.run_at, 'infinity') as due_at, coalesce(q.attempt, l.attempt) as attempt, l.id as lease_id, l.worker,
-  i.created_at, i.payload, o.result
+  coalesce(o.finished_at, c.cancelled_at, case when o.job_id is null then j.cancelled_at end) as finished_at,
+  nullif(q.run_at, 'infinity') as due_at, coalesce(q.attempt, l.attempt, b.attempt) as attempt, l.id as lease_id, l.worker,
+  i.created_at, i.payload, o.result, i.serialize_key, b.head_job_id, b.head_position
 from jobtree.job_item i
 join jobtree.job j on j.id = i.job_id
 left join jobtree.outcome o on o.job_id = i.job_id and o.position = i.position
+left join lateral (
+  select c.cancelled_at
+  from (
+    select c.* from jobtree.cancellation c
+    where o.job_id is null and c.job_id = i.job_id and c.position <= i.position
+    order by c.position desc
+    limit 1
+  ) c
+  where c.position + c.count > i.position
+) c on true
 left join lateral (
   select q.run_at, q.attempt from jobtree.queue_entry q
   where o.job_id is null and j.cancelled_at is null
@@ -360,7 +427,13 @@ left join lateral (
   where o.job_id is null and j.cancelled_at is null
     and l.job_id = i.job_id and l.position between i.position - 127 and i.position
     and get_bit(l.open, (i.position - l.position)::integer) = 1
-) l on true;
+) l on true
+left join lateral (
+  select b.key, b.attempt, k.job_id as head_job_id, k.position as head_position
+  from jobtree.blocked_item b
+  left join jobtree.serialize_key k on k.key = b.key
+  where o.job_id is null and j.cancelled_at is null and i.serialize_key is not null and b.job_id = i.job_id and b.position = i.position
+) b on true;
 
 -- Who has and had which item, an assignment a row: the items of all leases.
 create view "jobtree"."assignment" as
@@ -371,11 +444,17 @@ select (left(l.id::text, 34) || lpad(to_hex(n), 2, '0'))::uuid as id, l.id as le
     when o.job_id is not null and not o.failed then 'SUCCEEDED'
     when f.lost then 'LOST'
     when f.job_id is not null then 'FAILED'
-    when j.cancelled_at is not null then 'CANCELLED'
+    when j.cancelled_at is not null or c.is_cancelled then 'CANCELLED'
     else 'RELEASED'
   end as state
 from jobtree.lease l
 join jobtree.job j on j.id = l.job_id
 cross join lateral generate_series(1, l.count) n
 left join jobtree.outcome o on o.job_id = l.job_id and o.position = l.position + n - 1 and o.lease_id = l.id
-left join jobtree.failure f on f.job_id = l.job_id and f.position = l.position + n - 1 and f.attempt = l.attempt and f.lease_id = l.id;
+left join jobtree.failure f on f.job_id = l.job_id and f.position = l.position + n - 1 and f.attempt = l.attempt and f.lease_id = l.id
+left join lateral (
+  select c.position + c.count > l.position + n - 1 as is_cancelled from jobtree.cancellation c
+  where o.job_id is null and c.job_id = l.job_id and c.position <= l.position + n - 1
+  order by c.position desc
+  limit 1
+) c on true;

@@ -37,10 +37,8 @@ begin
     return;
   end if;
   return query
-    select array_agg(distinct f.root_id), jobtree.count_names(array_agg(f.type) filter (where f.retry_at <= clock_timestamp())),
-      v_open.ns, array_agg(f.retry_at order by f.n)
-    from jobtree.fail_attempts(v_open.lease_ids, v_open.numbers, v_open.failures, false)
-      with ordinality f(lease_id, number, root_id, type, retry_at, n);
+    select f.root_ids, f.ready, v_open.ns, f.retries
+    from jobtree.fail_attempts(v_open.lease_ids, v_open.numbers, v_open.failures, false) f;
 end
 $$;
 
@@ -50,11 +48,11 @@ $$;
 -- p_lease_ids, p_numbers, p_results
 --            the assignments, each named once, and a JSON array of their results
 -- p_feeding  whether to take those of jobs that feed children, or of the others
--- returns    the trees that changed; which reports counted, from 1 on: null if all did; and the items that they finished, in the order of the reports, if p_feeding
+-- returns    the trees that changed; the types that got ready items, because the results freed their keys, and how many; which reports counted, from 1 on: null if all did; and the items that they finished, in the order of the reports, if p_feeding
 -- locks      leases in the order of their ids, skipping those that somebody else has: a heartbeat, a sweep, a transaction of SQL.
 --            Their reports do not count
 create or replace function jobtree.accept_results(p_lease_ids uuid[], p_numbers integer[], p_results json, p_feeding boolean)
-returns table (root_ids uuid[], accepted integer[], job_ids uuid[], positions bigint[])
+returns table (root_ids uuid[], ready jsonb, accepted integer[], job_ids uuid[], positions bigint[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -68,9 +66,11 @@ declare
   v_bits bit(128);
   v_accepted integer[];
   v_positions bigint[];
+  v_ready jsonb;
+  v_done record;
 begin
   if p_lease_ids[1] = all (p_lease_ids) then
-    select l.id, l.job_id, l.position, l.open, j.root_id into v_lease from jobtree.lease l
+    select l.id, l.job_id, l.position, l.open, l.keyed, j.root_id into v_lease from jobtree.lease l
     cross join lateral (
       select j.root_id from jobtree.job j
       where j.id = l.job_id and j.feeds_children = p_feeding and j.cancelled_at is null
@@ -100,7 +100,7 @@ begin
       from given g;
     end if;
     if v_accepted is null then
-      return query select null::uuid[], '{}'::integer[], null::uuid[], null::bigint[];
+      return query select null::uuid[], null::jsonb, '{}'::integer[], null::uuid[], null::bigint[];
       return;
     end if;
     update jobtree.lease l
@@ -108,14 +108,16 @@ begin
     where l.id = v_lease.id;
     insert into jobtree.progress_delta (root_id, job_id, succeeded)
     values (v_lease.root_id, v_lease.job_id, cardinality(v_accepted));
-    return query select array[v_lease.root_id], case when cardinality(v_accepted) < cardinality(p_numbers) then v_accepted end,
+    if v_lease.keyed then
+      v_ready := jobtree.free_keys(array_fill(v_lease.job_id, array[cardinality(v_positions)]), v_positions);
+    end if;
+    return query select array[v_lease.root_id], v_ready, case when cardinality(v_accepted) < cardinality(p_numbers) then v_accepted end,
       case when p_feeding then array_fill(v_lease.job_id, array[cardinality(v_accepted)]) end, v_positions;
     return;
   end if;
 
-  return query
   with locked as materialized (
-    select l.id, l.job_id, l.position, l.open, j.root_id from jobtree.lease l
+    select l.id, l.job_id, l.position, l.open, l.keyed, j.root_id from jobtree.lease l
     cross join lateral (
       select j.root_id from jobtree.job j
       where j.id = l.job_id and j.feeds_children = p_feeding and j.cancelled_at is null
@@ -125,7 +127,7 @@ begin
     order by l.id
     for update of l skip locked
   ), given as materialized (
-    select u.n, u.number, u.result, k.id as lease_id, k.job_id, k.position + u.number - 1 as position
+    select u.n, u.number, u.result, k.id as lease_id, k.job_id, k.position + u.number - 1 as position, k.keyed
     from rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_results)) with ordinality u(lease_id, number, result, n)
     join locked k on k.id = u.lease_id
     where case when u.number > 0 then get_bit(k.open, u.number - 1) = 1 end
@@ -144,10 +146,17 @@ begin
     select k.root_id, k.job_id, sum(e.count) from ended e join locked k on k.id = e.lease_id group by k.root_id, k.job_id
     returning progress_delta.root_id
   )
-  select (select array_agg(distinct c.root_id) from counted c),
-    case when count(*) < cardinality(p_numbers) then coalesce(array_agg(g.n::integer), '{}') end,
-    case when p_feeding then array_agg(g.job_id order by g.n) end, case when p_feeding then array_agg(g.position order by g.n) end
+  select (select array_agg(distinct c.root_id) from counted c) as root_ids,
+    case when count(*) < cardinality(p_numbers) then coalesce(array_agg(g.n::integer), '{}') end as accepted,
+    case when p_feeding then array_agg(g.job_id order by g.n) end as job_ids,
+    case when p_feeding then array_agg(g.position order by g.n) end as positions,
+    array_agg(g.job_id) filter (where g.keyed) as keyed_job_ids, array_agg(g.position) filter (where g.keyed) as keyed_positions
+  into v_done
   from given g;
+  if v_done.keyed_job_ids is not null then
+    v_ready := jobtree.free_keys(v_done.keyed_job_ids, v_done.keyed_positions);
+  end if;
+  return query select v_done.root_ids, v_ready, v_done.accepted, v_done.job_ids, v_done.positions;
 end
 $$;
 
@@ -277,7 +286,12 @@ as $$
         -- Or it might read all outcomes into a hash table.
         offset 0
       ) then 'FINISHED'
-      when j.cancelled_at is not null then 'CANCELLED'
+      when j.cancelled_at is not null or (
+        select c.position + c.count > l.position + p_number - 1 from jobtree.cancellation c
+        where c.job_id = l.job_id and c.position <= l.position + p_number - 1
+        order by c.position desc
+        limit 1
+      ) then 'CANCELLED'
       else 'LOST'
     end
     from jobtree.lease l
@@ -298,23 +312,47 @@ as $$
   select (B'1'::bit(128) >> (p_number - 1))::bit(128)
 $$;
 
--- Lets items fail for good: writes their outcomes and their dead letters, and counts them.
+-- The runs of ones in a mask of p_count bits: from which bit on, the first is 0, and how many.
+create or replace function jobtree.bit_runs(p_bits bit(128), p_count integer)
+returns table ("from" integer, count integer)
+language sql immutable parallel safe
+as $$
+  -- Mostly there is one.
+  select 0, p_count where bit_count(p_bits) = p_count
+  union all
+  (select min(b.n), count(*)::integer
+  from (
+    select n, n - row_number() over (order by n) as run
+    from generate_series(0, p_count - 1) n
+    where bit_count(p_bits) < p_count and get_bit(p_bits, n) = 1
+  ) b
+  group by b.run)
+$$;
+
+-- Lets items fail for good: writes their outcomes and their dead letters, and counts them. Those with keys let the next of their lines
+-- go, or keep their keys until somebody has settled them, as their jobs want it.
 --
 -- p_job_ids, p_positions   the items, each once, which are in no entry and in no open lease any more
 -- p_lease_ids  what each was held under; null for what no worker has started
 -- p_codes, p_messages      the last failure of each
--- locks      none
+-- p_keyed    whether any of them may have a key
+-- returns    the types that got ready items, and how many
+-- locks      those of promote_next
 create or replace function jobtree.bury_items(
-  p_job_ids uuid[], p_positions bigint[], p_lease_ids uuid[], p_codes text[], p_messages text[]
+  p_job_ids uuid[], p_positions bigint[], p_lease_ids uuid[], p_codes text[], p_messages text[], p_keyed boolean
 )
-returns void
-language sql volatile
+returns jsonb
+language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set enable_bitmapscan = off
+set enable_material = off
 set plan_cache_mode = force_generic_plan
 as $$
+declare
+  v_passing record;
+begin
   with dead as materialized (
     select u.job_id, u.position, u.lease_id, clock_timestamp()::timestamptz(3) as at, u.code, jobtree.message_pattern(u.message) as pattern,
       j.root_id, j.type
@@ -328,16 +366,41 @@ as $$
     select d.job_id, d.position, d.type, d.at, d.code, d.pattern, jobtree.fingerprint(d.type, d.code, d.pattern) from dead d
   )
   insert into jobtree.progress_delta (root_id, job_id, failed)
-  select d.root_id, d.job_id, count(*) from dead d group by d.root_id, d.job_id
+  select d.root_id, d.job_id, count(*) from dead d group by d.root_id, d.job_id;
+  if p_keyed is not true then
+    return null;
+  end if;
+
+  with ended as materialized (
+    select u.job_id, u.position, j.blocks_on_failure
+    from unnest(p_job_ids, p_positions) u(job_id, position)
+    cross join lateral (select j.blocks_on_failure from jobtree.job j where j.id = u.job_id offset 0) j
+  ), held as (
+    insert into jobtree.ended_head (job_id, position, key, held)
+    select e.job_id, e.position, i.serialize_key, true
+    from ended e
+    join jobtree.job_item i on i.job_id = e.job_id and i.position = e.position
+    -- One that expired behind the head has no key to keep.
+    cross join lateral (
+      select from jobtree.serialize_key k
+      where k.key = i.serialize_key collate "C" and k.job_id = e.job_id and k.position = e.position
+      offset 0
+    ) k
+    where e.blocks_on_failure
+  )
+  select array_agg(e.job_id) as job_ids, array_agg(e.position) as positions into v_passing from ended e where not e.blocks_on_failure;
+  return jobtree.free_keys(v_passing.job_ids, v_passing.positions);
+end
 $$;
 
 -- Cancels what is pending in a cancelled job, up to p_limit ranges of items: what waits leaves the queue, and what is held ends
--- (its workers learn it from the next heartbeat). What somebody has locked is left for the next pass: repeat until done.
+-- (its workers learn it from the next heartbeat); keys that it had go on, by promote_blocked. What somebody has locked is left for the
+-- next pass: repeat until done.
 --
 -- p_from     the position to go on from
 -- returns    how many items were cancelled, in how many ranges; the position to go on from, 0 for another pass; and whether
 --            nothing is pending any more
--- locks      queue entries and leases, skipping those that somebody else has
+-- locks      blocked items, queue entries and leases, skipping those that somebody else has
 create or replace function jobtree.cancel_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 10000)
 returns table (cancelled bigint, ranges integer, next_from bigint, done boolean)
 language plpgsql volatile
@@ -345,14 +408,31 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
+  v_blocked record;
   v_waiting record;
   v_held record;
+  v_ended record;
   v_done boolean;
 begin
   if not exists (select from jobtree.job j where j.id = p_job_id and j.cancelled_at is not null) then
     return query select 0::bigint, 0, 0::bigint, true;
     return;
   end if;
+
+  -- First those behind heads, which would become heads one by one.
+  with picked as materialized (
+    select b.ctid as tid from jobtree.blocked_item b
+    where b.job_id = p_job_id and b.position >= p_from
+    order by b.position
+    limit p_limit
+    for update skip locked
+  ), gone as (
+    delete from jobtree.blocked_item b where b.ctid = any (array(select p.tid from picked p)) returning b.position
+  )
+  select count(*)::integer as ranges, max(g.position) as last, array_agg(g.position) as positions, array_agg(1::bigint) as counts,
+    array_agg(false) as keyed
+  into v_blocked
+  from gone g;
 
   with picked as materialized (
     select q.ctid as tid from jobtree.queue_entry q
@@ -361,43 +441,63 @@ begin
     limit p_limit
     for update skip locked
   ), gone as (
-    delete from jobtree.queue_entry q where q.ctid = any (array(select p.tid from picked p)) returning q.position, q.count
+    delete from jobtree.queue_entry q where q.ctid = any (array(select p.tid from picked p)) returning q.position, q.count, q.keyed
   )
-  select coalesce(sum(g.count), 0) as items, count(*)::integer as ranges, max(g.position) as last into v_waiting from gone g;
+  select count(*)::integer as ranges, max(g.position) as last, array_agg(g.position) as positions, array_agg(g.count::bigint) as counts,
+    array_agg(g.keyed) as keyed
+  into v_waiting
+  from gone g;
 
   with picked as materialized (
-    select l.id, l.open from jobtree.lease l
+    select l.id, l.position, l.count, l.keyed, l.open from jobtree.lease l
     where l.job_id = p_job_id and l.position >= p_from and l.open <> B'0'::bit(128)
     order by l.position
     limit p_limit
     for update skip locked
   ), ended as (
     update jobtree.lease l set open = B'0'::bit(128), deadline_at = null from picked p where l.id = p.id
-    returning l.position, bit_count(p.open) as count
+    returning p.*
   )
-  select coalesce(sum(e.count), 0) as items, count(*)::integer as ranges, max(e.position) as last into v_held from ended e;
+  select count(distinct e.id)::integer as ranges, max(e.position) as last, array_agg(e.position + r."from") as positions,
+    array_agg(r.count::bigint) as counts, array_agg(e.keyed) as keyed
+  into v_held
+  from ended e
+  cross join lateral jobtree.bit_runs(e.open, e.count) r;
 
-  if v_waiting.items + v_held.items > 0 then
-    insert into jobtree.progress_delta (root_id, job_id, cancelled)
-    select j.root_id, j.id, v_waiting.items + v_held.items from jobtree.job j where j.id = p_job_id;
-  end if;
-  -- One look at both: an item that changes hands is in one of them.
+  select coalesce(sum(e.count), 0)::bigint as items, array_agg(p_job_id) as job_ids, array_agg(e.position) as positions,
+    array_agg(e.count) as counts, array_agg(e.keyed) as keyed
+  into v_ended
+  from unnest(
+    v_blocked.positions || v_waiting.positions || v_held.positions, v_blocked.counts || v_waiting.counts || v_held.counts,
+    v_blocked.keyed || v_waiting.keyed || v_held.keyed
+  ) e(position, count, keyed);
+  perform jobtree.free_keys(array_agg(p_job_id), array_agg(e.position + n), false)
+  from unnest(v_ended.positions, v_ended.counts, v_ended.keyed) e(position, count, keyed)
+  cross join lateral generate_series(0, e.count - 1) n
+  where e.keyed
+  having count(*) > 0;
+  update jobtree.ended_head e set held = false where e.job_id = p_job_id and e.held;
+  perform jobtree.cancel_ranges(
+    v_ended.job_ids, v_ended.positions, v_ended.counts, (select j.cancelled_at from jobtree.job j where j.id = p_job_id)
+  );
+  -- One look at all: an item that changes hands is in one of them.
   v_done := not exists (
     select from jobtree.queue_entry q where q.job_id = p_job_id
     union all
     select from jobtree.lease l where l.job_id = p_job_id and l.open <> B'0'::bit(128)
+    union all
+    select from jobtree.blocked_item b where b.job_id = p_job_id
   );
   if v_done then
     update jobtree.job j set cancelling = false where j.id = p_job_id and j.cancelling;
   end if;
   return query select
-    (v_waiting.items + v_held.items)::bigint, v_waiting.ranges + v_held.ranges,
-    case
-      when v_waiting.ranges = p_limit and v_held.ranges = p_limit then least(v_waiting.last, v_held.last)
-      when v_waiting.ranges = p_limit then v_waiting.last
-      when v_held.ranges = p_limit then v_held.last
-      else 0
-    end + case when p_limit in (v_waiting.ranges, v_held.ranges) then 1 else 0 end,
+    v_ended.items, v_blocked.ranges + v_waiting.ranges + v_held.ranges,
+    coalesce(least(
+      case when v_blocked.ranges = p_limit then v_blocked.last end,
+      case when v_waiting.ranges = p_limit then v_waiting.last end,
+      case when v_held.ranges = p_limit then v_held.last end
+    ) + 1, 0),
     v_done;
 end
 $$;
@@ -459,10 +559,235 @@ begin
 end
 $$;
 
+-- Does the next batch of a cancelling operation, job by job in the order of their ids, with some ranges of a job at a time.
+--
+-- p_until    when to end at the latest, but for one more step
+-- returns    the operation as it is then; whether to go on at once; the trees that changed; and the types that got ready items, since
+--            keys have gone on, and how many
+-- locks      those of cancel_pending
+create or replace function jobtree.cancel_matching(p_operation jobtree.operation, p_until timestamptz)
+returns table (operation jobtree.operation, more boolean, root_ids uuid[], ready jsonb)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  c_most constant integer := 1000;
+  -- Nothing of any job stands before it.
+  v_first constant bigint := coalesce((select min(u) - 1 from unnest(p_operation.item_positions) u), -1);
+  v_named constant uuid[] := jobtree.jobs_of_operation(p_operation);
+  v_jobs uuid[];
+  v_job record;
+  v_step record;
+begin
+  operation := p_operation;
+  if v_named is not null then
+    v_jobs := array(select u from unnest(v_named) u where u >= p_operation.next_job_id order by u limit c_most);
+  else
+    with recursive waiting as (
+      -- The jobs of which something waits in the queue, one probe each.
+      (select q.job_id from jobtree.queue_entry q where q.job_id >= p_operation.next_job_id order by q.job_id limit 1)
+      union all
+      select n.job_id from waiting w
+      cross join lateral (select q.job_id from jobtree.queue_entry q where q.job_id > w.job_id order by q.job_id limit 1) n
+    ), blocked as (
+      (select b.job_id from jobtree.blocked_item b where b.job_id >= p_operation.next_job_id order by b.job_id limit 1)
+      union all
+      select n.job_id from blocked w
+      cross join lateral (select b.job_id from jobtree.blocked_item b where b.job_id > w.job_id order by b.job_id limit 1) n
+    )
+    select array_agg(p.job_id) into v_jobs
+    from (
+      (select w.job_id from waiting w limit c_most)
+      union
+      (select b.job_id from blocked b limit c_most)
+      union
+      select l.job_id from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
+      where l.job_id >= p_operation.next_job_id
+      order by job_id
+      limit c_most
+    ) p;
+  end if;
+
+  more := coalesce(cardinality(v_jobs), 0) >= c_most;
+  for v_job in
+    select u.id, j.root_id from unnest(v_jobs) with ordinality u(id, n) left join jobtree.job j on j.id = u.id order by u.n
+  loop
+    if v_job.id <> operation.next_job_id then
+      operation.next_job_id := v_job.id;
+      operation.next_position := -1;
+    end if;
+    operation.next_position := greatest(operation.next_position, v_first);
+    loop
+      select * into v_step from jobtree.cancel_pending(operation, v_job.id, operation.next_position);
+      operation.done := operation.done + v_step.cancelled;
+      operation.was_busy := operation.was_busy or v_step.was_busy;
+      ready := jobtree.add_up(ready, v_step.ready);
+      operation.next_position := coalesce(v_step.next_after, operation.before_position);
+      if v_step.cancelled > 0 and (v_job.root_id = any (root_ids)) is not true then
+        root_ids := root_ids || v_job.root_id;
+      end if;
+      more := more or clock_timestamp() > p_until;
+      exit when v_step.next_after is null or clock_timestamp() > p_until;
+    end loop;
+    exit when clock_timestamp() > p_until;
+  end loop;
+  return next;
+end
+$$;
+
+-- Cancels single items of a job that goes on: of the next ranges of what is pending in it those that an operation is about. What waits
+-- leaves the queue or the line of its key, and what is held ends: its worker learns it from the next heartbeat or report. Keys that
+-- they had go on.
+--
+-- p_after    the position to go on behind
+-- p_limit    how many ranges, about
+-- returns    how many items were cancelled; whether somebody had locked some of them, so that they are left; the position to go on behind,
+--            null if that was the last of the job; and the types that got ready items, and how many
+-- locks      blocked items, queue entries, leases and those of promote_next, skipping those that somebody else has
+create or replace function jobtree.cancel_pending(p_operation jobtree.operation, p_job_id uuid, p_after bigint, p_limit integer default 200)
+returns table (cancelled bigint, was_busy boolean, next_after bigint, ready jsonb)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_found record;
+  v_blocked record;
+  v_waiting record;
+  v_held record;
+  v_gone record;
+begin
+  -- All items up to the first one of the last range are in these ranges, whatever range they will be in later.
+  select greatest(r.position, p_after + 1) into next_after
+  from (
+    (select q.position from jobtree.queue_entry q
+    where q.job_id = p_job_id and q.position > p_after - 128 and q.position + q.count - 1 > p_after
+      and q.position < p_operation.before_position
+    order by q.position
+    limit p_limit)
+    union all
+    (select b.position from jobtree.blocked_item b
+    where b.job_id = p_job_id and b.position > p_after and b.position < p_operation.before_position
+    order by b.position
+    limit p_limit)
+    union all
+    select l.position from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
+    where l.job_id = p_job_id and l.position > p_after - 128 and l.position + l.count - 1 > p_after
+      and l.position < p_operation.before_position
+  ) r
+  order by r.position
+  offset p_limit - 1
+  limit 1;
+
+  select coalesce(sum(bit_count(m.matching)), 0) as items, array_agg(m.position) as positions, array_agg(m.count) as counts,
+    array_agg(m.attempt) as attempts, array_agg(m.lease_id) as lease_ids, array_agg(m.blocked) as blocked,
+    array_agg(m.matching) as matching
+  into v_found
+  from jobtree.matching_pending(p_operation, p_job_id, p_after, next_after) m;
+
+  with picked as materialized (
+    select b.ctid as tid, b.position from unnest(v_found.positions, v_found.blocked) f(position, blocked)
+    join jobtree.blocked_item b on b.job_id = p_job_id and b.position = f.position
+    where f.blocked
+    order by b.position
+    for update of b skip locked
+  ), gone as (
+    delete from jobtree.blocked_item b where b.ctid = any (array(select p.tid from picked p))
+  )
+  select array_agg(p.position) as positions, array_agg(1::smallint) as counts, array_agg(jobtree.bit_at(1)) as taken, array_agg(false) as keyed
+  into v_blocked
+  from picked p;
+
+  -- As it was found: whoever changed it has taken something out, or put it back with another attempt.
+  select array_agg(w.tid) as tids, array_agg(w.entry) as entries, array_agg(w.position) as positions, array_agg(w.count) as counts,
+    array_agg(w.matching) as taken, array_agg(w.keyed) as keyed
+  into v_waiting
+  from (
+    select q.ctid as tid, q as entry, q.position, q.count, q.keyed, f.matching
+    from unnest(v_found.positions, v_found.counts, v_found.attempts, v_found.lease_ids, v_found.blocked, v_found.matching)
+      f(position, count, attempt, lease_id, blocked, matching)
+    join jobtree.queue_entry q on q.job_id = p_job_id and q.position = f.position
+    where f.lease_id is null and not f.blocked and q.count = f.count and q.attempt = f.attempt
+    order by q.position
+    for update of q skip locked
+  ) w;
+  delete from jobtree.queue_entry q where q.ctid = any (v_waiting.tids);
+  perform jobtree.put_back_rest(v_waiting.entries, v_waiting.taken);
+
+  with picked as materialized (
+    select l.id, l.position, l.count, l.keyed, l.open & f.matching as ended
+    from unnest(v_found.lease_ids, v_found.matching) f(lease_id, matching)
+    join jobtree.lease l on l.id = f.lease_id
+    order by l.id
+    for update of l skip locked
+  ), ended as (
+    update jobtree.lease l
+    set open = l.open # p.ended, deadline_at = case when l.open <> p.ended then l.deadline_at end
+    from picked p
+    where l.id = p.id
+  )
+  select array_agg(p.position) as positions, array_agg(p.count) as counts, array_agg(p.ended) as taken, array_agg(p.keyed) as keyed
+  into v_held
+  from picked p;
+
+  select coalesce(sum(r.count), 0) as items, array_agg(p_job_id) as job_ids, array_agg(t.position + r."from") as positions,
+    array_agg(r.count::bigint) as counts, array_agg(t.keyed) as keyed
+  into v_gone
+  from unnest(
+    v_blocked.positions || v_waiting.positions || v_held.positions, v_blocked.counts || v_waiting.counts || v_held.counts,
+    v_blocked.taken || v_waiting.taken || v_held.taken, v_blocked.keyed || v_waiting.keyed || v_held.keyed
+  ) t(position, count, taken, keyed)
+  cross join lateral jobtree.bit_runs(t.taken, t.count) r;
+  perform jobtree.cancel_ranges(v_gone.job_ids, v_gone.positions, v_gone.counts, clock_timestamp());
+  cancelled := v_gone.items;
+  was_busy := cancelled < v_found.items;
+  select jobtree.free_keys(array_agg(p_job_id), array_agg(g.position + n)) into ready
+  from unnest(v_gone.positions, v_gone.counts, v_gone.keyed) g(position, count, keyed)
+  cross join lateral generate_series(0, g.count - 1) n
+  where g.keyed
+  having count(*) > 0;
+  return next;
+end
+$$;
+
+-- Keeps that items are cancelled, neighbours in one range, and counts them.
+--
+-- p_job_ids, p_positions, p_counts   ranges of items that are in no entry and in no open lease any more, each once
+-- p_at       since when they are cancelled
+-- locks      none
+create or replace function jobtree.cancel_ranges(p_job_ids uuid[], p_positions bigint[], p_counts bigint[], p_at timestamptz)
+returns void
+language sql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+  with gone as (
+    select u.*, u.position - sum(u.count) over (partition by u.job_id order by u.position) + u.count as run
+    from unnest(p_job_ids, p_positions, p_counts) u(job_id, position, count)
+  ), kept as (
+    insert into jobtree.cancellation (job_id, position, count, cancelled_at)
+    select g.job_id, min(g.position), sum(g.count), p_at from gone g group by g.job_id, g.run
+    returning job_id, count
+  )
+  insert into jobtree.progress_delta (root_id, job_id, cancelled)
+  select j.root_id, k.job_id, k.count
+  from (select k.job_id, sum(k.count) as count from kept k group by k.job_id) k
+  cross join lateral (select j.root_id from jobtree.job j where j.id = k.job_id offset 0) j
+$$;
+
 -- Refuses new items that are not what insert_items takes. Nearly all are a payload and nothing else, {"payload": …} without a
 -- space, which two lengths tell: an object with that key and any other is longer than its payload by more than the twelve bytes
--- of the key, the colon and the braces. The others are looked at one by one. What that does not tell, priorities and instants and how long a key
--- is, is for the casts and the table's checks.
+-- of the key, the colon and the braces. The others are looked at one by one. What that does not tell, priorities and instants and how long a dedupe
+-- key is, is for the casts and the table's checks.
 --
 -- p_items    as insert_items has it
 -- p_field    what the list is called in the error: items
@@ -508,12 +833,13 @@ begin
     select format('%s[%s]', p_field, e.n - 1) || coalesce('.' || nullif(p.field, ''), '') as field, p.message
     from json_array_elements(p_items) with ordinality e(json, n)
     cross join lateral (select e.json::jsonb as value) v
-    cross join lateral jobtree.input_problem(v.value, '{payload,dedupeKey,priority,runAt}') p
+    cross join lateral jobtree.input_problem(v.value, '{payload,dedupeKey,priority,runAt,serializeKey}') p
     where case
       when jsonb_typeof(v.value) <> 'object' then true
       when v.value - 'payload' = '{}' then false
-      else v.value - '{payload,dedupeKey,priority,runAt}'::text[] <> '{}'
+      else v.value - '{payload,dedupeKey,priority,runAt,serializeKey}'::text[] <> '{}'
         or jsonb_typeof(v.value -> 'dedupeKey') <> 'string'
+        or jsonb_typeof(v.value -> 'serializeKey') <> 'string' or length(v.value ->> 'serializeKey') not between 1 and 255
     end
     limit 1
   loop
@@ -542,7 +868,7 @@ begin
   select p.field, p.message into v_field, v_message
   from jobtree.input_problem(p_job, array[
     'type', 'dedupeKey', 'priority', 'runAt', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs',
-    'finalStage', 'toleratedFailureCount', 'toleratedFailurePercentage', 'name', 'after', 'sealed', 'feed', 'items', 'children'
+    'finalStage', 'toleratedFailureCount', 'toleratedFailurePercentage', 'serializeOnFailure', 'name', 'after', 'sealed', 'feed', 'items', 'children'
   ]) p;
   if v_field is null and p_job ->> 'type' is null then
     v_field := 'type';
@@ -624,7 +950,7 @@ $$;
 -- returns    as lease_entries has it, one row
 -- locks      the row of queue, if its type has a limit; the queue entry that has the item
 -- errors     JT001 no such item; JT005 it can't be claimed, with the reason in the error's detail: HELD, SCHEDULED,
---            WAITING, SUCCEEDED, FAILED, CANCELLED, PAUSED or LIMITED
+--            WAITING, BLOCKED, SUCCEEDED, FAILED, CANCELLED, PAUSED or LIMITED
 create or replace function jobtree.claim_item(p_job_id uuid, p_position bigint, p_worker text, p_durable boolean default true)
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
@@ -900,14 +1226,14 @@ begin
 end
 $$;
 
--- How many dead letters meet a filter, which is that of start_operation, with its errors.
-create or replace function jobtree.count_dead_letters(p_filter jsonb)
+-- How many items an operation of this kind and filter would be about.
+--
+-- p_kind, p_filter, errors   those of start_operation
+create or replace function jobtree.count_matching(p_kind text, p_filter jsonb)
 returns bigint
 language sql volatile
 as $$
-  select count(*)
-  from jobtree.operation_of('DISCARD', p_filter) o
-  cross join lateral jobtree.matching_dead_letters(o, o.next_job_id, o.next_position, null)
+  select jobtree.operation_total(o) from jobtree.operation_of(p_kind, p_filter) o
 $$;
 
 -- How often each name stands in a list: {name: count}; null for none.
@@ -920,9 +1246,9 @@ $$;
 -- Creates a whole tree of jobs, with the items that it starts with.
 --
 -- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
---            runAt?, finalStage?, toleratedFailureCount?, toleratedFailurePercentage?, name?, after?, dedupeKey?, sealed?,
+--            runAt?, finalStage?, toleratedFailureCount?, toleratedFailurePercentage?, serializeOnFailure?, name?, after?, dedupeKey?, sealed?,
 --            feed?, items?, children?}; children are the same, and any depth up to 32. after: link_jobs. feed (children only) is
---            {source: SUCCESSES|REPORTS, forEach?, payload?}: feed_payloads.
+--            {source: SUCCESSES|REPORTS, forEach?, payload?, serializeKey?}: feed_payloads, feed_keys.
 --            What a job does not say of priority, failures, backoff and heartbeats comes from the queue of its type, if that says it.
 --            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs go up in
 --            the order of the document, parents before their children.
@@ -946,7 +1272,12 @@ declare
   v_payloads json[];
   v_job jobtree.job;
   v_waits boolean := false;
+  v_keys text[];
 begin
+  if strpos(p_tree::text, '"serializeKey"') > 0 then
+    -- Of all jobs in one order; they meet other trees there.
+    v_keys := jobtree.lock_keys(jobtree.tree_keys(p_tree), true);
+  end if;
   for v_node in
     with recursive node as (
       select array[]::integer[] as path, p_tree as spec
@@ -981,7 +1312,8 @@ begin
     insert into jobtree.job (
       id, root_id, parent_id, depth, type, dedupe_key, priority, run_at, max_failures_per_item, backoff_ms,
       backoff_jitter, heartbeat_interval_ms, final_stage, feed, feeds_children, created_at, sealed_at,
-      tolerated_failure_count, tolerated_failure_percentage, waits
+      tolerated_failure_count, tolerated_failure_percentage, waits,
+      blocks_on_failure
     )
     select
       n.id, coalesce(v_root, n.id), v_job.id, cardinality(v_node.path),
@@ -992,12 +1324,13 @@ begin
       case when v_spec ->> 'feed' is not null then '{"source": "SUCCESSES"}' || jsonb_strip_nulls(s.feed) end,
       coalesce(jsonb_path_exists(v_spec, '$.children[*].feed ? (@ != null)'), false), v_now,
       case when s.sealed then v_now end, s."toleratedFailureCount", s."toleratedFailurePercentage",
-      coalesce(v_spec @? 'strict $.after[0]', false)
+      coalesce(v_spec @? 'strict $.after[0]', false), coalesce(s."serializeOnFailure" = 'BLOCK', false)
     from (select (v_id || lpad(to_hex(v_node.number), 6, '0'))::uuid as id) n
       cross join jsonb_to_record(v_spec) as s(
         type text, "dedupeKey" text, priority smallint, "runAt" timestamptz, "maxFailuresPerItem" integer,
         "backoffMs" integer[], "backoffJitter" real, "heartbeatIntervalMs" integer, "finalStage" boolean,
-        feed jsonb, sealed boolean, "toleratedFailureCount" integer, "toleratedFailurePercentage" double precision
+        feed jsonb, sealed boolean, "toleratedFailureCount" integer, "toleratedFailurePercentage" double precision,
+        "serializeOnFailure" text
       )
       left join lateral (select q.* from jobtree.queue q where q.type = s.type offset 0) q on true
     on conflict (type, dedupe_key) do nothing
@@ -1010,6 +1343,7 @@ begin
       end if;
       select j.id into v_existing from jobtree.job j
       where j.type = v_spec ->> 'type' and j.dedupe_key = v_spec ->> 'dedupeKey';
+      perform jobtree.drop_keys(v_keys);
       return query select v_existing, false;
       return;
     end if;
@@ -1030,6 +1364,9 @@ begin
 
   if v_waits then
     perform jobtree.link_jobs(v_root, p_tree);
+  end if;
+  if v_keys is not null then
+    perform jobtree.drop_keys(v_keys);
   end if;
   return query select v_root, true;
 end
@@ -1133,6 +1470,10 @@ begin
     delete from jobtree.failure f where f.job_id = v_job_id and f.position between v_deletion.next_position and v_last;
     delete from jobtree.lease l where l.job_id = v_job_id and l.position between v_deletion.next_position and v_last;
     delete from jobtree.dead_letter d where d.job_id = v_job_id and d.position between v_deletion.next_position and v_last;
+    delete from jobtree.cancellation c where c.job_id = v_job_id and c.position between v_deletion.next_position and v_last;
+    -- For promote_blocked, which may come later.
+    update jobtree.ended_head e set held = false
+    where e.job_id = v_job_id and e.position between v_deletion.next_position and v_last and e.held;
     delete from jobtree.replay r where r.job_id = v_job_id and r.position between v_deletion.next_position and v_last;
     delete from jobtree.job_item i where i.job_id = v_job_id and i.position between v_deletion.next_position and v_last;
     update jobtree.tree_deletion d
@@ -1215,7 +1556,7 @@ begin
 end
 $$;
 
--- Settles dead letters: the items stay failed, and are no dead letters any more.
+-- Settles dead letters: the items stay failed, and are no dead letters any more. A key that one of them kept goes on: promote_blocked.
 --
 -- p_job_ids, p_positions   the items; what is no dead letter is left
 -- returns    how many were dead letters
@@ -1235,9 +1576,82 @@ as $$
     order by d.job_id, d.position
     for update of d
   ), gone as (
-    delete from jobtree.dead_letter d where d.ctid = any (array(select l.tid from locked l)) returning 1
+    delete from jobtree.dead_letter d where d.ctid = any (array(select l.tid from locked l)) returning d.job_id, d.position
+  ), passed as (
+    update jobtree.ended_head e set held = false from gone g where e.job_id = g.job_id and e.position = g.position
   )
   select count(*)::integer from gone
+$$;
+
+-- Removes those of some keys, which this transaction has locked, that nobody has.
+create or replace function jobtree.drop_keys(p_keys text[])
+returns void
+language sql volatile
+set enable_seqscan = off
+as $$
+  delete from jobtree.serialize_key k where k.key = any (p_keys) and k.job_id is null
+$$;
+
+-- Gives items their places in the lines of their keys: who finds a key free is its head and goes into the queue, the others wait
+-- behind, where no claim sees them.
+--
+-- p_job_ids, p_positions, p_attempts, p_priorities, p_run_at
+--            items with keys, in the order in which they are to run; the number of the next attempt; and when each is due, null for now
+-- p_last     whether heads go behind all that is ready, or to where they stand
+-- locks      the keys' rows in their order: who finishes a head meets who goes behind it there
+create or replace function jobtree.enter_keys(
+  p_job_ids uuid[], p_positions bigint[], p_attempts integer[], p_priorities smallint[], p_run_at timestamptz[], p_last boolean
+)
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_bitmapscan = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_heads record;
+begin
+  with given as materialized (
+    select u.n, u.job_id, u.position, i.serialize_key collate "C" as key
+    from unnest(p_job_ids, p_positions) with ordinality u(job_id, position, n)
+    join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
+  ), taken as (
+    insert into jobtree.serialize_key as k (key, job_id, position, turn)
+    select f.key, f.job_id, f.position, nextval('jobtree.blocked_item_turn_seq')
+    from (select distinct on (g.key) g.* from given g order by g.key, g.n) f
+    -- A key that is in use is only locked.
+    on conflict (key) do update set job_id = excluded.job_id, position = excluded.position, turn = excluded.turn
+    where k.job_id is null
+    returning k.job_id, k.position
+  )
+  select array_agg(t.job_id) as job_ids, array_agg(t.position) as positions into v_heads from taken t;
+
+  -- Those behind draw their turns in a new statement, when all keys are locked.
+  with given as materialized (
+    select u.*, (u.job_id, u.position) not in (select h.* from unnest(v_heads.job_ids, v_heads.positions) h(job_id, position)) as waits
+    from unnest(p_job_ids, p_positions, p_attempts, p_priorities, p_run_at) with ordinality u(job_id, position, attempt, priority, run_at, n)
+  ), behind as (
+    insert into jobtree.blocked_item (key, job_id, position, type, priority, attempt, run_at, waits_since)
+    select i.serialize_key, g.job_id, g.position, j.type, g.priority, g.attempt, g.run_at,
+      case when g.attempt = 1 then greatest(i.created_at, i.run_at) end
+    from given g
+    join jobtree.job_item i on i.job_id = g.job_id and i.position = g.position
+    join jobtree.job j on j.id = g.job_id
+    where g.waits
+    order by g.n
+  )
+  select array_agg(g.job_id) as job_ids, array_agg(g.position) as positions, array_agg(g.attempt) as attempts,
+    array_agg(g.priority) as priorities, array_agg(g.run_at) as run_at
+  into v_heads
+  from given g
+  where not g.waits;
+  if v_heads.job_ids is not null then
+    perform jobtree.requeue(v_heads.job_ids, v_heads.positions, v_heads.attempts, v_heads.priorities, v_heads.run_at, p_last);
+  end if;
+end
 $$;
 
 -- How many items a queue entry may have whose largest payload has so many bytes: 128 at most, so that claimers on several servers
@@ -1294,12 +1708,14 @@ $$;
 -- item was added, or from its runAt if that is later. An item that was released has not been started; one that has failed has. Call
 -- it again at once while a batch was full.
 --
--- Looks at the first p_limit entries of each priority only: what stands first is what has waited for longest.
+-- Looks at the first p_limit entries of each priority only: what stands first is what has waited for longest. What is blocked by its
+-- serialize key expires in its line.
 --
--- returns    how many items expired; whether the batch was full; the trees that changed
--- locks      job rows, shared, so that cancel_job waits, and queue entries; skipping those that somebody else has
+-- returns    how many items expired; whether a batch was full; the trees that changed; and the types that got ready items, because those
+--            that expired freed their keys, and how many
+-- locks      job rows, shared, so that cancel_job waits, queue entries, blocked items and those of promote_next; skipping those that somebody else has
 create or replace function jobtree.expire_items(p_limit integer default 100)
-returns table (expired integer, more boolean, root_ids uuid[])
+returns table (expired integer, more boolean, root_ids uuid[], ready jsonb)
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -1310,9 +1726,10 @@ as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_ended record;
+  v_ready jsonb;
 begin
   if not exists (select from jobtree.queue q where q.lifetime_ms is not null) then
-    return query select 0, false, null::uuid[];
+    return query select 0, false, null::uuid[], null::jsonb;
     return;
   end if;
 
@@ -1351,20 +1768,39 @@ begin
     ) i
     where i.since + o.lifetime <= v_now
     limit p_limit
+  ), late_blocked as materialized (
+    select b.tid, b.job_id
+    from jobtree.queue q
+    cross join lateral (
+      select b.ctid as tid, b.job_id from jobtree.blocked_item b
+      where b.type = q.type and b.waits_since <= v_now - q.lifetime_ms * interval '1 millisecond'
+      order by b.waits_since
+      limit p_limit
+    ) b
+    where q.lifetime_ms is not null
+    limit p_limit
   ), job as materialized (
     select j.id, j.root_id from jobtree.job j
-    where j.id = any (array(select l.job_id from late l)) and j.cancelled_at is null
+    where j.id = any (array(select l.job_id from late l union all select l.job_id from late_blocked l)) and j.cancelled_at is null
     order by j.id
     for share skip locked
   ), locked as materialized (
     select e.ctid as tid from jobtree.queue_entry e
     where e.ctid = any (array(select l.tid from late l where l.job_id in (select j.id from job j)))
     for update skip locked
+  ), locked_blocked as materialized (
+    select b.ctid as tid from jobtree.blocked_item b
+    where b.ctid = any (array(select l.tid from late_blocked l where l.job_id in (select j.id from job j)))
+    for update skip locked
   ), gone as (
-    delete from jobtree.queue_entry e where e.ctid = any (array(select l.tid from locked l)) returning e.*
+    delete from jobtree.queue_entry e where e.ctid = any (array(select l.tid from locked l))
+    returning e.job_id, e.position, e.count, e.attempt, e.type, e.keyed
+  ), gone_blocked as (
+    delete from jobtree.blocked_item b where b.ctid = any (array(select l.tid from locked_blocked l))
+    returning b.job_id, b.position, 1::smallint, b.attempt, b.type, true
   ), ended as materialized (
-    select g.job_id, g.position + n as position, g.attempt, j.root_id, format('No worker started it within %s ms.', q.lifetime_ms) as message
-    from gone g
+    select g.job_id, g.position + n as position, g.attempt, g.keyed, j.root_id, format('No worker started it within %s ms.', q.lifetime_ms) as message
+    from (select * from gone union all select * from gone_blocked) g
     join job j on j.id = g.job_id
     cross join lateral (select q.lifetime_ms from jobtree.queue q where q.type = g.type offset 0) q
     cross join lateral generate_series(0, g.count - 1) n
@@ -1373,16 +1809,17 @@ begin
     select e.job_id, e.position, e.attempt, v_now, false, 'EXPIRED', e.message from ended e
   )
   select array_agg(e.job_id) as job_ids, array_agg(e.position) as positions, array_agg(e.message) as messages,
-    array_agg(distinct e.root_id) as root_ids, (select count(*) from late) = p_limit and count(*) > 0 as more
+    array_agg(distinct e.root_id) as root_ids, bool_or(e.keyed) as keyed,
+    greatest((select count(*) from late), (select count(*) from late_blocked)) = p_limit and count(*) > 0 as more
   into v_ended
   from ended e;
   if v_ended.job_ids is not null then
-    perform jobtree.bury_items(
+    v_ready := jobtree.bury_items(
       v_ended.job_ids, v_ended.positions, array_fill(null::uuid, array[cardinality(v_ended.job_ids)]),
-      array_fill('EXPIRED'::text, array[cardinality(v_ended.job_ids)]), v_ended.messages
+      array_fill('EXPIRED'::text, array[cardinality(v_ended.job_ids)]), v_ended.messages, v_ended.keyed
     );
   end if;
-  return query select coalesce(cardinality(v_ended.job_ids), 0), v_ended.more, v_ended.root_ids;
+  return query select coalesce(cardinality(v_ended.job_ids), 0), v_ended.more, v_ended.root_ids, v_ready;
 end
 $$;
 
@@ -1393,10 +1830,11 @@ $$;
 -- p_lease_ids, p_numbers   open assignments, each once, whose leases this transaction has locked
 -- p_failures what went wrong, in the same order: {code, message, permanent?}
 -- p_lost     whether it is that the heartbeat stopped
--- returns    of each its tree, its type and when the item is due again: null if it is not
--- locks      none
+-- returns    the trees; the types that got ready items, tried again or let go by their keys, and how many; and of each when the item
+--            is due again: null if it is not
+-- locks      those of promote_next
 create or replace function jobtree.fail_attempts(p_lease_ids uuid[], p_numbers integer[], p_failures json[], p_lost boolean)
-returns table (lease_id uuid, number integer, root_id uuid, type text, retry_at timestamptz)
+returns table (root_ids uuid[], ready jsonb, retries timestamptz[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -1408,13 +1846,14 @@ as $$
 declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_ended record;
+  v_freed jsonb;
 begin
   if p_lease_ids is null then
     return;
   end if;
 
   with ended as materialized (
-    select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, j.root_id, j.type,
+    select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, l.keyed, j.root_id, j.type,
       u.failure ->> 'code' as code, u.failure ->> 'message' as message,
       coalesce((u.failure ->> 'permanent')::boolean, false) or a.tries > j.max_failures_per_item as is_final,
       -- One draw for a lease, so that its items that fail together wait together.
@@ -1445,8 +1884,8 @@ begin
     select e.job_id, e.position, e.attempt, e.lease_id, v_now, case when not e.is_final then e.due_at end, p_lost, e.code, e.message, e.worker
     from ended e
   )
-  select array_agg(e.lease_id order by e.n) as lease_ids, array_agg(e.number order by e.n) as numbers,
-    array_agg(e.root_id order by e.n) as root_ids, array_agg(e.type order by e.n) as types,
+  select array_agg(distinct e.root_id) as root_ids,
+    jobtree.count_names(array_agg(e.type) filter (where not e.is_final and e.due_at <= v_now)) as ready,
     array_agg(case when not e.is_final then e.due_at end order by e.n) as due,
     array_agg(e.job_id) filter (where not e.is_final) as job_ids, array_agg(e.position) filter (where not e.is_final) as positions,
     array_agg(e.attempt + 1) filter (where not e.is_final) as attempts, array_agg(e.priority) filter (where not e.is_final) as priorities,
@@ -1454,13 +1893,14 @@ begin
     array_agg(e.job_id) filter (where e.is_final) as final_job_ids, array_agg(e.position) filter (where e.is_final) as final_positions,
     array_agg(e.lease_id) filter (where e.is_final) as final_lease_ids,
     array_agg(e.code) filter (where e.is_final) as final_codes, array_agg(e.message) filter (where e.is_final) as final_messages,
+    bool_or(e.keyed) filter (where e.is_final) as keyed,
     max(e.attempt) as last_attempt
   into v_ended
   from ended e;
 
   if v_ended.final_lease_ids is not null then
-    perform jobtree.bury_items(
-      v_ended.final_job_ids, v_ended.final_positions, v_ended.final_lease_ids, v_ended.final_codes, v_ended.final_messages
+    v_freed := jobtree.bury_items(
+      v_ended.final_job_ids, v_ended.final_positions, v_ended.final_lease_ids, v_ended.final_codes, v_ended.final_messages, v_ended.keyed
     );
   end if;
   if v_ended.last_attempt > 40 then
@@ -1477,7 +1917,7 @@ begin
   if v_ended.positions is not null then
     perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);
   end if;
-  return query select u.* from unnest(v_ended.lease_ids, v_ended.numbers, v_ended.root_ids, v_ended.types, v_ended.due) u;
+  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.due;
 end
 $$;
 
@@ -1544,7 +1984,7 @@ $$;
 -- p_job_ids, p_positions   items that this transaction has just let succeed
 -- p_new_items  of each, the JSON array of new items that its report names, if any
 -- returns    the types of the children that got items, and how many: {type: count}
--- locks      none: the caller has locked the children's rows, shared
+-- locks      none new: the caller has locked the children's rows, shared, and the serialize keys of what is fed
 create or replace function jobtree.feed_children(p_job_ids uuid[], p_positions bigint[], p_new_items json[] default null)
 returns jsonb
 language plpgsql volatile
@@ -1557,6 +1997,7 @@ as $$
 declare
   v_child jobtree.job;
   v_payloads json[];
+  v_keys text[];
   v_items json;
   v_ready jsonb;
 begin
@@ -1566,20 +2007,29 @@ begin
     continue when v_child.cancelled_at is not null;
     v_payloads := null;
     if v_child.feed ->> 'source' = 'SUCCESSES' then
-      select array_agg(p.payload order by u.n) into v_payloads
+      select array_agg(p.payload order by u.n), array_agg(p.key order by u.n) into v_payloads, v_keys
       from unnest(p_job_ids, p_positions) with ordinality u(job_id, position, n)
       join jobtree.outcome o on o.job_id = u.job_id and o.position = u.position
-      left join jobtree.job_item i on v_child.feed ?| '{forEach,payload}' and i.job_id = u.job_id and i.position = u.position
+      left join jobtree.job_item i on v_child.feed ?| '{forEach,payload,serializeKey}' and i.job_id = u.job_id and i.position = u.position
       cross join lateral (
-        select o.result as payload where not v_child.feed ?| '{forEach,payload}'
+        select o.result as payload, null as key where not v_child.feed ?| '{forEach,payload,serializeKey}'
         union all
-        select f.payload from jobtree.feed_payloads(v_child.feed, i.payload, o.result) f(payload)
-        where v_child.feed ?| '{forEach,payload}'
+        select f.payload, f.key #>> '{}'
+        from rows from (
+          jobtree.feed_payloads(v_child.feed, i.payload, o.result), jobtree.feed_keys(v_child.feed, i.payload, o.result)
+        ) f(payload, key)
+        where v_child.feed ?| '{forEach,payload,serializeKey}'
       ) p
       where u.job_id = v_child.parent_id;
     end if;
     if v_payloads is not null then
-      perform jobtree.insert_payloads(v_child, v_payloads);
+      if num_nonnulls(variadic v_keys) > 0 then
+        perform jobtree.insert_items(v_child, (
+          select json_agg(json_build_object('payload', u.payload, 'serializeKey', u.key)) from unnest(v_payloads, v_keys) u(payload, key)
+        ));
+      else
+        perform jobtree.insert_payloads(v_child, v_payloads);
+      end if;
       v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, cardinality(v_payloads)));
     end if;
 
@@ -1594,6 +2044,25 @@ begin
   end loop;
   return v_ready;
 end
+$$;
+
+-- The serialize keys of the new items that one success of a parent makes for a child, in the order of their payloads: feed_payloads.
+--
+-- p_feed     with serializeKey, a path. What it leads to is a text or a number; null for an item without a key
+-- returns    one value for each new item
+create or replace function jobtree.feed_keys(p_feed jsonb, p_payload json, p_result json)
+returns setof json
+language sql immutable
+as $$
+  select jobtree.feed_value(p_feed ->> 'serializeKey', p_payload, p_result, c.element)
+  from (select jobtree.feed_value(p_feed ->> 'forEach', p_payload, p_result, null) as list) f
+  cross join lateral (
+    select null::json as element where p_feed ->> 'forEach' is null
+    union all
+    select e.value
+    from json_array_elements(case json_typeof(f.list) when 'array' then f.list else '[]' end) e
+    where p_feed ->> 'forEach' is not null
+  ) c
 $$;
 
 -- The payloads of the new items that one success of a parent makes for a child.
@@ -1628,7 +2097,7 @@ as $$
 $$;
 
 -- What is wrong with a success whose job feeds child jobs: a forEach that leads to no list, new items for a type that
--- is not the type of exactly one fed child, more than 1,000 new items, or more than 20 MB of them by mappings: a report
+-- is not the type of exactly one fed child, more than 1,000 new items, more than 20 MB of them by mappings, or a serialize key that is none: a report
 -- of a few kilobytes could name gigabytes. Nor may a payload become too deep that a mapping wraps in an object.
 --
 -- p_job_id   the job of the item
@@ -1669,6 +2138,14 @@ as $$
       select coalesce(json_array_length(case json_typeof(p_report -> 'newItems') when 'array' then p_report -> 'newItems' end), 0) as items
     ) n
     where m.items + n.items > 1000 or m.bytes > 20e6
+    union all
+    select 'result', format('%s is no text of 1 to 255 characters and no number, so it can''t be the serialize key of a new item of type %s.',
+      c.feed ->> 'serializeKey', c.type)
+    from jobtree.job c
+    cross join lateral jobtree.feed_keys(c.feed, p_payload, coalesce(p_report -> 'result', 'null')) k(value)
+    where c.parent_id = p_job_id and c.feed ? 'serializeKey' and c.cancelled_at is null
+      and (json_typeof(k.value) not in ('null', 'string', 'number')
+        or json_typeof(k.value) <> 'null' and length(k.value #>> '{}') not between 1 and 255)
     union all
     select 'result', format('New items of type %s would be nested more than 256 levels deep.', c.type)
     from jobtree.job c
@@ -1719,14 +2196,14 @@ begin
   if exists (
     select from jobtree.job c
     where c.parent_id = any (v_parents) and c.feed is not null
-      and (v_locked is null or c.id <> all (v_locked) or c.feed ? 'forEach' or jsonb_typeof(c.feed -> 'payload') = 'object')
+      and (v_locked is null or c.id <> all (v_locked) or c.feed ?| '{forEach,serializeKey}' or jsonb_typeof(c.feed -> 'payload') = 'object')
   ) then
     return query select null::uuid[], null::jsonb, '{}'::integer[];
     return;
   end if;
 
   select * into v_done from jobtree.accept_results(p_lease_ids, p_numbers, p_results, true);
-  return query select v_done.root_ids, jobtree.feed_children(v_done.job_ids, v_done.positions),
+  return query select v_done.root_ids, jobtree.add_up(v_done.ready, jobtree.feed_children(v_done.job_ids, v_done.positions)),
     coalesce(v_done.accepted, array(select generate_series(1, cardinality(p_numbers))));
 end
 $$;
@@ -1801,6 +2278,8 @@ create or replace function jobtree.fire_schedule(
 returns table (root_ids uuid[], ready jsonb)
 language plpgsql volatile
 set enable_seqscan = off
+-- For a stranger who has locked a serialize key: other schedules wait for this one.
+set lock_timeout = '100ms'
 set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -2083,6 +2562,50 @@ as $$
   from unnest(p_root_ids, p_from) t(root_id, from_delta), lateral jobtree.fold_progress(t.root_id, t.from_delta) f
 $$;
 
+-- The one way out of the head of a key: items have ended, and the next of each line goes. What can't go on just now is noted for
+-- promote_blocked, so that nobody waits for who has locked a key.
+--
+-- p_job_ids, p_positions   items that have ended; those without a key, or behind the head of theirs, have nothing to pass on
+-- p_now      whether to let the next go at once, or to leave it all to promote_blocked
+-- returns    the types that got ready items, and how many
+-- locks      those of promote_next
+create or replace function jobtree.free_keys(p_job_ids uuid[], p_positions bigint[], p_now boolean default true)
+returns jsonb
+language plpgsql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_bitmapscan = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_ended record;
+  v_promoted record;
+begin
+  select array_agg(i.serialize_key) as keys, array_agg(i.job_id) as job_ids, array_agg(i.position) as positions into v_ended
+  from unnest(p_job_ids, p_positions) u(job_id, position)
+  join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
+  where i.serialize_key is not null;
+  if v_ended.keys is null then
+    return null;
+  end if;
+  if p_now then
+    select * into v_promoted from jobtree.promote_next(v_ended.keys, v_ended.job_ids, v_ended.positions);
+  else
+    select array(select generate_series(1, cardinality(v_ended.keys))) as unpassed, null::jsonb as ready into v_promoted;
+  end if;
+  if v_promoted.unpassed is not null then
+    insert into jobtree.ended_head (key, job_id, position, held)
+    select u.key, u.job_id, u.position, false
+    from unnest(v_ended.keys, v_ended.job_ids, v_ended.positions) with ordinality u(key, job_id, position, n)
+    where u.n = any (v_promoted.unpassed)
+    on conflict (job_id, position) do nothing;
+  end if;
+  return v_promoted.ready;
+end
+$$;
+
 -- Keeps assignments alive: the deadline of each moves to three heartbeat intervals from now.
 --
 -- returns    per assignment HELD, FINISHED (its outcome was reported), CANCELLED, or LOST (unknown, released, or taken
@@ -2140,6 +2663,8 @@ begin
       when e.key <> all (p_keys) then 'is not known'
       when e.key in ('type', 'code', 'name') and t.length not between 1 and 200 then 'must be a text of 1 to 200 characters'
       when e.key = 'dedupeKey' and t.length not between 1 and 500 then 'must be a text of 1 to 500 characters'
+      when e.key = 'serializeKey' and t.length not between 1 and 255 then 'must be a text of 1 to 255 characters'
+      when e.key = 'serializeOnFailure' and e.value not in ('"CONTINUE"', '"BLOCK"') then 'must be CONTINUE or BLOCK'
       when e.key = 'message' and t.length not between 0 and 10000 then 'must be a text of at most 10000 characters'
       when e.key = 'runAt' and (t.length < 0 or not jobtree.is_instant(e.value #>> '{}'))
         then 'must be an instant from 1970 to the end of the year 9999'
@@ -2178,7 +2703,7 @@ begin
         or e.value @? 'strict $[*] ? (!(@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 2147483647))'
       ) then 'must be a list of at most 100 whole numbers from 0 to 2147483647'
       when e.key = 'feed' and not jobtree.is_feed(e.value)
-        then 'must be {source?: SUCCESSES | REPORTS, forEach?, payload?} of paths; with REPORTS it has no paths'
+        then 'must be {source?: SUCCESSES | REPORTS, forEach?, payload?, serializeKey?} of paths; with REPORTS it has no paths'
     end as message
   ) r
   where e.value <> 'null' and r.message is not null
@@ -2190,10 +2715,10 @@ $$;
 -- nothing, that is the callers' part.
 --
 -- p_job      the job's row, which the caller holds locked, or has just inserted
--- p_items    JSON array of {payload, dedupeKey?, priority?, runAt?}, at least one; what is missing comes from the job
+-- p_items    JSON array of {payload, dedupeKey?, priority?, runAt?, serializeKey?}, at least one; what is missing comes from the job
 -- returns    for each entry, in order, the item's position, and whether the item is new; if not, an item of the job had the
 --            dedupe key already, and the position is that item's
--- locks      none but those of inserting; meeting an uncommitted item with the same key waits for it
+-- locks      serialize keys in their order; meeting an uncommitted item with the same dedupe key waits for it
 create or replace function jobtree.insert_items(p_job jobtree.job, p_items json)
 returns table (positions bigint[], added boolean[])
 language plpgsql volatile
@@ -2207,63 +2732,87 @@ declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_job_id constant uuid := p_job.id;
   v_priority constant smallint := p_job.priority;
+  -- Items with serialize keys take their places in the lines once their job waits no more, in the order of their positions.
+  v_waits constant boolean := p_job.waits or p_job.releasing;
   v_positions bigint[];
-  v_keys text[];
-  v_added integer;
+  v_serialize_keys text[];
+  v_inserted record;
 begin
   v_positions := jobtree.new_positions(json_array_length(p_items));
+  if strpos(p_items::text, '"dedupeKey"') > 0 and strpos(p_items::text, '"serializeKey"') > 0 and not v_waits then
+    -- Before the dedupe keys, as every other call has them.
+    select array_agg(e.value ->> 'serializeKey') into v_serialize_keys from json_array_elements(p_items) e(value)
+    where e.value ->> 'serializeKey' is not null;
+    perform jobtree.lock_keys(v_serialize_keys, true);
+  end if;
 
   with given as materialized (
     select u.position, coalesce(u.value -> 'payload', 'null') as payload, u.value ->> 'dedupeKey' as dedupe_key,
-      (u.value ->> 'priority')::smallint as priority, coalesce((u.value ->> 'runAt')::timestamptz, p_job.run_at) as run_at
+      (u.value ->> 'priority')::smallint as priority, coalesce((u.value ->> 'runAt')::timestamptz, p_job.run_at) as run_at,
+      u.value ->> 'serializeKey' as serialize_key
     from rows from (unnest(v_positions), json_array_elements(p_items)) u(position, value)
   ), plain as (
     -- On their own: "on conflict" makes every row pay for a search of each unique index and a speculative insert.
-    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, payload)
-    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.payload
+    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, payload, serialize_key)
+    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.payload, g.serialize_key
     from given g
     where g.dedupe_key is null
-    returning i.position, i.payload_bytes, i.priority, i.run_at
-  ), keyed as (
-    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, dedupe_key, payload)
-    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.dedupe_key, g.payload
+    returning i.position, i.payload_bytes, i.priority, i.run_at, i.serialize_key
+  ), deduped as (
+    insert into jobtree.job_item as i (job_id, position, created_at, payload_bytes, priority, run_at, dedupe_key, payload, serialize_key)
+    select v_job_id, g.position, v_now, octet_length(g.payload::text), g.priority, g.run_at, g.dedupe_key, g.payload, g.serialize_key
     from given g
     where g.dedupe_key is not null
     -- In the order of their keys: two calls with the same keys would deadlock otherwise.
     order by g.dedupe_key, g.position
     on conflict (job_id, dedupe_key) where dedupe_key is not null do nothing
-    returning i.position, i.payload_bytes, i.priority, i.run_at
+    returning i.position, i.payload_bytes, i.priority, i.run_at, i.serialize_key
   ), inserted as materialized (
-    select i.position, i.payload_bytes, coalesce(i.priority, v_priority) as priority, case when i.run_at > v_now then i.run_at end as due_at
-    from (select * from plain union all select * from keyed) i
+    select i.position, i.payload_bytes, coalesce(i.priority, v_priority) as priority, case when i.run_at > v_now then i.run_at end as due_at,
+      i.serialize_key is not null as keyed
+    from (select * from plain union all select * from deduped) i
   ), queued as (
-    insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
+    insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed)
     select v_job_id, min(r.position), min(r.position), sum(r.payload_bytes),
       -- Of a job that waits for others nothing is due until release_items looks at it again.
-      case when p_job.waits then 'infinity' else r.due_at end, 1, count(*), r.priority, p_job.type
+      case when p_job.waits or r.keyed then 'infinity' else r.due_at end, 1, count(*), r.priority, p_job.type, r.keyed
     from (
       -- Neighbours that wait under the same conditions have the same run.
-      select i.*, i.position - row_number() over (partition by i.priority, i.due_at order by i.position) as run,
-        jobtree.entry_size(max(i.payload_bytes) over ()) as size
+      select i.*, i.position - row_number() over (partition by i.priority, i.due_at, i.keyed order by i.position) as run,
+        -- One by one: release_items may find the key of one locked, and not that of the next.
+        case when i.keyed then 1 else jobtree.entry_size(max(i.payload_bytes) over ()) end as size
       from inserted i
+      where not i.keyed or v_waits
     ) r
-    group by r.priority, r.due_at, r.run, r.position / r.size
+    group by r.priority, r.due_at, r.keyed, r.run, r.position / r.size
   )
-  select array_agg(g.dedupe_key order by g.position), (select count(*) from inserted)
-  into v_keys, v_added
-  from given g;
+  select (select array_agg(g.dedupe_key order by g.position) from given g) as dedupe_keys, count(*)::integer as added,
+    array_agg(i.position order by i.position) filter (where i.keyed) as positions,
+    array_agg(i.priority order by i.position) filter (where i.keyed) as priorities,
+    array_agg(i.due_at order by i.position) filter (where i.keyed) as due
+  into v_inserted
+  from inserted i;
 
-  if v_added > 0 then
-    insert into jobtree.progress_delta (root_id, job_id, items) values (p_job.root_id, v_job_id, v_added);
+  if v_inserted.added > 0 then
+    insert into jobtree.progress_delta (root_id, job_id, items) values (p_job.root_id, v_job_id, v_inserted.added);
+  end if;
+  if v_inserted.positions is not null and not v_waits then
+    perform jobtree.enter_keys(
+      array_fill(v_job_id, array[cardinality(v_inserted.positions)]), v_inserted.positions,
+      array_fill(1, array[cardinality(v_inserted.positions)]), v_inserted.priorities, v_inserted.due, false
+    );
+  end if;
+  if v_serialize_keys is not null then
+    perform jobtree.drop_keys(v_serialize_keys);
   end if;
 
-  if cardinality(v_positions) = v_added then
-    return query select v_positions, array_fill(true, array[v_added]);
+  if cardinality(v_positions) = v_inserted.added then
+    return query select v_positions, array_fill(true, array[v_inserted.added]);
   else
     -- A new statement: it sees what the conflicting transactions committed.
     return query
       select array_agg(coalesce(i.position, u.position) order by u.n), array_agg(coalesce(i.position = u.position, true) order by u.n)
-      from unnest(v_positions, v_keys) with ordinality u(position, dedupe_key, n)
+      from unnest(v_positions, v_inserted.dedupe_keys) with ordinality u(position, dedupe_key, n)
       left join jobtree.job_item i on i.job_id = v_job_id and i.dedupe_key = u.dedupe_key;
   end if;
 end
@@ -2324,13 +2873,16 @@ language sql immutable
 as $$
   select case jsonb_typeof(p_feed)
     when 'object' then
-      p_feed - '{source,forEach,payload}'::text[] = '{}'
+      p_feed - '{source,forEach,payload,serializeKey}'::text[] = '{}'
       and length(p_feed::text) <= 10000
       and coalesce(p_feed -> 'source', 'null') in ('null', '"SUCCESSES"', '"REPORTS"')
-      and (p_feed ->> 'source' is distinct from 'REPORTS' or coalesce(p_feed ->> 'forEach', p_feed ->> 'payload') is null)
+      and (p_feed ->> 'source' is distinct from 'REPORTS' or coalesce(p_feed ->> 'forEach', p_feed ->> 'payload', p_feed ->> 'serializeKey') is null)
       and not exists (
         select from (
           select p_feed -> 'forEach' as path, '' as element where p_feed ->> 'forEach' is not null
+          union all
+          select p_feed -> 'serializeKey', case when p_feed ->> 'forEach' is null then '' else '|element' end
+          where p_feed ->> 'serializeKey' is not null
           union all
           select t.path, case when p_feed ->> 'forEach' is null then '' else '|element' end
           from jsonb_path_query(p_feed, '$.payload ? (@.type() == "object").*') t(path)
@@ -2415,6 +2967,27 @@ as $$
     when octet_length(p_json) - octet_length(replace(replace(p_json, '[', ''), '{', '')) <= p_most then false
     else jsonb_path_exists(p_json::jsonb, format('strict $.**{%s} ? (@.type() == "array" || @.type() == "object")', p_most)::jsonpath)
   end
+$$;
+
+-- The jobs that an operation's filter names: a job with all below it, or those of single items. Null if it names none.
+create or replace function jobtree.jobs_of_operation(p_operation jobtree.operation)
+returns uuid[]
+language plpgsql stable
+set enable_seqscan = off
+as $$
+begin
+  if p_operation.job_id is not null then
+    return (
+      with recursive subtree as (
+        select p_operation.job_id as id
+        union all
+        select c.id from jobtree.job c join subtree s on c.parent_id = s.id
+      )
+      select array_agg(s.id) from subtree s
+    );
+  end if;
+  return (select array_agg(distinct u) from unnest(p_operation.item_job_ids) u);
+end
 $$;
 
 -- Keeps leases alive: the deadline of each moves to three heartbeat intervals from now. Where only some of its open items are
@@ -2539,7 +3112,7 @@ begin
     ) p
   ), part as materialized (
     select jobtree.new_lease_id(coalesce(p_claim_ids[u.request], v_claim_id)) as id, u.request, u.count, u.n,
-      w.tid, w.job_id, w.root_id, w.type, w.position + u."from" as position, w.place + u."from" as place, w.attempt, w.priority,
+      w.tid, w.job_id, w.root_id, w.type, w.position + u."from" as position, w.place + u."from" as place, w.attempt, w.priority, w.keyed,
       w.heartbeat_interval_ms, u."from" + u.count < w.count as has_rest, i.payloads, i.bytes
     from unnest(p_tids, p_froms, p_counts, p_requests) with ordinality u(tid, "from", count, request, n)
     join wanted w on w.tid = u.tid and w.cancelled_at is null
@@ -2552,24 +3125,35 @@ begin
       ) i
     ) i
   ), rest as (
-    insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type)
-    select w.job_id, w.position + t.count, w.place + t.count, greatest(w.bytes - t.bytes, 0), w.attempt, w.count - t.count, w.priority, w.type
+    insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type, keyed)
+    select w.job_id, w.position + t.count, w.place + t.count, greatest(w.bytes - t.bytes, 0), w.attempt, w.count - t.count, w.priority, w.type, w.keyed
     from (select p.tid, sum(p.count)::integer as count, sum(p.bytes) as bytes from part p group by p.tid) t
     join wanted w on w.tid = t.tid and w.count > t.count
   ), leased as (
     insert into jobtree.lease (
-      id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker
+      id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker, keyed
     )
     select p.id, p.job_id, p_claim_ids[p.request], p.position, v_now, v_now,
       v_now + 3 * p.heartbeat_interval_ms * interval '1 millisecond', p.attempt, p.count, p.priority,
-      (~B'0'::bit(128)) << (128 - p.count), p_workers[p.request]
+      (~B'0'::bit(128)) << (128 - p.count), p_workers[p.request], p.keyed
     from part p
+  ), ended as (
+    insert into jobtree.cancellation (job_id, position, count, cancelled_at)
+    select w.job_id, w.position, w.count, w.cancelled_at from wanted w where w.cancelled_at is not null
   ), counted as (
     insert into jobtree.progress_delta (root_id, job_id, started, cancelled)
     select w.root_id, w.job_id, bool_or(w.cancelled_at is null), coalesce(sum(w.count) filter (where w.cancelled_at is not null), 0)
     from wanted w
     where w.cancelled_at is not null or w.started_at is null
     group by w.root_id, w.job_id
+  ), freed as (
+    -- As free_keys leaves it to promote_blocked.
+    insert into jobtree.ended_head (job_id, position, key, held)
+    select i.job_id, i.position, i.serialize_key, false
+    from wanted w
+    join jobtree.job_item i on i.job_id = w.job_id and i.position >= w.position and i.position < w.position + w.count
+    where w.keyed and w.cancelled_at is not null
+    on conflict on constraint ended_head_pkey do nothing
   )
   select p.id, p.request, p.job_id, p.root_id, p.type, p.position, p.attempt, p_workers[p.request], p.heartbeat_interval_ms,
     v_now::timestamptz, v_now + 3 * p.heartbeat_interval_ms * interval '1 millisecond', p.priority, p.place,
@@ -2612,7 +3196,7 @@ begin
   set position = q.position + p_count, place = q.place + p_count, count = q.count - p_count
   where q.ctid = p_tid and p_from = 0 and q.count > p_count and q.bytes <= 100000
   returning q.job_id, q.position - p_count as position, q.place - p_count as place, q.bytes, q.attempt, (q.count + p_count)::smallint as count,
-    q.priority, q.type
+    q.priority, q.type, q.keyed
   into v_entry;
   v_is_shortened := found;
   if not v_is_shortened then
@@ -2625,7 +3209,11 @@ begin
   order by p.version desc
   limit 1;
   if v_job.cancelled_at is not null then
-    insert into jobtree.progress_delta (root_id, job_id, cancelled) values (v_job.root_id, v_entry.job_id, v_entry.count);
+    perform jobtree.cancel_ranges(array[v_entry.job_id], array[v_entry.position], array[v_entry.count::bigint], v_job.cancelled_at);
+    if v_entry.keyed then
+      perform jobtree.free_keys(array_fill(v_entry.job_id, array[v_entry.count]),
+        array(select generate_series(v_entry.position, v_entry.position + v_entry.count - 1)), false);
+    end if;
     if v_is_shortened then
       delete from jobtree.queue_entry q where q.job_id = v_entry.job_id and q.position = v_entry.position + p_count;
     end if;
@@ -2636,7 +3224,7 @@ begin
   end if;
   if p_count < v_entry.count and not v_is_shortened then
     perform jobtree.put_back(v_entry.job_id, v_entry.position, v_entry.place, v_entry.bytes, v_entry.attempt, v_entry.count,
-      v_entry.priority, v_entry.type, p_from, p_count);
+      v_entry.priority, v_entry.type, v_entry.keyed, p_from, p_count);
   end if;
 
   lease_id := jobtree.new_lease_id(coalesce(p_claim_id, jobtree.new_id()));
@@ -2654,11 +3242,11 @@ begin
   place := v_entry.place + p_from;
   has_rest := p_from + p_count < v_entry.count;
   insert into jobtree.lease (
-    id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker
+    id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker, keyed
   )
   values (
     lease_id, v_entry.job_id, p_claim_id, first_position, v_now, v_now, deadline_at, v_entry.attempt, p_count, v_entry.priority,
-    (~B'0'::bit(128)) << (128 - p_count), p_worker
+    (~B'0'::bit(128)) << (128 - p_count), p_worker, v_entry.keyed
   );
   if p_count = 1 then
     select i.payload::text into payloads from jobtree.job_item i where i.job_id = v_entry.job_id and i.position = first_position;
@@ -2773,6 +3361,78 @@ begin
 end
 $$;
 
+-- Locks the keys of the items that reports will feed to child jobs, and with p_wait those that the reports free, too: all in one
+-- order, or a report that frees A and feeds B would wait for one that frees B and feeds A.
+--
+-- p_lease_ids, p_numbers, p_reports   as report_each has them
+-- p_held     the leases that lock_for_report has locked
+-- p_wait     whether to wait for keys that somebody else has locked
+-- returns    those of p_held whose reports can have all their keys; and the keys, for drop_keys: null for none
+-- locks      those of lock_keys
+create or replace function jobtree.lock_fed_keys(
+  p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_held uuid[], p_wait boolean
+)
+returns table (held uuid[], keys text[])
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_fed record;
+  v_locked text[];
+begin
+  with reported as materialized (
+    select u.lease_id, l.job_id, l.position + u.number - 1 as position, l.keyed, u.report
+    from unnest(p_lease_ids, p_numbers, p_reports) u(lease_id, number, report)
+    join jobtree.lease l on l.id = u.lease_id
+    join jobtree.job j on j.id = l.job_id
+    where u.lease_id = any (p_held) and j.feeds_children
+      and case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end
+  ), fed as (
+    select r.lease_id, n.value ->> 'serializeKey' as key
+    from reported r
+    cross join lateral json_array_elements(
+      case json_typeof(r.report -> 'newItems') when 'array' then r.report -> 'newItems' end
+    ) n
+    union all
+    select r.lease_id, k.value #>> '{}'
+    from reported r
+    cross join lateral (
+      select c.feed from jobtree.job c
+      where c.parent_id = r.job_id and c.feed ? 'serializeKey' and c.cancelled_at is null
+      offset 0
+    ) c
+    cross join lateral (
+      select i.payload from jobtree.job_item i where i.job_id = r.job_id and i.position = r.position offset 0
+    ) i
+    cross join lateral jobtree.feed_keys(c.feed, i.payload, r.report -> 'result') k(value)
+    where r.report ->> 'failure' is null
+  )
+  select array_agg(f.lease_id) as lease_ids, array_agg(f.key) as keys,
+    array(
+      select i.serialize_key from reported r join jobtree.job_item i on i.job_id = r.job_id and i.position = r.position where r.keyed
+    ) as own
+  into v_fed
+  from fed f
+  where length(f.key) between 1 and 255;
+  if v_fed.keys is null then
+    return query select p_held, null::text[];
+    return;
+  end if;
+
+  v_locked := jobtree.lock_keys(v_fed.keys || case when p_wait then v_fed.own end, p_wait);
+  return query select
+    array(
+      select h from unnest(p_held) h
+      where not exists (select from unnest(v_fed.lease_ids, v_fed.keys) f(lease_id, key) where f.lease_id = h and f.key <> all (v_locked))
+    ),
+    v_locked;
+end
+$$;
+
 -- Locks what reports change: their leases, and the children that the leases' jobs feed.
 --
 -- p_wait     whether to wait for what another transaction has locked
@@ -2819,6 +3479,60 @@ begin
       where c.feed is not null and c.parent_id = l.job_id and (v_children is null or c.id <> all (v_children))
     )
   );
+end
+$$;
+
+-- Locks serialize keys, whether anybody has them or not: a new row has no head, and is for drop_keys if it gets none.
+--
+-- p_keys     keys; one may be named twice
+-- p_wait     whether to wait for keys that somebody else has locked, in their order, or to pass them by. For those that an open
+--            transaction has just taken into use it waits a moment in any case
+-- returns    those that are locked
+-- locks      the keys' rows
+create or replace function jobtree.lock_keys(p_keys text[], p_wait boolean)
+returns text[]
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_until constant timestamptz := clock_timestamp() + interval '100 milliseconds';
+  v_locked text[];
+  v_absent text[];
+  v_key text;
+begin
+  if p_wait then
+    -- One by one in their order, the new and the old ones.
+    insert into jobtree.serialize_key as k (key)
+    select distinct u collate "C" from unnest(p_keys) u order by 1
+    on conflict (key) do update set key = k.key where false;
+    return p_keys;
+  end if;
+
+  select coalesce(array_agg(l.key), '{}') into v_locked
+  from (select k.key from jobtree.serialize_key k where k.key = any (p_keys) order by k.key for update skip locked) l;
+  v_absent := array(
+    select distinct u collate "C" from unnest(p_keys) u
+    where not exists (select from jobtree.serialize_key k where k.key = u collate "C")
+    order by 1
+  );
+  if cardinality(v_absent) = 0 then
+    return v_locked;
+  end if;
+  begin
+    return v_locked || jobtree.make_keys(v_absent);
+  exception when lock_not_available then
+    -- Those that nobody has taken, for a moment.
+  end;
+  foreach v_key in array v_absent loop
+    exit when clock_timestamp() > v_until;
+    begin
+      v_locked := v_locked || jobtree.make_keys(array[v_key]);
+    exception when lock_not_available then
+      continue;
+    end;
+  end loop;
+  return v_locked;
 end
 $$;
 
@@ -2918,6 +3632,30 @@ begin
 end
 $$;
 
+-- Takes keys into use that nobody uses, still without a head: lock_keys.
+--
+-- returns    those that are new
+-- errors     55P03 if an open transaction has just taken one of them: whether that one commits, nobody can know
+create or replace function jobtree.make_keys(p_keys text[])
+returns text[]
+language plpgsql volatile
+set lock_timeout = '20ms'
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_made text[];
+begin
+  with made as (
+    insert into jobtree.serialize_key as k (key)
+    select distinct u collate "C" from unnest(p_keys) u order by 1
+    on conflict (key) do nothing
+    returning k.key
+  )
+  select array_agg(m.key) into v_made from made m;
+  return v_made;
+end
+$$;
+
 -- Makes the tree of an occurrence, and notes it in the schedule that is given. A template that create_job refuses any more makes none: that
 -- is noted instead, and keeps no other occurrence or schedule from its tree.
 --
@@ -2975,19 +3713,8 @@ set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
-  v_jobs uuid[];
+  v_jobs constant uuid[] := jobtree.jobs_of_operation(p_operation);
 begin
-  if p_operation.job_id is not null then
-    with recursive subtree as (
-      select p_operation.job_id as id
-      union all
-      select c.id from jobtree.job c join subtree s on c.parent_id = s.id
-    )
-    select array_agg(s.id) into v_jobs from subtree s;
-  elsif p_operation.item_job_ids is not null then
-    v_jobs := array(select distinct unnest(p_operation.item_job_ids));
-  end if;
-
   return query
   select d.job_id, d.position, j.root_id
   from jobtree.dead_letter d
@@ -3011,6 +3738,92 @@ begin
     ))
   order by d.job_id, d.position
   limit p_limit;
+end
+$$;
+
+-- The pending items that a cancelling operation is about, by the ranges that they are in: entries, leases that are held, and each that is
+-- blocked by its serialize key.
+--
+-- p_job_id   only of this job; null for all that the operation names
+-- p_after, p_until   only items behind this position, and up to this one; null for no end
+-- returns    of each range with such items what it is known by, its lease if it is one, whether it is blocked, and a bit for each of its
+--            items that matches
+create or replace function jobtree.matching_pending(
+  p_operation jobtree.operation, p_job_id uuid default null, p_after bigint default -1, p_until bigint default null
+)
+returns table (job_id uuid, "position" bigint, count integer, attempt integer, lease_id uuid, blocked boolean, matching bit(128))
+language plpgsql stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+-- Of what the filter does not name, the condition is gone before it is planned.
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz := clock_timestamp();
+  v_jobs constant uuid[] := case
+    when p_job_id is null then jobtree.jobs_of_operation(p_operation) else array[p_job_id]
+  end;
+  v_after constant bigint := greatest(p_after, (select min(u) - 1 from unnest(p_operation.item_positions) u));
+  v_end constant bigint := least(p_until, p_operation.before_position - 1);
+  v_states constant text[] := p_operation.states;
+  -- Whether the items themselves have to be looked at.
+  v_by_item constant boolean := num_nonnulls(
+    p_operation.added_from, p_operation.added_until, p_operation.dedupe_keys, p_operation.item_positions, p_operation.codes
+  ) > 0;
+begin
+  return query
+  with pending as (
+    select q.job_id, q.position, q.count::integer as count, q.attempt, null::uuid as lease_id, false as blocked, ~B'0'::bit(128) as open
+    from jobtree.queue_entry q
+    where (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_after - 128 and q.position <= v_end
+      and (v_states is null or case
+        when q.run_at = 'infinity' then 'WAITING' when q.run_at > v_now then 'SCHEDULED' else 'READY'
+      end = any (v_states))
+    union all
+    select l.job_id, l.position, l.count, l.attempt, l.id, false, l.open
+    from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
+    where (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_after - 128 and l.position <= v_end
+      and (v_states is null or 'HELD' = any (v_states))
+    union all
+    select b.job_id, b.position, 1, b.attempt, null, true, ~B'0'::bit(128)
+    from jobtree.blocked_item b
+    where (v_jobs is null or b.job_id = any (v_jobs)) and b.position > v_after and b.position <= v_end
+      and (v_states is null or 'BLOCKED' = any (v_states))
+  ), named as (
+    select p.*, (
+        -- Its items between the two positions.
+        p.open & (~B'0'::bit(128) << (127 - least(p.count - 1, v_end - p.position)::integer))
+        & (~B'0'::bit(128) >> greatest(0, v_after + 1 - p.position)::integer)
+      ) as items
+    from pending p
+    cross join lateral (select j.type, j.cancelled_at from jobtree.job j where j.id = p.job_id offset 0) j
+    where j.cancelled_at is null and (p_operation.types is null or j.type = any (p_operation.types))
+      and (p_operation.codes is null or p.attempt > 1)
+  ), found as (
+    select n.*, case when not v_by_item then n.items else (
+      select bit_or(jobtree.bit_at((i.position - n.position)::integer + 1))
+      from jobtree.job_item i
+      where i.job_id = n.job_id and i.position >= n.position and i.position < n.position + n.count
+        and get_bit(n.items, (i.position - n.position)::integer) = 1
+        and (p_operation.added_from is null or i.created_at >= p_operation.added_from)
+        and (p_operation.added_until is null or i.created_at < p_operation.added_until)
+        and (p_operation.dedupe_keys is null or i.dedupe_key = any (p_operation.dedupe_keys))
+        and (p_operation.item_positions is null or exists (
+          select from unnest(p_operation.item_job_ids, p_operation.item_positions) u(job_id, position)
+          where u.job_id = i.job_id and u.position = i.position
+        ))
+        and (p_operation.codes is null or exists (
+          select from jobtree.failure f
+          where f.job_id = i.job_id and f.position = i.position and f.attempt = n.attempt - 1 and f.code = any (p_operation.codes)
+        ))
+    ) end as matching
+    from named n
+    where bit_count(n.items) > 0
+  )
+  select f.job_id, f.position, f.count, f.attempt, f.lease_id, f.blocked, f.matching from found f where bit_count(f.matching) > 0;
 end
 $$;
 
@@ -3216,19 +4029,23 @@ as $$
   ) o
 $$;
 
--- The operation that a filter of dead letters describes, as it begins.
+-- The operation that a filter describes, as it begins.
 --
 -- p_kind, p_filter, p_payload   as start_operation has them
 -- errors     those of start_operation
 create or replace function jobtree.operation_of(p_kind text, p_filter jsonb, p_payload json default null)
 returns jobtree.operation
 language plpgsql volatile
+set enable_seqscan = off
 as $$
 declare
   v_filter constant jsonb := jsonb_strip_nulls(case jsonb_typeof(p_filter) when 'object' then p_filter else '{}' end);
   v_unknown constant text := (
     select min(k) from jsonb_object_keys(v_filter) k
-    where k not in ('jobId', 'types', 'codes', 'groupIds', 'diedFrom', 'diedUntil', 'dedupeKeys', 'items')
+    where k <> all (array['jobId', 'types', 'codes', 'dedupeKeys', 'items'] || case
+      when p_kind = 'CANCEL' then array['states', 'addedFrom', 'addedUntil']
+      else array['groupIds', 'diedFrom', 'diedUntil']
+    end)
   );
   v_operation jobtree.operation;
 begin
@@ -3236,25 +4053,43 @@ begin
     raise exception 'filter names nothing: it would be everything.' using errcode = 'JT002', column = 'filter';
   elsif v_unknown is not null then
     raise exception 'filter has no %.', v_unknown using errcode = 'JT002', column = 'filter.' || v_unknown;
-  elsif p_kind is null or p_kind not in ('REPLAY', 'DISCARD') then
-    raise exception 'kind must be REPLAY or DISCARD.' using errcode = 'JT002', column = 'kind';
+  elsif p_kind is null or p_kind not in ('REPLAY', 'DISCARD', 'CANCEL') then
+    raise exception 'kind must be REPLAY, DISCARD or CANCEL.' using errcode = 'JT002', column = 'kind';
+  elsif jsonb_path_exists(v_filter, '$.states[*] ? (!(@ == "WAITING" || @ == "SCHEDULED" || @ == "READY" || @ == "BLOCKED" || @ == "HELD"))') then
+    raise exception 'filter.states must be WAITING, SCHEDULED, READY, BLOCKED or HELD.' using errcode = 'JT002', column = 'filter.states';
   elsif p_payload is not null and (p_kind <> 'REPLAY' or jsonb_array_length(coalesce(v_filter -> 'items', '[]')) <> 1) then
     raise exception 'payload is for one item that is replayed.' using errcode = 'JT002', column = 'payload';
   elsif v_filter ? 'jobId' and not exists (select from jobtree.job j where j.id = (v_filter ->> 'jobId')::uuid) then
     raise exception 'There is no job %.', v_filter ->> 'jobId' using errcode = 'JT001', column = 'filter.jobId';
   end if;
   select jobtree.new_id(), p_kind, clock_timestamp(), f."jobId", f.types, f.codes, f."groupIds", f."diedFrom", f."diedUntil",
-    f."dedupeKeys", i.job_ids, i.positions, p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null
+    f."dedupeKeys", i.job_ids, i.positions, f.states, f."addedFrom", f."addedUntil", least(1024 * (s.last_value + 1), (select max(u) + 1 from unnest(i.positions) u)), p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null
   into v_operation
   from jsonb_to_record(v_filter) f(
     "jobId" uuid, types text[], codes text[], "groupIds" uuid[], "diedFrom" timestamptz, "diedUntil" timestamptz, "dedupeKeys" text[],
-    items jsonb
+    items jsonb, states text[], "addedFrom" timestamptz, "addedUntil" timestamptz
   )
+  cross join jobtree.block_seq s
   cross join lateral (
     select array_agg((e ->> 'jobId')::uuid) as job_ids, array_agg((e ->> 'position')::bigint) as positions
     from jsonb_array_elements(f.items) e
   ) i;
   return v_operation;
+end
+$$;
+
+-- How many items an operation is about, before it has begun.
+create or replace function jobtree.operation_total(p_operation jobtree.operation)
+returns bigint
+language plpgsql stable
+as $$
+begin
+  if p_operation.kind = 'CANCEL' then
+    return (select coalesce(sum(bit_count(m.matching)), 0) from jobtree.matching_pending(p_operation) m);
+  end if;
+  return (
+    select count(*) from jobtree.matching_dead_letters(p_operation, p_operation.next_job_id, p_operation.next_position, null)
+  );
 end
 $$;
 
@@ -3274,6 +4109,53 @@ begin
   if not found then
     raise exception 'There is no schedule %.', p_name using errcode = 'JT001', column = 'name';
   end if;
+end
+$$;
+
+-- Lets keys go on whose heads have ended while somebody had locked them, or in a call that left it for later. Call it again at once
+-- while a batch was full.
+--
+-- returns    how many heads, and the types that got ready items, and how many
+-- locks      ended heads and keys, skipping those that somebody else has, and those of promote_next
+create or replace function jobtree.promote_blocked(p_limit integer default 1000)
+returns table (promoted integer, ready jsonb)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_ended record;
+  v_promoted record;
+begin
+  -- Of items that were behind the head, or whose key has gone on since.
+  delete from jobtree.ended_head e
+  where e.ctid = any (array(
+    select o.ctid from jobtree.ended_head o
+    where not o.held
+      and not exists (select from jobtree.serialize_key k where k.key = o.key and k.job_id = o.job_id and k.position = o.position offset 0)
+    for update of o skip locked
+  ));
+  select array_agg(f.key) as keys, array_agg(f.job_id) as job_ids, array_agg(f.position) as positions into v_ended
+  from (
+    select e.* from jobtree.ended_head e
+    join jobtree.serialize_key k on k.key = e.key and k.job_id = e.job_id and k.position = e.position
+    where not e.held
+    order by e.key
+    limit p_limit
+    for update of e, k skip locked
+  ) f;
+  if v_ended.keys is null then
+    return query select 0, null::jsonb;
+    return;
+  end if;
+  select * into v_promoted from jobtree.promote_next(v_ended.keys, v_ended.job_ids, v_ended.positions);
+  delete from jobtree.ended_head e
+  using unnest(v_ended.job_ids, v_ended.positions) with ordinality u(job_id, position, n)
+  where e.job_id = u.job_id and e.position = u.position and (u.n = any (v_promoted.unpassed)) is not true;
+  return query select cardinality(v_ended.keys) - coalesce(cardinality(v_promoted.unpassed), 0), v_promoted.ready;
 end
 $$;
 
@@ -3315,6 +4197,79 @@ begin
 end
 $$;
 
+-- Lets keys go on whose heads have ended: the next of each line is the head, and goes into the queue. A key in whose line nobody
+-- waits is in use no more.
+--
+-- p_keys, p_job_ids, p_positions   keys, each once, and their heads; what is not the head of its key has nothing to pass on
+-- returns    which keys have not gone on, from 1, because somebody has locked them or their next item; null for none. And the types
+--            that got ready items, and how many
+-- locks      the keys' rows in their order, and the next items, skipping those that somebody else has
+create or replace function jobtree.promote_next(p_keys text[], p_job_ids uuid[], p_positions bigint[])
+returns table (unpassed integer[], ready jsonb)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_bitmapscan = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_locked record;
+  v_next record;
+begin
+  -- A snapshot of before the lock would miss who went behind the head meanwhile.
+  if current_setting('transaction_isolation') in ('read committed', 'read uncommitted') then
+    select array_agg(l.key) as keys, array_agg(l.turn) as turns into v_locked
+    from (
+      select k.key, k.turn from unnest(p_keys, p_job_ids, p_positions) u(key, job_id, position)
+      join jobtree.serialize_key k on k.key = u.key collate "C" and k.job_id = u.job_id and k.position = u.position
+      order by k.key
+      for update of k skip locked
+    ) l;
+  else
+    select null::text[] as keys, null::bigint[] as turns into v_locked;
+  end if;
+
+  with first as materialized (
+    select u.key, b.tid
+    from unnest(v_locked.keys, v_locked.turns) u(key, turn)
+    left join lateral (
+      -- From the head's turn on, past the dead rows of those before it.
+      select b.ctid as tid from jobtree.blocked_item b where b.key = u.key collate "C" and b.turn > u.turn order by b.turn limit 1
+    ) b on true
+  ), free as materialized (
+    select b.ctid as tid from jobtree.blocked_item b
+    where b.ctid = any (array(select f.tid from first f where f.tid is not null))
+    for update skip locked
+  ), next as (
+    delete from jobtree.blocked_item b where b.ctid = any (array(select f.tid from free f)) returning b.*
+  ), passed as (
+    update jobtree.serialize_key k set job_id = n.job_id, position = n.position, turn = n.turn from next n where k.key = n.key
+  ), unused as (
+    delete from jobtree.serialize_key k where k.key = any (array(select f.key from first f where f.tid is null))
+  )
+  select array_agg(n.job_id) as job_ids, array_agg(n.position) as positions, array_agg(n.attempt) as attempts,
+    array_agg(n.priority) as priorities, array_agg(case when n.run_at > v_now then n.run_at end) as run_at,
+    jobtree.count_names(array_agg(n.type) filter (where (n.run_at > v_now) is not true)) as ready,
+    count(*) + (select count(*) from first f where f.tid is null) as passed
+  into v_next
+  from next n;
+  if v_next.job_ids is not null then
+    perform jobtree.requeue(v_next.job_ids, v_next.positions, v_next.attempts, v_next.priorities, v_next.run_at, true);
+  end if;
+  if v_next.passed = cardinality(p_keys) then
+    return query select null::integer[], v_next.ready;
+    return;
+  end if;
+  return query
+    select array_agg(u.n::integer), v_next.ready
+    from unnest(p_keys, p_job_ids, p_positions) with ordinality u(key, job_id, position, n)
+    join jobtree.serialize_key k on k.key = u.key collate "C" and k.job_id = u.job_id and k.position = u.position;
+end
+$$;
+
 -- Removes what rates no longer count.
 --
 -- locks      none that a claim waits for
@@ -3333,11 +4288,11 @@ $$;
 -- Puts back into the queue what is left of an entry when a part of it is leased: what stands before the part, and behind it, each
 -- in its place. How large the payloads of a small entry's rest are does not matter: it gets the size of the whole.
 --
--- p_job_id … p_type   of the entry, which is deleted
+-- p_job_id … p_keyed   of the entry, which is deleted
 -- p_from, p_taken   the part: from which item on, the first is 0, and how many
 create or replace function jobtree.put_back(
   p_job_id uuid, p_position bigint, p_place bigint, p_bytes bigint, p_attempt integer, p_count integer, p_priority smallint, p_type text,
-  p_from integer, p_taken integer
+  p_keyed boolean, p_from integer, p_taken integer
 )
 returns void
 language plpgsql volatile
@@ -3356,13 +4311,35 @@ begin
         select sum(i.payload_bytes) into v_bytes from jobtree.job_item i
         where i.job_id = p_job_id and i.position >= p_position + v_first and i.position < p_position + v_first + v_count;
       end if;
-      insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type)
-      values (p_job_id, p_position + v_first, p_place + v_first, v_bytes, p_attempt, v_count, p_priority, p_type);
+      insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type, keyed)
+      values (p_job_id, p_position + v_first, p_place + v_first, v_bytes, p_attempt, v_count, p_priority, p_type, p_keyed);
     end if;
     v_first := p_from + p_taken;
     v_count := p_count - v_first;
   end loop;
 end
+$$;
+
+-- Puts back into the queue what is left of entries of which some items are taken out, each in its place and as it waited. What is left
+-- of a small entry gets the size of the whole, as put_back has it.
+--
+-- p_entries, p_taken   the entries, which are deleted, and a bit for each item that is taken
+create or replace function jobtree.put_back_rest(p_entries jobtree.queue_entry[], p_taken bit(128)[])
+returns void
+language sql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed)
+  select e.job_id, e.position + r."from", e.place + r."from",
+    case when e.bytes > 100000 then (
+      select sum(i.payload_bytes) from jobtree.job_item i
+      where i.job_id = e.job_id and i.position >= e.position + r."from" and i.position < e.position + r."from" + r.count
+    ) else e.bytes end,
+    e.run_at, e.attempt, r.count, e.priority, e.type, e.keyed
+  from generate_subscripts(p_entries, 1) n
+  cross join lateral (select (p_entries[n]).*) e
+  cross join lateral jobtree.bit_runs(~p_taken[n] & (~B'0'::bit(128) << (128 - e.count)), e.count) r
 $$;
 
 -- Creates a schedule, or changes the one of its name to what is given. Its next occurrence stays what it is unless its times change, so that
@@ -3559,7 +4536,7 @@ $$;
 -- p_from     the position to go on from
 -- returns    the job's type; how many entries; how many items are ready; the position to go on from, 0 for another pass; and
 --            whether nothing is left to release
--- locks      queue entries, and at the end the job's row, skipping what somebody else has
+-- locks      queue entries, those of release_keyed, and at the end the job's row, skipping what somebody else has
 create or replace function jobtree.release_items(p_job_id uuid, p_from bigint default 0, p_limit integer default 2000)
 returns table (type text, entries integer, ready bigint, next_from bigint, done boolean)
 language plpgsql volatile
@@ -3578,7 +4555,7 @@ begin
     select q.ctid as tid, q.position from jobtree.queue_entry q
     where q.job_id = p_job_id and q.position >= p_from and v_job.is_due
       -- In a form that the index of scheduled entries, of all jobs, is of no use for.
-      and coalesce(q.run_at = 'infinity', false)
+      and coalesce(q.run_at = 'infinity', false) and not q.keyed
     order by q.position
     limit p_limit
     for update skip locked
@@ -3600,18 +4577,77 @@ begin
   entries := v_released.entries;
   ready := v_released.ready;
   next_from := case when entries = p_limit then v_released.last + 1 else 0 end;
-  done := entries < p_limit and not (v_job.is_due and exists (
+  if entries < p_limit and v_job.is_due then
+    entries := entries + jobtree.release_keyed(p_job_id, p_limit);
+  end if;
+  -- Who adds to the job has its row: then there is one more call.
+  perform 1 from jobtree.job j where j.id = p_job_id for no key update skip locked;
+  done := v_job.type is null or found and entries < p_limit and not (v_job.is_due and exists (
     select from jobtree.queue_entry q where q.job_id = p_job_id and coalesce(q.run_at = 'infinity', false)
   ));
   if done then
-    -- Who adds to the job has its row: then there is one more call.
-    perform 1 from jobtree.job j where j.id = p_job_id for no key update skip locked;
-    if found then
-      update jobtree.job j set releasing = false where j.id = p_job_id;
-    end if;
-    done := found or v_job.type is null;
+    update jobtree.job j set releasing = false where j.id = p_job_id;
   end if;
   return next;
+end
+$$;
+
+-- Lets the items of a job that waits for no other any more take their places in the lines of their keys, up to p_limit of them from the
+-- first on: what release_items does with the others. Those whose keys somebody has locked are left for the next call, and so are all
+-- behind them with the same key.
+--
+-- returns    how many
+-- locks      queue entries and keys, skipping what somebody else has
+create or replace function jobtree.release_keyed(p_job_id uuid, p_limit integer)
+returns integer
+language plpgsql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_waiting record;
+  v_keys text[];
+  v_entering record;
+begin
+  select array_agg(p.tid) as tids, array_agg(p.key) as keys into v_waiting
+  from (
+    select q.ctid as tid, i.serialize_key as key from jobtree.queue_entry q
+    join jobtree.job_item i on i.job_id = q.job_id and i.position = q.position
+    where q.job_id = p_job_id and q.keyed and coalesce(q.run_at = 'infinity', false)
+    order by q.position
+    limit p_limit
+    for update of q skip locked
+  ) p;
+  if v_waiting.tids is null then
+    return 0;
+  end if;
+  v_keys := jobtree.lock_keys(v_waiting.keys, false);
+
+  with gone as (
+    delete from jobtree.queue_entry q
+    where q.ctid = any (array(
+      select w.tid from unnest(v_waiting.tids, v_waiting.keys) w(tid, key) where w.key in (select k from unnest(v_keys) k)
+    ))
+    returning q.*
+  )
+  select array_agg(g.position order by g.position) as positions, array_agg(g.attempt order by g.position) as attempts,
+    array_agg(g.priority order by g.position) as priorities,
+    array_agg(case when i.run_at > v_now then i.run_at end order by g.position) as run_at
+  into v_entering
+  from gone g
+  join jobtree.job_item i on i.job_id = g.job_id and i.position = g.position;
+  if v_entering.positions is null then
+    return 0;
+  end if;
+  perform jobtree.enter_keys(
+    array_fill(p_job_id, array[cardinality(v_entering.positions)]), v_entering.positions, v_entering.attempts,
+    v_entering.priorities, v_entering.run_at, true
+  );
+  return cardinality(v_entering.positions);
 end
 $$;
 
@@ -3752,14 +4788,15 @@ begin
 end
 $$;
 
--- Tries items again that failed for good: they go to the end of the queue, and may fail as often as a new item. Their jobs are open
+-- Tries items again that failed for good: they go to the end of the queue, or of the lines of their serialize keys, and may fail as
+-- often as a new item. One that has kept its key is the head of its line still. Their jobs are open
 -- again, and so are the jobs that those feed, if they were sealed; each of them begins a new generation, which is told.
 --
 -- p_job_ids, p_positions   the items: of one tree, and each once. What is no dead letter, or belongs to a job that was cancelled, is left
 -- p_payload  what they get as their payload from now on; null to leave it
 -- returns    the items that are replayed, and their types that have ready items now, and how many: {type: count}
 -- locks      the root's job_progress row, so no fold is under way; the dead letters; the rows of the items' jobs, shared, in the order
---            of their ids, so that who cancels or deletes them waits; and the rows of the jobs that are unsealed, in the same order
+--            of their ids, so that who cancels or deletes them waits; the rows of the jobs that are unsealed, in the same order; and serialize keys
 -- notifies   as fold_progress does
 -- errors     JT001 the tree is gone, or is being deleted
 create or replace function jobtree.replay_items(p_root_id uuid, p_job_ids uuid[], p_positions bigint[], p_payload json default null)
@@ -3775,6 +4812,8 @@ as $$
 declare
   v_durability constant text := current_setting('synchronous_commit');
   v_dead record;
+  v_kept record;
+  v_part record;
 begin
   loop
     perform 1 from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1 for no key update;
@@ -3820,7 +4859,7 @@ begin
     update jobtree.job_item i set payload = p_payload, payload_bytes = octet_length(p_payload::text)
     from gone g where p_payload is not null and i.job_id = g.job_id and i.position = g.position
   ), counted as (
-    select g.*, coalesce(i.priority, g.priority) as item_priority, coalesce((
+    select g.*, coalesce(i.priority, g.priority) as item_priority, i.serialize_key is not null as keyed, coalesce((
         select max(f.attempt) from jobtree.failure f where f.job_id = g.job_id and f.position = g.position
       ), 0) as attempt
     from gone g
@@ -3832,16 +4871,38 @@ begin
   )
   select array_agg(c.job_id order by c.job_id, c.position) as job_ids, array_agg(c.position order by c.job_id, c.position) as positions,
     array_agg(c.attempt + 1 order by c.job_id, c.position) as attempts,
-    array_agg(c.item_priority order by c.job_id, c.position) as priorities, jobtree.count_names(array_agg(c.type)) as ready
+    array_agg(c.item_priority order by c.job_id, c.position) as priorities, array_agg(c.keyed order by c.job_id, c.position) as keyed, jobtree.count_names(array_agg(c.type)) as ready
   into v_dead
   from counted c;
   if v_dead.job_ids is null then
     return query select '{}'::uuid[], '{}'::bigint[], null::jsonb;
     return;
   end if;
-  perform jobtree.requeue(v_dead.job_ids, v_dead.positions, v_dead.attempts, v_dead.priorities,
-    array_fill(null::timestamptz, array[cardinality(v_dead.job_ids)]), true);
   perform jobtree.tell_progress(p_root_id, jobtree.reopen_jobs(p_root_id, v_dead.job_ids));
+  with kept as (
+    delete from jobtree.ended_head e
+    using unnest(v_dead.job_ids, v_dead.positions, v_dead.keyed) u(job_id, position, keyed)
+    where u.keyed and e.job_id = u.job_id and e.position = u.position and e.held
+    returning e.job_id, e.position
+  )
+  select array_agg(k.job_id) as job_ids, array_agg(k.position) as positions into v_kept from kept k;
+  for v_part in
+    select u.enters, array_agg(u.job_id order by u.n) as job_ids, array_agg(u.position order by u.n) as positions,
+      array_agg(u.attempt order by u.n) as attempts, array_agg(u.priority order by u.n) as priorities,
+      array_fill(null::timestamptz, array[count(*)::integer]) as run_at
+    from (
+      select u.*, u.keyed and (u.job_id, u.position) not in (select k.* from unnest(v_kept.job_ids, v_kept.positions) k(job_id, position)) as enters
+      from unnest(v_dead.job_ids, v_dead.positions, v_dead.attempts, v_dead.priorities, v_dead.keyed)
+        with ordinality u(job_id, position, attempt, priority, keyed, n)
+    ) u
+    group by u.enters
+  loop
+    if v_part.enters then
+      perform jobtree.enter_keys(v_part.job_ids, v_part.positions, v_part.attempts, v_part.priorities, v_part.run_at, true);
+    else
+      perform jobtree.requeue(v_part.job_ids, v_part.positions, v_part.attempts, v_part.priorities, v_part.run_at, true);
+    end if;
+  end loop;
   return query select v_dead.job_ids, v_dead.positions, v_dead.ready;
 end
 $$;
@@ -3909,7 +4970,8 @@ $$;
 --            one assignment the first is judged first
 -- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
 -- returns    as report_outcomes has it
--- locks      leases in the order of their ids, then the rows of fed children, shared and in the order of their ids
+-- locks      leases in the order of their ids, then the rows of fed children, shared and in the order of their ids, then the keys of
+--            what is fed
 create or replace function jobtree.report_each(
   p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_wait boolean
 )
@@ -3930,8 +4992,10 @@ declare
   v_retries jsonb;
   v_left integer[];
   v_done record;
+  v_keys text[];
 begin
-  v_held := jobtree.lock_for_report(p_lease_ids, p_wait);
+  select k.held, k.keys into v_held, v_keys
+  from jobtree.lock_fed_keys(p_lease_ids, p_numbers, p_reports, jobtree.lock_for_report(p_lease_ids, p_wait), p_wait) k;
 
   -- What can count: the item is open, and nothing is wrong with what the report says.
   select
@@ -3951,24 +5015,24 @@ begin
   from jobtree.open_reports(p_ns, p_lease_ids, p_numbers, p_reports, v_held) o;
 
   if v_open.leases is not null then
-    select a.root_ids, a.accepted into v_roots, v_left
+    select a.root_ids, a.ready, a.accepted into v_roots, v_ready, v_left
     from jobtree.accept_results(v_open.leases, v_open.numbers, v_open.results, false) a;
     if v_left is not null then
       select * into v_done from jobtree.accept_results(v_open.leases, v_open.numbers, v_open.results, true);
       v_roots := v_roots || v_done.root_ids;
-      v_ready := jobtree.feed_children(v_done.job_ids, v_done.positions, v_open.new_items);
+      v_ready := jobtree.add_up(
+        jobtree.add_up(v_ready, v_done.ready), jobtree.feed_children(v_done.job_ids, v_done.positions, v_open.new_items)
+      );
     end if;
   end if;
   if v_open.failed_leases is not null then
-    select array_agg(distinct f.root_id) as root_ids, jsonb_object_agg(r.n, f.retry_at) as retries,
-      jobtree.count_names(array_agg(f.type) filter (where f.retry_at <= clock_timestamp())) as ready
-    into v_done
-    from jobtree.fail_attempts(v_open.failed_leases, v_open.failed_numbers, v_open.failures, false) f
-    join unnest(v_open.failed_leases, v_open.failed_numbers, v_open.failed_ns) r(lease_id, number, n)
-      on r.lease_id = f.lease_id and r.number = f.number;
+    select * into v_done from jobtree.fail_attempts(v_open.failed_leases, v_open.failed_numbers, v_open.failures, false);
     v_roots := v_roots || v_done.root_ids;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
-    v_retries := v_done.retries;
+    select jsonb_object_agg(r.n, r.retry_at) into v_retries from unnest(v_open.failed_ns, v_done.retries) r(n, retry_at);
+  end if;
+  if v_keys is not null then
+    perform jobtree.drop_keys(v_keys);
   end if;
 
   return query select
@@ -3987,7 +5051,7 @@ $$;
 -- An assignment past its deadline that nobody took back still counts: expiry permits taking back, it does not revoke.
 --
 -- p_reports  JSON array of {assignmentId, result} or {assignmentId, failure: {code, message, permanent?}}, and with a
---            result newItems?: [{type, payload, dedupeKey?, priority?, runAt?}] for fed children. Of two reports for
+--            result newItems?: [{type, payload, dedupeKey?, priority?, runAt?, serializeKey?}] for fed children. Of two reports for
 --            one assignment the first is judged first.
 -- returns    one row: the roots of the trees that changed, the types that may have got ready items and how many, and the answers, a
 --            list of {index, status, retryAt, field, message}: index counts from 0, retryAt is when a failed item is due again, and
@@ -4053,7 +5117,7 @@ as $$
     from jsonb_array_elements(case jsonb_typeof(p_report -> 'newItems') when 'array' then p_report -> 'newItems' end)
       with ordinality e(value, n)
     cross join lateral (
-      select i.field, i.message from jobtree.input_problem(e.value, '{type,payload,dedupeKey,priority,runAt}') i
+      select i.field, i.message from jobtree.input_problem(e.value, '{type,payload,dedupeKey,priority,runAt,serializeKey}') i
       union all
       select 'payload', 'is nested more than 256 levels deep' where jobtree.is_too_deep((e.value -> 'payload')::text)
     ) i
@@ -4109,11 +5173,11 @@ begin
   if p_wait then
     v_accepted := '{}';
   elsif v_count > 0 then
-    select a.root_ids, a.accepted into v_roots, v_accepted from jobtree.accept_results(p_lease_ids, p_numbers, p_results, false) a;
+    select a.root_ids, a.ready, a.accepted into v_roots, v_ready, v_accepted from jobtree.accept_results(p_lease_ids, p_numbers, p_results, false) a;
     if v_accepted is not null then
       select f.root_ids, f.ready, f.accepted into v_done from jobtree.feed_results(p_lease_ids, p_numbers, p_results) f;
       v_roots := v_roots || v_done.root_ids;
-      v_ready := v_done.ready;
+      v_ready := jobtree.add_up(v_ready, v_done.ready);
       v_accepted := v_accepted || v_done.accepted;
     end if;
   end if;
@@ -4159,7 +5223,7 @@ $$;
 -- Puts items back into the queue: neighbours that wait under the same conditions share an entry.
 --
 -- p_job_ids, p_positions, p_attempts, p_priorities, p_run_at
---            the items, which are in no entry; the number of the next attempt; and when each is due, null for now
+--            the items, which are in no entry; those with keys are the heads of theirs; the number of the next attempt; and when each is due, null for now
 -- p_last     whether they go behind all that is ready, or back to where they stood
 -- locks      none
 create or replace function jobtree.requeue(
@@ -4173,18 +5237,21 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 begin
-  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
+  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed)
   select r.job_id, r.position, case when p_last then nextval('jobtree.block_seq') * 1024 else r.position end,
-    r.bytes, r.run_at, r.attempt, r.count, r.priority, j.type
+    r.bytes, r.run_at, r.attempt, r.count, r.priority, j.type, r.keyed
   from (
-    select u.job_id, min(u.position) as position, u.attempt, u.priority, u.run_at, count(*) as count, sum(i.payload_bytes) as bytes
+    select u.job_id, min(u.position) as position, u.attempt, u.priority, u.run_at, u.keyed, count(*) as count, sum(u.payload_bytes) as bytes
     from (
-      select u.*, u.position - row_number() over (partition by u.job_id, u.attempt, u.priority, u.run_at order by u.position) as run
-      from unnest(p_job_ids, p_positions, p_attempts, p_priorities, p_run_at) u(job_id, position, attempt, priority, run_at)
+      select u.*, u.position - row_number() over (partition by u.job_id, u.attempt, u.priority, u.run_at, u.keyed order by u.position) as run
+      from (
+        select u.*, i.payload_bytes, i.serialize_key is not null as keyed
+        from unnest(p_job_ids, p_positions, p_attempts, p_priorities, p_run_at) u(job_id, position, attempt, priority, run_at)
+        join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
+      ) u
     ) u
-    join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
     -- An entry has 128 items at most, however many leases end here.
-    group by u.job_id, u.attempt, u.priority, u.run_at, u.run, u.position / 128
+    group by u.job_id, u.attempt, u.priority, u.run_at, u.keyed, u.run, u.position / 128
   ) r
   join jobtree.job j on j.id = r.job_id
   order by r.position;
@@ -4213,11 +5280,11 @@ $$;
 -- Does the next batch of an operation: call it until it is finished. Each call goes on where the last one ended. What somebody has
 -- locked for longer than a moment is passed by, and gets another turn at the end.
 --
--- p_limit    how many dead letters, at most; it ends earlier after a moment
+-- p_limit    how many dead letters, at most; it ends earlier after a moment, as it does for pending items
 -- returns    whether it is finished; whether to go on at once, or after a pause, since what is left is locked; the trees that changed,
 --            and the types that have ready items, and how many; no row if somebody else is at it, or there is none
 -- locks      the operation's row, skipping it if somebody has it; then, job by job in the order of their ids, those of replay_items or
---            of discard_items, for each of which it waits a moment
+--            of discard_items, for each of which it waits a moment, or those of cancel_pending
 create or replace function jobtree.run_operation(p_id uuid, p_limit bigint default 1000)
 returns table (finished boolean, more boolean, root_ids uuid[], ready jsonb)
 language plpgsql volatile
@@ -4231,6 +5298,7 @@ declare
   v_found bigint := 0;
   v_part record;
   v_replayed record;
+  v_cancelled record;
 begin
   select * into v_operation from jobtree.operation o where o.id = p_id for update skip locked;
   if not found then
@@ -4243,9 +5311,17 @@ begin
     return;
   end if;
 
+  if v_operation.kind = 'CANCEL' then
+    select * into v_cancelled from jobtree.cancel_matching(v_operation, v_until);
+    v_operation := v_cancelled.operation;
+    more := v_cancelled.more;
+    root_ids := v_cancelled.root_ids;
+    ready := v_cancelled.ready;
+  end if;
   for v_part in
     select m.job_id, m.root_id, array_agg(m.position order by m.position) as positions
     from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, p_limit) m
+    where v_operation.kind <> 'CANCEL'
     group by m.job_id, m.root_id
     order by m.job_id
   loop
@@ -4561,14 +5637,15 @@ begin
 end
 $$;
 
--- Begins to replay or discard dead letters: those that meet all that the filter says. run_operation does it, in batches, called by any
--- server until it is finished.
+-- Begins to replay or discard dead letters, or to cancel pending items: those that meet all that the filter says. run_operation does
+-- it, in batches, called by any server until it is finished. What is added, or fails, later is left.
 --
--- p_kind     REPLAY or DISCARD
--- p_filter   {jobId?, types?, codes?, groupIds?, diedFrom?, diedUntil?, dedupeKeys?, items?: [{jobId, position}]}, at least one of
---            them. A job stands for all below it
+-- p_kind     REPLAY, DISCARD or CANCEL
+-- p_filter   {jobId?, types?, codes?, dedupeKeys?, items?: [{jobId, position}]}, for dead letters also {groupIds?, diedFrom?,
+--            diedUntil?}, for pending items {states?, addedFrom?, addedUntil?}; at least one of them. A job stands for all below it,
+--            codes are of the last failure, and states are WAITING, SCHEDULED, READY, BLOCKED and HELD
 -- p_payload  what a replayed item gets as its payload; for a filter of one item only
--- returns    the operation, and how many dead letters there are for it
+-- returns    the operation, and how many items there are for it
 -- locks      none
 -- errors     JT001 no such job; JT002 the filter names nothing, or something is wrong with it; 22P02, 22007 or 22008 for a value that
 --            is none
@@ -4579,8 +5656,7 @@ as $$
 declare
   v_operation jobtree.operation := jobtree.operation_of(p_kind, p_filter, p_payload);
 begin
-  select count(*) into v_operation.total
-  from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, null);
+  v_operation.total := jobtree.operation_total(v_operation);
   insert into jobtree.operation select v_operation.*;
   return query select v_operation.id, v_operation.total;
 end
@@ -4594,6 +5670,8 @@ create or replace function jobtree.start_queued(p_name text)
 returns table (root_id uuid, ready jsonb)
 language plpgsql volatile
 set enable_seqscan = off
+-- As fire_schedule.
+set lock_timeout = '100ms'
 set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -4641,6 +5719,7 @@ create or replace function jobtree.sweep_leases(
 returns table (lost integer, leases integer, root_ids uuid[], ready jsonb)
 language plpgsql volatile
 set enable_seqscan = off
+set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -4679,15 +5758,15 @@ begin
   )
   where l.id = any (v_leases) and l.deadlines is not null;
 
+  -- None are lost if it was the silent items of a lease that were reported.
   return query
-    select count(*)::integer, cardinality(v_leases), array_agg(distinct f.root_id),
-      jobtree.count_names(array_agg(f.type) filter (where f.retry_at <= clock_timestamp()))
-    from jobtree.fail_attempts(
+    select coalesce(cardinality(v_numbers), 0), cardinality(v_leases), f.root_ids, f.ready
+    from (select) o
+    left join jobtree.fail_attempts(
       v_lost_leases, v_numbers,
-      -- None are lost if it was the silent items of a lease that were reported.
       array_fill('{"code": "HEARTBEAT_LOST", "message": "The worker''s heartbeat was lost."}'::json, array[coalesce(cardinality(v_numbers), 0)]),
       true
-    ) f;
+    ) f on true;
 end
 $$;
 
@@ -4788,6 +5867,31 @@ begin
 end
 $$;
 
+-- The serialize keys of the items that a new tree starts with, but for those of jobs that wait for others. What is none is for
+-- check_job to refuse.
+--
+-- p_tree     as create_job has it
+create or replace function jobtree.tree_keys(p_tree json)
+returns text[]
+language sql immutable
+as $$
+  with recursive node as (
+    select p_tree as spec, 0 as depth
+    union all
+    select c.value, n.depth + 1
+    from node n
+    cross join lateral json_array_elements(
+      case json_typeof(n.spec -> 'children') when 'array' then n.spec -> 'children' end
+    ) c
+    where n.depth < 32
+  )
+  select array_agg(i.value ->> 'serializeKey')
+  from node n
+  cross join lateral json_array_elements(case json_typeof(n.spec -> 'items') when 'array' then n.spec -> 'items' end) i
+  where coalesce(json_array_length(case json_typeof(n.spec -> 'after') when 'array' then n.spec -> 'after' end), 0) = 0
+    and length(i.value ->> 'serializeKey') between 1 and 255
+$$;
+
 -- Refuses a template of which create_job would make no tree, or the same one time and again. It makes the tree and takes it back, so whatever
 -- create_job refuses is refused here, too.
 --
@@ -4844,6 +5948,97 @@ as $$
       from (select j.type, sum(f.items) as items from found f join jobtree.job j on j.id = f.job_id group by j.type having sum(f.items) > 0) t
     ),
     (select min(f.id) from found f), (select max(f.id) from found f)
+$$;
+
+-- Changes an item that waits: when it is due, its priority, its payload. What is not named stays as it is. One that is blocked by its
+-- serialize key keeps its place in the line.
+--
+-- p_changes  {runAt?, priority?, payload?}, at least one of them; runAt null for now, priority null for that of the job
+-- returns    its tree and type; its priority and its place, from which claims find it, null if it is blocked; and whether it was made
+--            ready by this
+-- locks      the queue entry that has the item, or the item itself if it is blocked
+-- errors     JT001 no such item; JT002 nothing is to be changed, or something is wrong with it; JT007 it does not wait, with the reason
+--            in the error's detail: HELD, SUCCEEDED, FAILED or CANCELLED; of Postgres those of add_items
+create or replace function jobtree.update_item(p_job_id uuid, p_position bigint, p_changes json)
+returns table (root_id uuid, type text, priority smallint, place bigint, made_ready boolean)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_changes jsonb;
+  v_problem record;
+  v_entry jobtree.queue_entry;
+  v_is_blocked boolean;
+  v_job record;
+  v_state text;
+  v_item record;
+begin
+  if strpos(p_changes::text, '\u') > 0 then
+    perform jobtree.check_text(p_changes);
+  end if;
+  if json_typeof(p_changes) = 'object' and jobtree.is_too_deep((p_changes -> 'payload')::text) then
+    raise exception 'payload is nested more than 256 levels deep.' using errcode = 'JT002', column = 'payload';
+  end if;
+  v_changes := p_changes;
+  select * into v_problem from jobtree.input_problem(v_changes, '{payload,priority,runAt}') p limit 1;
+  if found then
+    raise exception '% %.', v_problem.field, v_problem.message using errcode = 'JT002', column = v_problem.field;
+  elsif v_changes = '{}' then
+    raise exception 'Nothing is to be changed.' using errcode = 'JT002';
+  end if;
+
+  loop
+    select q.* into v_entry from jobtree.queue_entry q
+    where q.job_id = p_job_id and q.position between p_position - 127 and p_position and q.position + q.count > p_position
+    for update;
+    perform from jobtree.blocked_item b where b.job_id = p_job_id and b.position = p_position for update;
+    v_is_blocked := found;
+    select j.root_id, j.priority, j.cancelled_at is not null as is_cancelled into v_job from jobtree.job j where j.id = p_job_id;
+    exit when (v_entry.job_id is not null or v_is_blocked) and not v_job.is_cancelled;
+    select s.state into v_state from jobtree.item_state s where s.job_id = p_job_id and s.position = p_position;
+    if v_state is null then
+      raise exception 'There is no item % of job %.', p_position, p_job_id using errcode = 'JT001', column = 'itemId';
+    end if;
+    -- Or it waits: whoever had the entry has split it, or its key has gone on.
+    if v_state in ('HELD', 'SUCCEEDED', 'FAILED', 'CANCELLED') then
+      raise exception 'Item % of job % can''t be changed: it is %.', p_position, p_job_id, lower(v_state)
+        using errcode = 'JT007', column = 'itemId', detail = v_state;
+    end if;
+  end loop;
+
+  update jobtree.job_item i
+  set payload = case when v_changes ? 'payload' then p_changes -> 'payload' else i.payload end,
+    payload_bytes = case when v_changes ? 'payload' then octet_length((p_changes -> 'payload')::text) else i.payload_bytes end,
+    priority = case when v_changes ? 'priority' then (v_changes ->> 'priority')::smallint else i.priority end,
+    run_at = case when v_changes ? 'runAt' then coalesce((v_changes ->> 'runAt')::timestamptz, v_now) else i.run_at end
+  where i.job_id = p_job_id and i.position = p_position
+  returning i.payload_bytes, coalesce(i.priority, v_job.priority) as priority, i.run_at, i.created_at into v_item;
+  if v_is_blocked then
+    update jobtree.blocked_item b
+    set priority = v_item.priority, run_at = case when v_changes ? 'runAt' then v_item.run_at else b.run_at end,
+      waits_since = case when b.attempt = 1 then greatest(v_item.created_at, v_item.run_at) end
+    where b.job_id = p_job_id and b.position = p_position;
+    return query select v_job.root_id, null::text, v_item.priority, null::bigint, false;
+    return;
+  end if;
+
+  -- An entry of its own: it waits under other conditions, or is of another size.
+  delete from jobtree.queue_entry q where q.job_id = p_job_id and q.position = v_entry.position;
+  perform jobtree.put_back_rest(array[v_entry], array[jobtree.bit_at((p_position - v_entry.position)::integer + 1)]);
+  v_entry.place := v_entry.place + p_position - v_entry.position;
+  if v_changes ? 'runAt' and v_entry.run_at is distinct from 'infinity' then
+    made_ready := v_item.run_at <= v_now;
+    v_entry.run_at := case when not made_ready then v_item.run_at end;
+    v_entry.place := nextval('jobtree.block_seq') * 1024;
+  end if;
+  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed)
+  values (p_job_id, p_position, v_entry.place, v_item.payload_bytes, v_entry.run_at, v_entry.attempt, 1, v_item.priority, v_entry.type, v_entry.keyed);
+  return query select v_job.root_id, v_entry.type, v_item.priority, v_entry.place, coalesce(made_ready, false);
+end
 $$;
 
 -- Waits until nobody else has a queue entry, but not beyond an instant. Whoever had it has split it, claimed it whole, or given

@@ -19,6 +19,8 @@ export interface ImportOptions extends ApiOptions {
   readonly format?: Format;
   readonly delimiter: string;
   readonly dedupeKey?: string;
+  readonly serializeKey?: string;
+  readonly blockOnFailure?: true;
   readonly maxFailures?: number;
   readonly tolerate?: Tolerance;
   readonly backoff?: number[];
@@ -79,6 +81,7 @@ async function fill(
         jobId: target.jobId,
         batches: prepend(first.value, batches),
         keyPrefix: target.keyPrefix,
+        serializeKey: options.serializeKey,
         fileName: input.name,
         onAdded: (next) => {
           counts = next;
@@ -115,9 +118,16 @@ async function fill(
 }
 
 function open(client: Client, options: ImportOptions, signal: AbortSignal): Promise<Target> {
-  const { type, job, dedupeKey, maxFailures, tolerate, backoff, priority } = options;
+  const { type, job, dedupeKey, maxFailures, tolerate, backoff, priority, blockOnFailure } = options;
   if (job !== undefined) return Promise.resolve(existingJob(job));
-  const policies = { maxFailuresPerItem: maxFailures, ...tolerate, backoffMs: backoff, priority };
+  const serializeOnFailure = blockOnFailure && ('BLOCK' as const);
+  const policies = {
+    maxFailuresPerItem: maxFailures,
+    ...tolerate,
+    backoffMs: backoff,
+    priority,
+    serializeOnFailure,
+  };
   return newJob(client, { type: type ?? '', dedupeKey, ...policies }, signal);
 }
 

@@ -3,6 +3,7 @@ import type { Queue, QueueSettings } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, duration } from '../figures.ts';
+import { table } from '../table.ts';
 
 export async function listQueues(options: ApiOptions): Promise<number> {
   const queues = await withClient(options, (client) => client.queues.list());
@@ -48,10 +49,10 @@ function toSettings(options: QueueOptions): QueueSettings {
 
 const orNull = <T>(value: T | 'none' | undefined) => (value === 'none' ? null : value);
 
-const header = ['TYPE', 'READY', 'SCHEDULED', 'WAITING', 'RUNNING', 'LIMITS'];
+const header = ['TYPE', 'READY', 'SCHEDULED', 'WAITING', 'BLOCKED', 'RUNNING', 'LIMITS'];
 
 function toCells(queue: Queue): string[] {
-  const figures = [queue.ready, queue.scheduled, queue.waiting, queue.running].map(count);
+  const figures = [queue.ready, queue.scheduled, queue.waiting, queue.blocked, queue.running].map(count);
   return [queue.type, ...figures, limits(queue).join(', ')];
 }
 
@@ -65,7 +66,7 @@ function limits({ paused, concurrency, rate, lifetimeMs }: Queue): string[] {
 }
 
 function describe(queue: Queue): string {
-  const { type, ready, scheduled, running } = queue;
+  const { type, ready, scheduled, blocked, running } = queue;
   const defaults = [
     ['priority', queue.priority],
     ['failures per item', queue.maxFailuresPerItem],
@@ -74,21 +75,9 @@ function describe(queue: Queue): string {
     ['heartbeat', queue.heartbeatIntervalMs == null ? null : duration(queue.heartbeatIntervalMs)],
   ].filter(([, value]) => value != null);
   return [
-    `${type}: ${count(ready)} ready, ${count(scheduled)} scheduled, ${count(running)} running`,
+    `${type}: ${count(ready)} ready, ${count(scheduled)} scheduled, ${count(blocked)} blocked, ${count(running)} running`,
     `limits: ${limits(queue).join(', ') || 'none'}`,
     ...defaults.map(([name, value]) => `new jobs, ${name}: ${value === '' ? 'none' : value}`),
     '',
   ].join('\n');
-}
-
-/** Each column as wide as its longest cell. */
-function table(rows: readonly string[][]): string {
-  const widths = header.map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
-  const lines = rows.map((row) =>
-    row
-      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
-  return `${lines.join('\n')}\n`;
 }

@@ -38,16 +38,24 @@ export async function addBatches(options: {
   batches: AsyncIterable<Row[]>;
   /** Makes the keys of the items, with their lines: an item that is sent twice is added once. */
   keyPrefix: string;
+  /** The field of a row that is its serialize key. */
+  serializeKey?: string | undefined;
   /** For messages. */
   fileName: string;
   /** Called after each batch with the sums so far. */
   onAdded: (counts: AddedCounts) => void;
   signal: AbortSignal;
 }): Promise<void> {
-  const { client, jobId, batches, keyPrefix, fileName, onAdded, signal } = options;
+  const { client, jobId, batches, keyPrefix, serializeKey, fileName, onAdded, signal } = options;
   const counts = { added: 0, duplicates: 0 };
   const add = async (batch: readonly Row[]) => {
-    const items = batch.map(({ line, payload }): ItemSpec => ({ payload, dedupeKey: `${keyPrefix}${line}` }));
+    const items = batch.map(
+      ({ line, payload }): ItemSpec => ({
+        payload,
+        dedupeKey: `${keyPrefix}${line}`,
+        serializeKey: serializeKey === undefined ? undefined : keyOf(payload, serializeKey, fileName, line),
+      }),
+    );
     const badItem = (index: number, message: string) =>
       badFile(fileName, `line ${batch[index]?.line}`, message.replace(/^items\[\d+\]\./, ''));
     try {
@@ -77,4 +85,17 @@ export async function addBatches(options: {
   } finally {
     await underWay; // also when the file turns out to be bad: what is on its way counts
   }
+}
+
+/** Undefined for a row without one. */
+function keyOf(payload: unknown, field: string, fileName: string, line: number): string | undefined {
+  const value =
+    typeof payload === 'object' && payload !== null ? (payload as Record<string, unknown>)[field] : undefined;
+  if (value == null || value === '') return undefined;
+  if (typeof value === 'string' || typeof value === 'number') return String(value);
+  throw badFile(
+    fileName,
+    `line ${line}`,
+    `${field} is no text and no number, so it can't be a serialize key.`,
+  );
 }

@@ -19,6 +19,8 @@ type Documents = {
     "\n  mutation AddItems($input: AddItemsInput!, $all: Boolean!) {\n    addItems(input: $input) {\n      ... on AddItemsPayload {\n        added duplicates invalid\n        entries(all: $all) { index @skip(if: $all) status itemId error { message } }\n      }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.AddItemsDocument,
     "\n  mutation SealJob($input: SealJobInput!) {\n    sealJob(input: $input) {\n      ... on SealJobPayload { job { progress { ...ProgressFields } } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.SealJobDocument,
     "\n  mutation CancelJob($input: CancelJobInput!) {\n    cancelJob(input: $input) {\n      ... on CancelJobPayload { job { id } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.CancelJobDocument,
+    "\n  mutation CancelItems($input: CancelItemsInput!) {\n    cancelItems(input: $input) {\n      ... on CancelItemsPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.CancelItemsDocument,
+    "\n  mutation UpdateItem($input: UpdateItemInput!) {\n    updateItem(input: $input) {\n      ... on UpdateItemPayload { item { ...ItemFields } }\n      ... on Error { code message field }\n      ... on ItemNotUpdatableError { reason }\n    }\n  }\n": typeof types.UpdateItemDocument,
     "\n  mutation DeleteJob($input: DeleteJobInput!) {\n    deleteJob(input: $input) {\n      ... on DeleteJobPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.DeleteJobDocument,
     "\n  mutation ReplayDeadLetters($input: ReplayDeadLettersInput!) {\n    replayDeadLetters(input: $input) {\n      ... on ReplayDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.ReplayDeadLettersDocument,
     "\n  mutation DiscardDeadLetters($input: DiscardDeadLettersInput!) {\n    discardDeadLetters(input: $input) {\n      ... on DiscardDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.DiscardDeadLettersDocument,
@@ -29,10 +31,11 @@ type Documents = {
     "\n  query DeadLetterGroup($id: ID!, $first: Int) {\n    node(id: $id) {\n      ... on DeadLetterGroup {\n        id type code pattern count firstAt lastAt note notedAt\n        items(first: $first) { ...ItemFields job { id type } }\n      }\n    }\n  }\n": typeof types.DeadLetterGroupDocument,
     "\n  query DeadLetterDigest($since: DateTime!, $types: [String!], $first: Int) {\n    deadLetterDigest(since: $since, types: $types, first: $first) {\n      count group { id type code pattern count firstAt lastAt note notedAt }\n    }\n  }\n": typeof types.DeadLetterDigestDocument,
     "\n  query DeadLetterCount($filter: DeadLetterFilter!) { deadLetterCount(filter: $filter) }\n": typeof types.DeadLetterCountDocument,
+    "\n  query PendingItemCount($filter: PendingItemFilter!) { pendingItemCount(filter: $filter) }\n": typeof types.PendingItemCountDocument,
     "\n  fragment OperationFields on Operation { id kind status total done requestedAt finishedAt }\n": typeof types.OperationFieldsFragmentDoc,
     "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome completions\n  }\n": typeof types.ProgressFieldsFragmentDoc,
-    "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage finalStage feed waitsForJobs createdAt sealedAt failedAt\n    cancelledAt occurrence { schedule at } treeOutcome progress { ...ProgressFields }\n  }\n": typeof types.JobFieldsFragmentDoc,
-    "\n  fragment ItemFields on JobItem {\n    id status payload result failureCount failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n": typeof types.ItemFieldsFragmentDoc,
+    "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage serializeOnFailure finalStage feed waitsForJobs createdAt sealedAt failedAt\n    cancelledAt occurrence { schedule at } treeOutcome progress { ...ProgressFields }\n  }\n": typeof types.JobFieldsFragmentDoc,
+    "\n  fragment ItemFields on JobItem {\n    id status payload result failureCount failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey serializeKey blockedBy { id } createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n": typeof types.ItemFieldsFragmentDoc,
     "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } after { id } deletion { requestedAt itemCount deletedItems } }\n  }\n": typeof types.JobDocument,
     "\n  query Jobs($filter: JobFilter, $order: JobOrder, $first: Int, $after: String) {\n    jobs(filter: $filter, order: $order, first: $first, after: $after) {\n      edges { node { ...JobFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n": typeof types.JobsDocument,
     "\n  query Items($jobId: ID!, $status: ItemStatus, $first: Int, $after: String) {\n    job(id: $jobId) {\n      items(status: $status, first: $first, after: $after) {\n        edges { node { ...ItemFields } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": typeof types.ItemsDocument,
@@ -50,10 +53,11 @@ type Documents = {
     "\n  mutation ClaimItem($input: ClaimItemInput!) {\n    claimItem(input: $input) {\n      ... on ClaimItemPayload { assignment { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n      ... on ItemNotClaimableError { reason }\n    }\n  }\n": typeof types.ClaimItemDocument,
     "mutation Exchange($input: ExchangeInput!) { exchange(input: $input) { ... on ExchangePayload { reported { entries(all: false) { index status retryAt error { message field } } } assignments { id itemId jobId type attempt payload heartbeatIntervalMs } limitedTypes claimError { code message field } } ... on Error { code message field } } }": typeof types.ExchangeDocument,
     "\n  mutation ExchangeParts(\n    $reports: ReportOutcomesInput = { reports: [] }, $withReports: Boolean!\n    $releases: ReleaseAssignmentsInput = { assignmentIds: [] }, $withReleases: Boolean!\n    $claims: ClaimItemsInput = { worker: \"\", requests: [] }, $withClaims: Boolean!\n  ) {\n    reportOutcomes(input: $reports) @include(if: $withReports) {\n      ... on ReportOutcomesPayload { entries(all: false) { index status retryAt error { message field } } }\n      ... on Error { code message field }\n    }\n    releaseAssignments(input: $releases) @include(if: $withReleases) {\n      ... on ReleaseAssignmentsPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n    claimItems(input: $claims) @include(if: $withClaims) {\n      ... on ClaimItemsPayload { assignments { id itemId jobId type attempt payload heartbeatIntervalMs } limitedTypes }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.ExchangePartsDocument,
-    "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting running paused concurrency rate { limit intervalMs } lifetimeMs\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n": typeof types.QueueFieldsFragmentDoc,
+    "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting blocked running paused concurrency rate { limit intervalMs } lifetimeMs\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n": typeof types.QueueFieldsFragmentDoc,
     "\n  mutation SetQueue($input: SetQueueInput!) {\n    setQueue(input: $input) {\n      ... on SetQueuePayload { queue { ...QueueFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.SetQueueDocument,
     "\n  query Queue($type: String!) {\n    queue(type: $type) { ...QueueFields }\n  }\n": typeof types.QueueDocument,
     "\n  query Queues($types: [String!], $first: Int, $after: String) {\n    queues(types: $types, first: $first, after: $after) { ...QueueFields }\n  }\n": typeof types.QueuesDocument,
+    "\n  query SerializeKeys($first: Int, $keys: [String!]) {\n    serializeKeys(first: $first, keys: $keys) { key held blocked head { id job { id type } failureCount assignment { worker } } }\n  }\n": typeof types.SerializeKeysDocument,
     "\n  mutation Heartbeat($input: HeartbeatInput!) {\n    heartbeat(input: $input) {\n      ... on HeartbeatPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.HeartbeatDocument,
     "\n  subscription JobProgress($jobId: ID!, $sinceRevision: String) {\n    jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) { ...ProgressFields }\n  }\n": typeof types.JobProgressDocument,
     "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete outcome jobs { ...ProgressFields } }\n  }\n": typeof types.JobTreeProgressDocument,
@@ -65,6 +69,8 @@ const documents: Documents = {
     "\n  mutation AddItems($input: AddItemsInput!, $all: Boolean!) {\n    addItems(input: $input) {\n      ... on AddItemsPayload {\n        added duplicates invalid\n        entries(all: $all) { index @skip(if: $all) status itemId error { message } }\n      }\n      ... on Error { code message field }\n    }\n  }\n": types.AddItemsDocument,
     "\n  mutation SealJob($input: SealJobInput!) {\n    sealJob(input: $input) {\n      ... on SealJobPayload { job { progress { ...ProgressFields } } }\n      ... on Error { code message field }\n    }\n  }\n": types.SealJobDocument,
     "\n  mutation CancelJob($input: CancelJobInput!) {\n    cancelJob(input: $input) {\n      ... on CancelJobPayload { job { id } }\n      ... on Error { code message field }\n    }\n  }\n": types.CancelJobDocument,
+    "\n  mutation CancelItems($input: CancelItemsInput!) {\n    cancelItems(input: $input) {\n      ... on CancelItemsPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.CancelItemsDocument,
+    "\n  mutation UpdateItem($input: UpdateItemInput!) {\n    updateItem(input: $input) {\n      ... on UpdateItemPayload { item { ...ItemFields } }\n      ... on Error { code message field }\n      ... on ItemNotUpdatableError { reason }\n    }\n  }\n": types.UpdateItemDocument,
     "\n  mutation DeleteJob($input: DeleteJobInput!) {\n    deleteJob(input: $input) {\n      ... on DeleteJobPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n": types.DeleteJobDocument,
     "\n  mutation ReplayDeadLetters($input: ReplayDeadLettersInput!) {\n    replayDeadLetters(input: $input) {\n      ... on ReplayDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.ReplayDeadLettersDocument,
     "\n  mutation DiscardDeadLetters($input: DiscardDeadLettersInput!) {\n    discardDeadLetters(input: $input) {\n      ... on DiscardDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.DiscardDeadLettersDocument,
@@ -75,10 +81,11 @@ const documents: Documents = {
     "\n  query DeadLetterGroup($id: ID!, $first: Int) {\n    node(id: $id) {\n      ... on DeadLetterGroup {\n        id type code pattern count firstAt lastAt note notedAt\n        items(first: $first) { ...ItemFields job { id type } }\n      }\n    }\n  }\n": types.DeadLetterGroupDocument,
     "\n  query DeadLetterDigest($since: DateTime!, $types: [String!], $first: Int) {\n    deadLetterDigest(since: $since, types: $types, first: $first) {\n      count group { id type code pattern count firstAt lastAt note notedAt }\n    }\n  }\n": types.DeadLetterDigestDocument,
     "\n  query DeadLetterCount($filter: DeadLetterFilter!) { deadLetterCount(filter: $filter) }\n": types.DeadLetterCountDocument,
+    "\n  query PendingItemCount($filter: PendingItemFilter!) { pendingItemCount(filter: $filter) }\n": types.PendingItemCountDocument,
     "\n  fragment OperationFields on Operation { id kind status total done requestedAt finishedAt }\n": types.OperationFieldsFragmentDoc,
     "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome completions\n  }\n": types.ProgressFieldsFragmentDoc,
-    "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage finalStage feed waitsForJobs createdAt sealedAt failedAt\n    cancelledAt occurrence { schedule at } treeOutcome progress { ...ProgressFields }\n  }\n": types.JobFieldsFragmentDoc,
-    "\n  fragment ItemFields on JobItem {\n    id status payload result failureCount failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n": types.ItemFieldsFragmentDoc,
+    "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage serializeOnFailure finalStage feed waitsForJobs createdAt sealedAt failedAt\n    cancelledAt occurrence { schedule at } treeOutcome progress { ...ProgressFields }\n  }\n": types.JobFieldsFragmentDoc,
+    "\n  fragment ItemFields on JobItem {\n    id status payload result failureCount failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey serializeKey blockedBy { id } createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n": types.ItemFieldsFragmentDoc,
     "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } after { id } deletion { requestedAt itemCount deletedItems } }\n  }\n": types.JobDocument,
     "\n  query Jobs($filter: JobFilter, $order: JobOrder, $first: Int, $after: String) {\n    jobs(filter: $filter, order: $order, first: $first, after: $after) {\n      edges { node { ...JobFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n": types.JobsDocument,
     "\n  query Items($jobId: ID!, $status: ItemStatus, $first: Int, $after: String) {\n    job(id: $jobId) {\n      items(status: $status, first: $first, after: $after) {\n        edges { node { ...ItemFields } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": types.ItemsDocument,
@@ -96,10 +103,11 @@ const documents: Documents = {
     "\n  mutation ClaimItem($input: ClaimItemInput!) {\n    claimItem(input: $input) {\n      ... on ClaimItemPayload { assignment { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n      ... on ItemNotClaimableError { reason }\n    }\n  }\n": types.ClaimItemDocument,
     "mutation Exchange($input: ExchangeInput!) { exchange(input: $input) { ... on ExchangePayload { reported { entries(all: false) { index status retryAt error { message field } } } assignments { id itemId jobId type attempt payload heartbeatIntervalMs } limitedTypes claimError { code message field } } ... on Error { code message field } } }": types.ExchangeDocument,
     "\n  mutation ExchangeParts(\n    $reports: ReportOutcomesInput = { reports: [] }, $withReports: Boolean!\n    $releases: ReleaseAssignmentsInput = { assignmentIds: [] }, $withReleases: Boolean!\n    $claims: ClaimItemsInput = { worker: \"\", requests: [] }, $withClaims: Boolean!\n  ) {\n    reportOutcomes(input: $reports) @include(if: $withReports) {\n      ... on ReportOutcomesPayload { entries(all: false) { index status retryAt error { message field } } }\n      ... on Error { code message field }\n    }\n    releaseAssignments(input: $releases) @include(if: $withReleases) {\n      ... on ReleaseAssignmentsPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n    claimItems(input: $claims) @include(if: $withClaims) {\n      ... on ClaimItemsPayload { assignments { id itemId jobId type attempt payload heartbeatIntervalMs } limitedTypes }\n      ... on Error { code message field }\n    }\n  }\n": types.ExchangePartsDocument,
-    "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting running paused concurrency rate { limit intervalMs } lifetimeMs\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n": types.QueueFieldsFragmentDoc,
+    "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting blocked running paused concurrency rate { limit intervalMs } lifetimeMs\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n": types.QueueFieldsFragmentDoc,
     "\n  mutation SetQueue($input: SetQueueInput!) {\n    setQueue(input: $input) {\n      ... on SetQueuePayload { queue { ...QueueFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.SetQueueDocument,
     "\n  query Queue($type: String!) {\n    queue(type: $type) { ...QueueFields }\n  }\n": types.QueueDocument,
     "\n  query Queues($types: [String!], $first: Int, $after: String) {\n    queues(types: $types, first: $first, after: $after) { ...QueueFields }\n  }\n": types.QueuesDocument,
+    "\n  query SerializeKeys($first: Int, $keys: [String!]) {\n    serializeKeys(first: $first, keys: $keys) { key held blocked head { id job { id type } failureCount assignment { worker } } }\n  }\n": types.SerializeKeysDocument,
     "\n  mutation Heartbeat($input: HeartbeatInput!) {\n    heartbeat(input: $input) {\n      ... on HeartbeatPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n  }\n": types.HeartbeatDocument,
     "\n  subscription JobProgress($jobId: ID!, $sinceRevision: String) {\n    jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) { ...ProgressFields }\n  }\n": types.JobProgressDocument,
     "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete outcome jobs { ...ProgressFields } }\n  }\n": types.JobTreeProgressDocument,
@@ -123,6 +131,14 @@ export function graphql(source: "\n  mutation SealJob($input: SealJobInput!) {\n
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
 export function graphql(source: "\n  mutation CancelJob($input: CancelJobInput!) {\n    cancelJob(input: $input) {\n      ... on CancelJobPayload { job { id } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').CancelJobDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation CancelItems($input: CancelItemsInput!) {\n    cancelItems(input: $input) {\n      ... on CancelItemsPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').CancelItemsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation UpdateItem($input: UpdateItemInput!) {\n    updateItem(input: $input) {\n      ... on UpdateItemPayload { item { ...ItemFields } }\n      ... on Error { code message field }\n      ... on ItemNotUpdatableError { reason }\n    }\n  }\n"): typeof import('./graphql.ts').UpdateItemDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
@@ -166,6 +182,10 @@ export function graphql(source: "\n  query DeadLetterCount($filter: DeadLetterFi
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
+export function graphql(source: "\n  query PendingItemCount($filter: PendingItemFilter!) { pendingItemCount(filter: $filter) }\n"): typeof import('./graphql.ts').PendingItemCountDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
 export function graphql(source: "\n  fragment OperationFields on Operation { id kind status total done requestedAt finishedAt }\n"): typeof import('./graphql.ts').OperationFieldsFragmentDoc;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
@@ -174,11 +194,11 @@ export function graphql(source: "\n  fragment ProgressFields on JobProgress {\n 
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage finalStage feed waitsForJobs createdAt sealedAt failedAt\n    cancelledAt occurrence { schedule at } treeOutcome progress { ...ProgressFields }\n  }\n"): typeof import('./graphql.ts').JobFieldsFragmentDoc;
+export function graphql(source: "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage serializeOnFailure finalStage feed waitsForJobs createdAt sealedAt failedAt\n    cancelledAt occurrence { schedule at } treeOutcome progress { ...ProgressFields }\n  }\n"): typeof import('./graphql.ts').JobFieldsFragmentDoc;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  fragment ItemFields on JobItem {\n    id status payload result failureCount failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n"): typeof import('./graphql.ts').ItemFieldsFragmentDoc;
+export function graphql(source: "\n  fragment ItemFields on JobItem {\n    id status payload result failureCount failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey serializeKey blockedBy { id } createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n"): typeof import('./graphql.ts').ItemFieldsFragmentDoc;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
@@ -250,7 +270,7 @@ export function graphql(source: "\n  mutation ExchangeParts(\n    $reports: Repo
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting running paused concurrency rate { limit intervalMs } lifetimeMs\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n"): typeof import('./graphql.ts').QueueFieldsFragmentDoc;
+export function graphql(source: "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting blocked running paused concurrency rate { limit intervalMs } lifetimeMs\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n"): typeof import('./graphql.ts').QueueFieldsFragmentDoc;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
@@ -263,6 +283,10 @@ export function graphql(source: "\n  query Queue($type: String!) {\n    queue(ty
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
 export function graphql(source: "\n  query Queues($types: [String!], $first: Int, $after: String) {\n    queues(types: $types, first: $first, after: $after) { ...QueueFields }\n  }\n"): typeof import('./graphql.ts').QueuesDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query SerializeKeys($first: Int, $keys: [String!]) {\n    serializeKeys(first: $first, keys: $keys) { key held blocked head { id job { id type } failureCount assignment { worker } } }\n  }\n"): typeof import('./graphql.ts').SerializeKeysDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */

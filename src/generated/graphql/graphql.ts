@@ -41,6 +41,12 @@ export type AddStatus =
   /** It breaks a rule; nothing was added. */
   | 'INVALID';
 
+/** What is cancelled. */
+export type CancelItemsInput = {
+  /** Which items. */
+  filter: PendingItemFilter;
+};
+
 /** Which job to cancel. */
 export type CancelJobInput = {
   /** The job. */
@@ -125,6 +131,8 @@ export type ErrorCode =
   | 'INVALID_INPUT'
   /** The item is not waiting for a worker. */
   | 'ITEM_NOT_CLAIMABLE'
+  /** A worker has the item, or it is finished. */
+  | 'ITEM_NOT_UPDATABLE'
   /** The job is fed by its parent, whose completion seals it; it can't be sealed by hand. */
   | 'JOB_FED_BY_PARENT'
   /** The job is sealed or cancelled, and takes no more items. */
@@ -160,6 +168,8 @@ export type FeedInput = {
   forEach?: InputMaybe<Scalars['String']['input']>;
   /** The payload of the new item: a path, or an object whose values are paths. A report that would make more than about 20 MB of payloads is INVALID. Default: the element with `forEach`, else the whole result. */
   payload?: InputMaybe<Scalars['JSON']['input']>;
+  /** The path to the `serializeKey` of the new item: a text of 1 to 255 characters, or a number; null for none. A report in which it leads to anything else is INVALID. Default: no key. */
+  serializeKey?: InputMaybe<Scalars['String']['input']>;
   /** Default: SUCCESSES. */
   source?: InputMaybe<FeedSource>;
 };
@@ -179,7 +189,7 @@ export type HeartbeatInput = {
 
 /** What became of an assignment. For all but HELD the worker stops its work on the item. */
 export type HeartbeatStatus =
-  /** The job was cancelled. */
+  /** The item was cancelled, or its job. */
   | 'CANCELLED'
   /** Its outcome was reported. */
   | 'FINISHED'
@@ -200,6 +210,8 @@ export type ItemInput = {
   priority?: InputMaybe<Scalars['Int']['input']>;
   /** Not to be claimed before this. Default: the `runAt` of the job. */
   runAt?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Items with one key run one at a time, in the order in which they were added, whatever their jobs, trees, types and priorities: 1 to 255 characters. A retry keeps its place, and one that is scheduled holds back those behind it. Items of a job that waits for others take their places when it waits no more. Default: it waits for no other item. */
+  serializeKey?: InputMaybe<Scalars['String']['input']>;
 };
 
 /** Where an item stands. */
@@ -215,6 +227,8 @@ export type ItemStatus =
 
 /** Which jobs a list shows; all conditions hold together. */
 export type JobFilter = {
+  /** Only complete jobs of which this came, whatever came of the jobs below them. */
+  outcome?: InputMaybe<JobOutcome>;
   /** Only roots of trees. Default: true. */
   rootsOnly?: InputMaybe<Scalars['Boolean']['input']>;
   /** Only trees that the schedule of this name made: 1 to 200 characters. */
@@ -255,6 +269,8 @@ export type JobInput = {
   runAt?: InputMaybe<Scalars['DateTime']['input']>;
   /** Whether no more items will come than those given here. A job that is sealed while empty is complete at once. Default: false. */
   sealed?: InputMaybe<Scalars['Boolean']['input']>;
+  /** What becomes of the serialize key of an item that failed for good. Default: CONTINUE. */
+  serializeOnFailure?: InputMaybe<SerializeOnFailure>;
   /** With more items failed for good than this the job fails: 0 to 2,147,483,647. What is pending in it is cancelled, and its outcome is FAILED. Items that are being reported meanwhile may make it a few more. With `toleratedFailurePercentage` the job fails when either is passed. Default: any number is tolerated. */
   toleratedFailureCount?: InputMaybe<Scalars['Int']['input']>;
   /** With more than this share of its items failed for good the job fails, as with `toleratedFailureCount`: 0 to 100. It counts once the job is sealed, since a share of an unknown whole means nothing. Default: any share is tolerated. */
@@ -307,12 +323,16 @@ export type NewItemInput = {
   priority?: InputMaybe<Scalars['Int']['input']>;
   /** As for ItemInput. */
   runAt?: InputMaybe<Scalars['DateTime']['input']>;
+  /** As for ItemInput. */
+  serializeKey?: InputMaybe<Scalars['String']['input']>;
   /** The type of the child; exactly one fed child must have it. */
   type: Scalars['String']['input'];
 };
 
 /** Why an item is not waiting for a worker. */
 export type NotClaimableReason =
+  /** An item with its serialize key stands before it. */
+  | 'BLOCKED'
   /** It was cancelled. */
   | 'CANCELLED'
   /** It failed for good. */
@@ -330,6 +350,17 @@ export type NotClaimableReason =
   /** Its job waits for other jobs of its tree. */
   | 'WAITING';
 
+/** Why an item can't be changed. */
+export type NotUpdatableReason =
+  /** It was cancelled. */
+  | 'CANCELLED'
+  /** It failed for good. */
+  | 'FAILED'
+  /** A worker holds it. */
+  | 'HELD'
+  /** It has its result. */
+  | 'SUCCEEDED';
+
 /** What to note about which group. */
 export type NoteDeadLettersInput = {
   /** The group. */
@@ -338,11 +369,13 @@ export type NoteDeadLettersInput = {
   note?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** What an operation does with dead letters. */
+/** What an operation does with items. */
 export type OperationKind =
-  /** Settles them: the items stay failed, and are no dead letters any more. */
+  /** Cancels pending items of jobs that go on. */
+  | 'CANCEL'
+  /** Settles dead letters: the items stay failed, and are no dead letters any more. */
   | 'DISCARD'
-  /** Tries the items again, as if they were new. */
+  /** Tries dead letters again, as if they were new. */
   | 'REPLAY';
 
 /** Where an operation stands. */
@@ -368,6 +401,39 @@ export type PauseScheduleInput = {
   /** The name of the schedule. */
   name: Scalars['String']['input'];
 };
+
+/** Which pending items: those that meet all that is set, and something must be. Lists have 1 to 1,000 entries. */
+export type PendingItemFilter = {
+  /** That were added at this time or later. */
+  addedFrom?: InputMaybe<Scalars['DateTime']['input']>;
+  /** That were added before this time. */
+  addedUntil?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Whose last failure has one of these codes. */
+  codes?: InputMaybe<Array<Scalars['String']['input']>>;
+  /** With one of these dedupe keys. */
+  dedupeKeys?: InputMaybe<Array<Scalars['String']['input']>>;
+  /** These items. */
+  itemIds?: InputMaybe<Array<Scalars['ID']['input']>>;
+  /** Items of this job and of all jobs below it. */
+  jobId?: InputMaybe<Scalars['ID']['input']>;
+  /** That stand in one of these places. */
+  states?: InputMaybe<Array<PendingState>>;
+  /** Of one of these types. */
+  types?: InputMaybe<Array<Scalars['String']['input']>>;
+};
+
+/** Where a pending item stands. */
+export type PendingState =
+  /** It waits behind another item with its serialize key. */
+  | 'BLOCKED'
+  /** A worker has it. */
+  | 'HELD'
+  /** It is due, and no worker has it. */
+  | 'READY'
+  /** It is due later: its `runAt`, or the backoff after a failure, lies ahead. */
+  | 'SCHEDULED'
+  /** Its job waits for other jobs of its tree. */
+  | 'WAITING';
 
 /** How many items may be claimed in any interval of time. */
 export type QueueRateInput = {
@@ -469,6 +535,13 @@ export type SealJobInput = {
   jobId: Scalars['ID']['input'];
 };
 
+/** What becomes of the serialize key of an item that failed for good. */
+export type SerializeOnFailure =
+  /** The item keeps its key: if it is replayed it goes first, and if it is discarded, or its job is cancelled or deleted, the next one goes. */
+  | 'BLOCK'
+  /** The next item with the key goes. If the failed one is replayed, it goes to the end of the line. */
+  | 'CONTINUE';
+
 /** What to change: a setting that is left out stays as it is, and null takes it away. */
 export type SetQueueInput = {
   /** The `backoffJitter` of new jobs that name none: 0 to 1. Default: 0.1. */
@@ -522,6 +595,18 @@ export type SyncSchedulesInput = {
   schedules: Array<ScheduleInput>;
 };
 
+/** What becomes of an item. What is left out stays as it is. */
+export type UpdateItemInput = {
+  /** The item. */
+  itemId: Scalars['ID']['input'];
+  /** Another payload: any JSON, up to 1 MB of text (a setting of the server). */
+  payload?: InputMaybe<Scalars['JSON']['input']>;
+  /** Its priority, -32,768 to 32,767; null for that of its job. It keeps its age among equals. */
+  priority?: InputMaybe<Scalars['Int']['input']>;
+  /** When it is due; null for now. It goes behind what is ready then. Of an item that waits out a backoff it is when that ends; of one whose job waits for others it counts once that is over. */
+  runAt?: InputMaybe<Scalars['DateTime']['input']>;
+};
+
 export type CreateJobMutationVariables = Exact<{
   input: JobInput;
 }>;
@@ -567,6 +652,29 @@ export type CancelJobMutation = { cancelJob:
     | { job: { id: string } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
+   };
+
+export type CancelItemsMutationVariables = Exact<{
+  input: CancelItemsInput;
+}>;
+
+
+export type CancelItemsMutation = { cancelItems:
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   };
+
+export type UpdateItemMutationVariables = Exact<{
+  input: UpdateItemInput;
+}>;
+
+
+export type UpdateItemMutation = { updateItem:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null, reason: NotUpdatableReason }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { item: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }
    };
 
 export type DeleteJobMutationVariables = Exact<{
@@ -649,7 +757,7 @@ export type DeadLetterGroupQueryVariables = Exact<{
 
 
 export type DeadLetterGroupQuery = { node?:
-    | { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, items: Array<{ id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, createdAt: string, finishedAt?: string | null, job: { id: string, type: string }, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null }> }
+    | { id: string, type: string, code: string, pattern: string, count: number, firstAt: string, lastAt: string, note?: string | null, notedAt?: string | null, items: Array<{ id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, job: { id: string, type: string }, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null }> }
     | Record<PropertyKey, never>
    | null };
 
@@ -669,20 +777,27 @@ export type DeadLetterCountQueryVariables = Exact<{
 
 export type DeadLetterCountQuery = { deadLetterCount: number };
 
+export type PendingItemCountQueryVariables = Exact<{
+  filter: PendingItemFilter;
+}>;
+
+
+export type PendingItemCountQuery = { pendingItemCount: number };
+
 export type OperationFieldsFragment = { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null };
 
 export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number };
 
-export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number } };
+export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number } };
 
-export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
+export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
 
 export type JobQueryVariables = Exact<{
   id: Scalars['ID']['input'];
 }>;
 
 
-export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, treeOutcome?: JobOutcome | null, children: Array<{ id: string }>, after: Array<{ id: string }>, deletion?: { requestedAt: string, itemCount: number, deletedItems: number } | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number } } | null };
+export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, treeOutcome?: JobOutcome | null, children: Array<{ id: string }>, after: Array<{ id: string }>, deletion?: { requestedAt: string, itemCount: number, deletedItems: number } | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number } } | null };
 
 export type JobsQueryVariables = Exact<{
   filter?: InputMaybe<JobFilter>;
@@ -692,7 +807,7 @@ export type JobsQueryVariables = Exact<{
 }>;
 
 
-export type JobsQuery = { jobs: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
+export type JobsQuery = { jobs: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
 
 export type ItemsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -702,7 +817,7 @@ export type ItemsQueryVariables = Exact<{
 }>;
 
 
-export type ItemsQuery = { job?: { items: { edges: Array<{ node: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
+export type ItemsQuery = { job?: { items: { edges: Array<{ node: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } } | null };
 
 export type ResultsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -848,7 +963,7 @@ export type ExchangePartsMutation = { reportOutcomes?:
     | { code: ErrorCode, message: string, field?: string | null }
    };
 
-export type QueueFieldsFragment = { type: string, ready: number, scheduled: number, waiting: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null };
+export type QueueFieldsFragment = { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null };
 
 export type SetQueueMutationVariables = Exact<{
   input: SetQueueInput;
@@ -857,7 +972,7 @@ export type SetQueueMutationVariables = Exact<{
 
 export type SetQueueMutation = { setQueue:
     | { code: ErrorCode, message: string, field?: string | null }
-    | { queue: { type: string, ready: number, scheduled: number, waiting: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null } }
+    | { queue: { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null } }
    };
 
 export type QueueQueryVariables = Exact<{
@@ -865,7 +980,7 @@ export type QueueQueryVariables = Exact<{
 }>;
 
 
-export type QueueQuery = { queue: { type: string, ready: number, scheduled: number, waiting: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null } };
+export type QueueQuery = { queue: { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null } };
 
 export type QueuesQueryVariables = Exact<{
   types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
@@ -874,7 +989,15 @@ export type QueuesQueryVariables = Exact<{
 }>;
 
 
-export type QueuesQuery = { queues: Array<{ type: string, ready: number, scheduled: number, waiting: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null }> };
+export type QueuesQuery = { queues: Array<{ type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null }> };
+
+export type SerializeKeysQueryVariables = Exact<{
+  first?: InputMaybe<Scalars['Int']['input']>;
+  keys?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+}>;
+
+
+export type SerializeKeysQuery = { serializeKeys: Array<{ key: string, held: boolean, blocked: number, head?: { id: string, failureCount: number, job: { id: string, type: string }, assignment?: { worker: string } | null } | null }> };
 
 export type HeartbeatMutationVariables = Exact<{
   input: HeartbeatInput;
@@ -984,6 +1107,7 @@ export const JobFieldsFragmentDoc = new TypedDocumentString(`
   heartbeatIntervalMs
   toleratedFailureCount
   toleratedFailurePercentage
+  serializeOnFailure
   finalStage
   feed
   waitsForJobs
@@ -1035,6 +1159,10 @@ export const ItemFieldsFragmentDoc = new TypedDocumentString(`
   runAt
   retryAt
   dedupeKey
+  serializeKey
+  blockedBy {
+    id
+  }
   createdAt
   finishedAt
   assignment {
@@ -1087,6 +1215,7 @@ export const QueueFieldsFragmentDoc = new TypedDocumentString(`
   ready
   scheduled
   waiting
+  blocked
   running
   paused
   concurrency
@@ -1193,6 +1322,80 @@ export const CancelJobDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<CancelJobMutation, CancelJobMutationVariables>;
+export const CancelItemsDocument = new TypedDocumentString(`
+    mutation CancelItems($input: CancelItemsInput!) {
+  cancelItems(input: $input) {
+    ... on CancelItemsPayload {
+      operation {
+        ...OperationFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment OperationFields on Operation {
+  id
+  kind
+  status
+  total
+  done
+  requestedAt
+  finishedAt
+}`) as unknown as TypedDocumentString<CancelItemsMutation, CancelItemsMutationVariables>;
+export const UpdateItemDocument = new TypedDocumentString(`
+    mutation UpdateItem($input: UpdateItemInput!) {
+  updateItem(input: $input) {
+    ... on UpdateItemPayload {
+      item {
+        ...ItemFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+    ... on ItemNotUpdatableError {
+      reason
+    }
+  }
+}
+    fragment ItemFields on JobItem {
+  id
+  status
+  payload
+  result
+  failureCount
+  failures {
+    attempt
+    code
+    message
+    worker
+    at
+  }
+  priority
+  runAt
+  retryAt
+  dedupeKey
+  serializeKey
+  blockedBy {
+    id
+  }
+  createdAt
+  finishedAt
+  assignment {
+    id
+    worker
+    attempt
+    claimedAt
+    heartbeatAt
+    deadlineAt
+  }
+}`) as unknown as TypedDocumentString<UpdateItemMutation, UpdateItemMutationVariables>;
 export const DeleteJobDocument = new TypedDocumentString(`
     mutation DeleteJob($input: DeleteJobInput!) {
   deleteJob(input: $input) {
@@ -1373,6 +1576,10 @@ export const DeadLetterGroupDocument = new TypedDocumentString(`
   runAt
   retryAt
   dedupeKey
+  serializeKey
+  blockedBy {
+    id
+  }
   createdAt
   finishedAt
   assignment {
@@ -1407,6 +1614,11 @@ export const DeadLetterCountDocument = new TypedDocumentString(`
   deadLetterCount(filter: $filter)
 }
     `) as unknown as TypedDocumentString<DeadLetterCountQuery, DeadLetterCountQueryVariables>;
+export const PendingItemCountDocument = new TypedDocumentString(`
+    query PendingItemCount($filter: PendingItemFilter!) {
+  pendingItemCount(filter: $filter)
+}
+    `) as unknown as TypedDocumentString<PendingItemCountQuery, PendingItemCountQueryVariables>;
 export const JobDocument = new TypedDocumentString(`
     query Job($id: ID!) {
   job(id: $id) {
@@ -1460,6 +1672,7 @@ fragment JobFields on Job {
   heartbeatIntervalMs
   toleratedFailureCount
   toleratedFailurePercentage
+  serializeOnFailure
   finalStage
   feed
   waitsForJobs
@@ -1526,6 +1739,7 @@ fragment JobFields on Job {
   heartbeatIntervalMs
   toleratedFailureCount
   toleratedFailurePercentage
+  serializeOnFailure
   finalStage
   feed
   waitsForJobs
@@ -1575,6 +1789,10 @@ export const ItemsDocument = new TypedDocumentString(`
   runAt
   retryAt
   dedupeKey
+  serializeKey
+  blockedBy {
+    id
+  }
   createdAt
   finishedAt
   assignment {
@@ -2066,6 +2284,7 @@ export const SetQueueDocument = new TypedDocumentString(`
   ready
   scheduled
   waiting
+  blocked
   running
   paused
   concurrency
@@ -2091,6 +2310,7 @@ export const QueueDocument = new TypedDocumentString(`
   ready
   scheduled
   waiting
+  blocked
   running
   paused
   concurrency
@@ -2116,6 +2336,7 @@ export const QueuesDocument = new TypedDocumentString(`
   ready
   scheduled
   waiting
+  blocked
   running
   paused
   concurrency
@@ -2130,6 +2351,26 @@ export const QueuesDocument = new TypedDocumentString(`
   backoffJitter
   heartbeatIntervalMs
 }`) as unknown as TypedDocumentString<QueuesQuery, QueuesQueryVariables>;
+export const SerializeKeysDocument = new TypedDocumentString(`
+    query SerializeKeys($first: Int, $keys: [String!]) {
+  serializeKeys(first: $first, keys: $keys) {
+    key
+    held
+    blocked
+    head {
+      id
+      job {
+        id
+        type
+      }
+      failureCount
+      assignment {
+        worker
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<SerializeKeysQuery, SerializeKeysQueryVariables>;
 export const HeartbeatDocument = new TypedDocumentString(`
     mutation Heartbeat($input: HeartbeatInput!) {
   heartbeat(input: $input) {

@@ -49,6 +49,21 @@ export type QueueEntry = Prisma.QueueEntryModel
  */
 export type Lease = Prisma.LeaseModel
 /**
+ * Model SerializeKey
+ * A serialize key in use, and the item that has it: the head of its line.
+ */
+export type SerializeKey = Prisma.SerializeKeyModel
+/**
+ * Model BlockedItem
+ * An item that waits behind the head of its key.
+ */
+export type BlockedItem = Prisma.BlockedItemModel
+/**
+ * Model EndedHead
+ * A head that has ended while its key has not gone on.
+ */
+export type EndedHead = Prisma.EndedHeadModel
+/**
  * Model Outcome
  * What came of an item: its result, or that it failed for good. Written once.
  */
@@ -68,6 +83,11 @@ export type DeadLetter = Prisma.DeadLetterModel
  * An item that was replayed, and the attempts that it had had by then.
  */
 export type Replay = Prisma.ReplayModel
+/**
+ * Model Cancellation
+ * Consecutive items of a job that were cancelled.
+ */
+export type Cancellation = Prisma.CancellationModel
 /**
  * Model DeadLetterNote
  * What people know about a group of dead letters.

@@ -99,6 +99,7 @@ const NewItem = builder.inputType('NewItemInput', {
     dedupeKey: t.string({ description: 'As for ItemInput.' }),
     priority: t.int({ description: 'As for ItemInput.' }),
     runAt: t.field({ type: 'DateTime', description: 'As for ItemInput.' }),
+    serializeKey: t.string({ description: 'As for ItemInput.' }),
   }),
 });
 

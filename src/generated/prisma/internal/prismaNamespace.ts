@@ -403,10 +403,14 @@ export const ModelName = {
   JobItem: 'JobItem',
   QueueEntry: 'QueueEntry',
   Lease: 'Lease',
+  SerializeKey: 'SerializeKey',
+  BlockedItem: 'BlockedItem',
+  EndedHead: 'EndedHead',
   Outcome: 'Outcome',
   Failure: 'Failure',
   DeadLetter: 'DeadLetter',
   Replay: 'Replay',
+  Cancellation: 'Cancellation',
   DeadLetterNote: 'DeadLetterNote',
   Operation: 'Operation',
   TreeDeletion: 'TreeDeletion',
@@ -430,7 +434,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "queueEntry" | "lease" | "outcome" | "failure" | "deadLetter" | "replay" | "deadLetterNote" | "operation" | "treeDeletion" | "watch" | "schedule" | "queue" | "queueLease" | "rateSlice"
+    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "watch" | "schedule" | "queue" | "queueLease" | "rateSlice"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -878,6 +882,228 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    SerializeKey: {
+      payload: Prisma.$SerializeKeyPayload<ExtArgs>
+      fields: Prisma.SerializeKeyFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.SerializeKeyFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SerializeKeyPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.SerializeKeyFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SerializeKeyPayload>
+        }
+        findFirst: {
+          args: Prisma.SerializeKeyFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SerializeKeyPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.SerializeKeyFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SerializeKeyPayload>
+        }
+        findMany: {
+          args: Prisma.SerializeKeyFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SerializeKeyPayload>[]
+        }
+        create: {
+          args: Prisma.SerializeKeyCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SerializeKeyPayload>
+        }
+        createMany: {
+          args: Prisma.SerializeKeyCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.SerializeKeyCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SerializeKeyPayload>[]
+        }
+        delete: {
+          args: Prisma.SerializeKeyDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SerializeKeyPayload>
+        }
+        update: {
+          args: Prisma.SerializeKeyUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SerializeKeyPayload>
+        }
+        deleteMany: {
+          args: Prisma.SerializeKeyDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.SerializeKeyUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.SerializeKeyUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SerializeKeyPayload>[]
+        }
+        upsert: {
+          args: Prisma.SerializeKeyUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SerializeKeyPayload>
+        }
+        aggregate: {
+          args: Prisma.SerializeKeyAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateSerializeKey>
+        }
+        groupBy: {
+          args: Prisma.SerializeKeyGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SerializeKeyGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.SerializeKeyCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SerializeKeyCountAggregateOutputType> | number
+        }
+      }
+    }
+    BlockedItem: {
+      payload: Prisma.$BlockedItemPayload<ExtArgs>
+      fields: Prisma.BlockedItemFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.BlockedItemFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BlockedItemPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.BlockedItemFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BlockedItemPayload>
+        }
+        findFirst: {
+          args: Prisma.BlockedItemFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BlockedItemPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.BlockedItemFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BlockedItemPayload>
+        }
+        findMany: {
+          args: Prisma.BlockedItemFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BlockedItemPayload>[]
+        }
+        create: {
+          args: Prisma.BlockedItemCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BlockedItemPayload>
+        }
+        createMany: {
+          args: Prisma.BlockedItemCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.BlockedItemCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BlockedItemPayload>[]
+        }
+        delete: {
+          args: Prisma.BlockedItemDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BlockedItemPayload>
+        }
+        update: {
+          args: Prisma.BlockedItemUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BlockedItemPayload>
+        }
+        deleteMany: {
+          args: Prisma.BlockedItemDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.BlockedItemUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.BlockedItemUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BlockedItemPayload>[]
+        }
+        upsert: {
+          args: Prisma.BlockedItemUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BlockedItemPayload>
+        }
+        aggregate: {
+          args: Prisma.BlockedItemAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateBlockedItem>
+        }
+        groupBy: {
+          args: Prisma.BlockedItemGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.BlockedItemGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.BlockedItemCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.BlockedItemCountAggregateOutputType> | number
+        }
+      }
+    }
+    EndedHead: {
+      payload: Prisma.$EndedHeadPayload<ExtArgs>
+      fields: Prisma.EndedHeadFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.EndedHeadFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EndedHeadPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.EndedHeadFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EndedHeadPayload>
+        }
+        findFirst: {
+          args: Prisma.EndedHeadFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EndedHeadPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.EndedHeadFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EndedHeadPayload>
+        }
+        findMany: {
+          args: Prisma.EndedHeadFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EndedHeadPayload>[]
+        }
+        create: {
+          args: Prisma.EndedHeadCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EndedHeadPayload>
+        }
+        createMany: {
+          args: Prisma.EndedHeadCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.EndedHeadCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EndedHeadPayload>[]
+        }
+        delete: {
+          args: Prisma.EndedHeadDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EndedHeadPayload>
+        }
+        update: {
+          args: Prisma.EndedHeadUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EndedHeadPayload>
+        }
+        deleteMany: {
+          args: Prisma.EndedHeadDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.EndedHeadUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.EndedHeadUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EndedHeadPayload>[]
+        }
+        upsert: {
+          args: Prisma.EndedHeadUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EndedHeadPayload>
+        }
+        aggregate: {
+          args: Prisma.EndedHeadAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateEndedHead>
+        }
+        groupBy: {
+          args: Prisma.EndedHeadGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.EndedHeadGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.EndedHeadCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.EndedHeadCountAggregateOutputType> | number
+        }
+      }
+    }
     Outcome: {
       payload: Prisma.$OutcomePayload<ExtArgs>
       fields: Prisma.OutcomeFieldRefs
@@ -1171,6 +1397,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.ReplayCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.ReplayCountAggregateOutputType> | number
+        }
+      }
+    }
+    Cancellation: {
+      payload: Prisma.$CancellationPayload<ExtArgs>
+      fields: Prisma.CancellationFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.CancellationFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CancellationPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.CancellationFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CancellationPayload>
+        }
+        findFirst: {
+          args: Prisma.CancellationFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CancellationPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.CancellationFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CancellationPayload>
+        }
+        findMany: {
+          args: Prisma.CancellationFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CancellationPayload>[]
+        }
+        create: {
+          args: Prisma.CancellationCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CancellationPayload>
+        }
+        createMany: {
+          args: Prisma.CancellationCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.CancellationCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CancellationPayload>[]
+        }
+        delete: {
+          args: Prisma.CancellationDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CancellationPayload>
+        }
+        update: {
+          args: Prisma.CancellationUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CancellationPayload>
+        }
+        deleteMany: {
+          args: Prisma.CancellationDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.CancellationUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.CancellationUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CancellationPayload>[]
+        }
+        upsert: {
+          args: Prisma.CancellationUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CancellationPayload>
+        }
+        aggregate: {
+          args: Prisma.CancellationAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateCancellation>
+        }
+        groupBy: {
+          args: Prisma.CancellationGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.CancellationGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.CancellationCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.CancellationCountAggregateOutputType> | number
         }
       }
     }
@@ -1833,7 +2133,8 @@ export const JobScalarFieldEnum = {
   afterIds: 'afterIds',
   awaited: 'awaited',
   waits: 'waits',
-  releasing: 'releasing'
+  releasing: 'releasing',
+  blocksOnFailure: 'blocksOnFailure'
 } as const
 
 export type JobScalarFieldEnum = (typeof JobScalarFieldEnum)[keyof typeof JobScalarFieldEnum]
@@ -1881,7 +2182,8 @@ export const JobItemScalarFieldEnum = {
   priority: 'priority',
   runAt: 'runAt',
   dedupeKey: 'dedupeKey',
-  payload: 'payload'
+  payload: 'payload',
+  serializeKey: 'serializeKey'
 } as const
 
 export type JobItemScalarFieldEnum = (typeof JobItemScalarFieldEnum)[keyof typeof JobItemScalarFieldEnum]
@@ -1896,7 +2198,8 @@ export const QueueEntryScalarFieldEnum = {
   attempt: 'attempt',
   count: 'count',
   priority: 'priority',
-  type: 'type'
+  type: 'type',
+  keyed: 'keyed'
 } as const
 
 export type QueueEntryScalarFieldEnum = (typeof QueueEntryScalarFieldEnum)[keyof typeof QueueEntryScalarFieldEnum]
@@ -1915,10 +2218,46 @@ export const LeaseScalarFieldEnum = {
   priority: 'priority',
   open: 'open',
   worker: 'worker',
-  deadlines: 'deadlines'
+  deadlines: 'deadlines',
+  keyed: 'keyed'
 } as const
 
 export type LeaseScalarFieldEnum = (typeof LeaseScalarFieldEnum)[keyof typeof LeaseScalarFieldEnum]
+
+
+export const SerializeKeyScalarFieldEnum = {
+  key: 'key',
+  jobId: 'jobId',
+  position: 'position',
+  turn: 'turn'
+} as const
+
+export type SerializeKeyScalarFieldEnum = (typeof SerializeKeyScalarFieldEnum)[keyof typeof SerializeKeyScalarFieldEnum]
+
+
+export const BlockedItemScalarFieldEnum = {
+  key: 'key',
+  turn: 'turn',
+  jobId: 'jobId',
+  position: 'position',
+  type: 'type',
+  priority: 'priority',
+  attempt: 'attempt',
+  runAt: 'runAt',
+  waitsSince: 'waitsSince'
+} as const
+
+export type BlockedItemScalarFieldEnum = (typeof BlockedItemScalarFieldEnum)[keyof typeof BlockedItemScalarFieldEnum]
+
+
+export const EndedHeadScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  key: 'key',
+  held: 'held'
+} as const
+
+export type EndedHeadScalarFieldEnum = (typeof EndedHeadScalarFieldEnum)[keyof typeof EndedHeadScalarFieldEnum]
 
 
 export const OutcomeScalarFieldEnum = {
@@ -1971,6 +2310,16 @@ export const ReplayScalarFieldEnum = {
 export type ReplayScalarFieldEnum = (typeof ReplayScalarFieldEnum)[keyof typeof ReplayScalarFieldEnum]
 
 
+export const CancellationScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  count: 'count',
+  cancelledAt: 'cancelledAt'
+} as const
+
+export type CancellationScalarFieldEnum = (typeof CancellationScalarFieldEnum)[keyof typeof CancellationScalarFieldEnum]
+
+
 export const DeadLetterNoteScalarFieldEnum = {
   fingerprint: 'fingerprint',
   note: 'note',
@@ -1993,6 +2342,10 @@ export const OperationScalarFieldEnum = {
   dedupeKeys: 'dedupeKeys',
   itemJobIds: 'itemJobIds',
   itemPositions: 'itemPositions',
+  states: 'states',
+  addedFrom: 'addedFrom',
+  addedUntil: 'addedUntil',
+  beforePosition: 'beforePosition',
   payload: 'payload',
   total: 'total',
   done: 'done',
@@ -2391,10 +2744,14 @@ export type GlobalOmitConfig = {
   jobItem?: Prisma.JobItemOmit
   queueEntry?: Prisma.QueueEntryOmit
   lease?: Prisma.LeaseOmit
+  serializeKey?: Prisma.SerializeKeyOmit
+  blockedItem?: Prisma.BlockedItemOmit
+  endedHead?: Prisma.EndedHeadOmit
   outcome?: Prisma.OutcomeOmit
   failure?: Prisma.FailureOmit
   deadLetter?: Prisma.DeadLetterOmit
   replay?: Prisma.ReplayOmit
+  cancellation?: Prisma.CancellationOmit
   deadLetterNote?: Prisma.DeadLetterNoteOmit
   operation?: Prisma.OperationOmit
   treeDeletion?: Prisma.TreeDeletionOmit

@@ -57,10 +57,14 @@ export const ModelName = {
   JobItem: 'JobItem',
   QueueEntry: 'QueueEntry',
   Lease: 'Lease',
+  SerializeKey: 'SerializeKey',
+  BlockedItem: 'BlockedItem',
+  EndedHead: 'EndedHead',
   Outcome: 'Outcome',
   Failure: 'Failure',
   DeadLetter: 'DeadLetter',
   Replay: 'Replay',
+  Cancellation: 'Cancellation',
   DeadLetterNote: 'DeadLetterNote',
   Operation: 'Operation',
   TreeDeletion: 'TreeDeletion',
@@ -115,7 +119,8 @@ export const JobScalarFieldEnum = {
   afterIds: 'afterIds',
   awaited: 'awaited',
   waits: 'waits',
-  releasing: 'releasing'
+  releasing: 'releasing',
+  blocksOnFailure: 'blocksOnFailure'
 } as const
 
 export type JobScalarFieldEnum = (typeof JobScalarFieldEnum)[keyof typeof JobScalarFieldEnum]
@@ -163,7 +168,8 @@ export const JobItemScalarFieldEnum = {
   priority: 'priority',
   runAt: 'runAt',
   dedupeKey: 'dedupeKey',
-  payload: 'payload'
+  payload: 'payload',
+  serializeKey: 'serializeKey'
 } as const
 
 export type JobItemScalarFieldEnum = (typeof JobItemScalarFieldEnum)[keyof typeof JobItemScalarFieldEnum]
@@ -178,7 +184,8 @@ export const QueueEntryScalarFieldEnum = {
   attempt: 'attempt',
   count: 'count',
   priority: 'priority',
-  type: 'type'
+  type: 'type',
+  keyed: 'keyed'
 } as const
 
 export type QueueEntryScalarFieldEnum = (typeof QueueEntryScalarFieldEnum)[keyof typeof QueueEntryScalarFieldEnum]
@@ -197,10 +204,46 @@ export const LeaseScalarFieldEnum = {
   priority: 'priority',
   open: 'open',
   worker: 'worker',
-  deadlines: 'deadlines'
+  deadlines: 'deadlines',
+  keyed: 'keyed'
 } as const
 
 export type LeaseScalarFieldEnum = (typeof LeaseScalarFieldEnum)[keyof typeof LeaseScalarFieldEnum]
+
+
+export const SerializeKeyScalarFieldEnum = {
+  key: 'key',
+  jobId: 'jobId',
+  position: 'position',
+  turn: 'turn'
+} as const
+
+export type SerializeKeyScalarFieldEnum = (typeof SerializeKeyScalarFieldEnum)[keyof typeof SerializeKeyScalarFieldEnum]
+
+
+export const BlockedItemScalarFieldEnum = {
+  key: 'key',
+  turn: 'turn',
+  jobId: 'jobId',
+  position: 'position',
+  type: 'type',
+  priority: 'priority',
+  attempt: 'attempt',
+  runAt: 'runAt',
+  waitsSince: 'waitsSince'
+} as const
+
+export type BlockedItemScalarFieldEnum = (typeof BlockedItemScalarFieldEnum)[keyof typeof BlockedItemScalarFieldEnum]
+
+
+export const EndedHeadScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  key: 'key',
+  held: 'held'
+} as const
+
+export type EndedHeadScalarFieldEnum = (typeof EndedHeadScalarFieldEnum)[keyof typeof EndedHeadScalarFieldEnum]
 
 
 export const OutcomeScalarFieldEnum = {
@@ -253,6 +296,16 @@ export const ReplayScalarFieldEnum = {
 export type ReplayScalarFieldEnum = (typeof ReplayScalarFieldEnum)[keyof typeof ReplayScalarFieldEnum]
 
 
+export const CancellationScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  count: 'count',
+  cancelledAt: 'cancelledAt'
+} as const
+
+export type CancellationScalarFieldEnum = (typeof CancellationScalarFieldEnum)[keyof typeof CancellationScalarFieldEnum]
+
+
 export const DeadLetterNoteScalarFieldEnum = {
   fingerprint: 'fingerprint',
   note: 'note',
@@ -275,6 +328,10 @@ export const OperationScalarFieldEnum = {
   dedupeKeys: 'dedupeKeys',
   itemJobIds: 'itemJobIds',
   itemPositions: 'itemPositions',
+  states: 'states',
+  addedFrom: 'addedFrom',
+  addedUntil: 'addedUntil',
+  beforePosition: 'beforePosition',
   payload: 'payload',
   total: 'total',
   done: 'done',

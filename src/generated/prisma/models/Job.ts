@@ -74,6 +74,7 @@ export type JobMinAggregateOutputType = {
   awaited: boolean | null
   waits: boolean | null
   releasing: boolean | null
+  blocksOnFailure: boolean | null
 }
 
 export type JobMaxAggregateOutputType = {
@@ -102,6 +103,7 @@ export type JobMaxAggregateOutputType = {
   awaited: boolean | null
   waits: boolean | null
   releasing: boolean | null
+  blocksOnFailure: boolean | null
 }
 
 export type JobCountAggregateOutputType = {
@@ -133,6 +135,7 @@ export type JobCountAggregateOutputType = {
   awaited: number
   waits: number
   releasing: number
+  blocksOnFailure: number
   _all: number
 }
 
@@ -185,6 +188,7 @@ export type JobMinAggregateInputType = {
   awaited?: true
   waits?: true
   releasing?: true
+  blocksOnFailure?: true
 }
 
 export type JobMaxAggregateInputType = {
@@ -213,6 +217,7 @@ export type JobMaxAggregateInputType = {
   awaited?: true
   waits?: true
   releasing?: true
+  blocksOnFailure?: true
 }
 
 export type JobCountAggregateInputType = {
@@ -244,6 +249,7 @@ export type JobCountAggregateInputType = {
   awaited?: true
   waits?: true
   releasing?: true
+  blocksOnFailure?: true
   _all?: true
 }
 
@@ -362,6 +368,7 @@ export type JobGroupByOutputType = {
   awaited: boolean
   waits: boolean
   releasing: boolean
+  blocksOnFailure: boolean
   _count: JobCountAggregateOutputType | null
   _avg: JobAvgAggregateOutputType | null
   _sum: JobSumAggregateOutputType | null
@@ -416,6 +423,7 @@ export type JobWhereInput = {
   awaited?: Prisma.BoolFilter<"Job"> | boolean
   waits?: Prisma.BoolFilter<"Job"> | boolean
   releasing?: Prisma.BoolFilter<"Job"> | boolean
+  blocksOnFailure?: Prisma.BoolFilter<"Job"> | boolean
   root?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
   parent?: Prisma.XOR<Prisma.JobNullableScalarRelationFilter, Prisma.JobWhereInput> | null
   tree?: Prisma.JobListRelationFilter
@@ -452,6 +460,7 @@ export type JobOrderByWithRelationInput = {
   awaited?: Prisma.SortOrder
   waits?: Prisma.SortOrder
   releasing?: Prisma.SortOrder
+  blocksOnFailure?: Prisma.SortOrder
   root?: Prisma.JobOrderByWithRelationInput
   parent?: Prisma.JobOrderByWithRelationInput
   tree?: Prisma.JobOrderByRelationAggregateInput
@@ -492,6 +501,7 @@ export type JobWhereUniqueInput = Prisma.AtLeast<{
   awaited?: Prisma.BoolFilter<"Job"> | boolean
   waits?: Prisma.BoolFilter<"Job"> | boolean
   releasing?: Prisma.BoolFilter<"Job"> | boolean
+  blocksOnFailure?: Prisma.BoolFilter<"Job"> | boolean
   root?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
   parent?: Prisma.XOR<Prisma.JobNullableScalarRelationFilter, Prisma.JobWhereInput> | null
   tree?: Prisma.JobListRelationFilter
@@ -528,6 +538,7 @@ export type JobOrderByWithAggregationInput = {
   awaited?: Prisma.SortOrder
   waits?: Prisma.SortOrder
   releasing?: Prisma.SortOrder
+  blocksOnFailure?: Prisma.SortOrder
   _count?: Prisma.JobCountOrderByAggregateInput
   _avg?: Prisma.JobAvgOrderByAggregateInput
   _max?: Prisma.JobMaxOrderByAggregateInput
@@ -567,6 +578,7 @@ export type JobScalarWhereWithAggregatesInput = {
   awaited?: Prisma.BoolWithAggregatesFilter<"Job"> | boolean
   waits?: Prisma.BoolWithAggregatesFilter<"Job"> | boolean
   releasing?: Prisma.BoolWithAggregatesFilter<"Job"> | boolean
+  blocksOnFailure?: Prisma.BoolWithAggregatesFilter<"Job"> | boolean
 }
 
 export type JobCreateInput = {
@@ -596,6 +608,7 @@ export type JobCreateInput = {
   awaited?: boolean
   waits?: boolean
   releasing?: boolean
+  blocksOnFailure?: boolean
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
@@ -632,6 +645,7 @@ export type JobUncheckedCreateInput = {
   awaited?: boolean
   waits?: boolean
   releasing?: boolean
+  blocksOnFailure?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
@@ -664,6 +678,7 @@ export type JobUpdateInput = {
   awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
@@ -700,6 +715,7 @@ export type JobUncheckedUpdateInput = {
   awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
@@ -734,6 +750,7 @@ export type JobCreateManyInput = {
   awaited?: boolean
   waits?: boolean
   releasing?: boolean
+  blocksOnFailure?: boolean
 }
 
 export type JobUpdateManyMutationInput = {
@@ -763,6 +780,7 @@ export type JobUpdateManyMutationInput = {
   awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type JobUncheckedUpdateManyInput = {
@@ -794,6 +812,7 @@ export type JobUncheckedUpdateManyInput = {
   awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type IntNullableListFilter<$PrismaModel = never> = {
@@ -866,6 +885,7 @@ export type JobCountOrderByAggregateInput = {
   awaited?: Prisma.SortOrder
   waits?: Prisma.SortOrder
   releasing?: Prisma.SortOrder
+  blocksOnFailure?: Prisma.SortOrder
 }
 
 export type JobAvgOrderByAggregateInput = {
@@ -905,6 +925,7 @@ export type JobMaxOrderByAggregateInput = {
   awaited?: Prisma.SortOrder
   waits?: Prisma.SortOrder
   releasing?: Prisma.SortOrder
+  blocksOnFailure?: Prisma.SortOrder
 }
 
 export type JobMinOrderByAggregateInput = {
@@ -933,6 +954,7 @@ export type JobMinOrderByAggregateInput = {
   awaited?: Prisma.SortOrder
   waits?: Prisma.SortOrder
   releasing?: Prisma.SortOrder
+  blocksOnFailure?: Prisma.SortOrder
 }
 
 export type JobSumOrderByAggregateInput = {
@@ -1171,6 +1193,7 @@ export type JobCreateWithoutTreeInput = {
   awaited?: boolean
   waits?: boolean
   releasing?: boolean
+  blocksOnFailure?: boolean
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
@@ -1206,6 +1229,7 @@ export type JobUncheckedCreateWithoutTreeInput = {
   awaited?: boolean
   waits?: boolean
   releasing?: boolean
+  blocksOnFailure?: boolean
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
 }
@@ -1242,6 +1266,7 @@ export type JobCreateWithoutChildrenInput = {
   awaited?: boolean
   waits?: boolean
   releasing?: boolean
+  blocksOnFailure?: boolean
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
@@ -1277,6 +1302,7 @@ export type JobUncheckedCreateWithoutChildrenInput = {
   awaited?: boolean
   waits?: boolean
   releasing?: boolean
+  blocksOnFailure?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
 }
@@ -1313,6 +1339,7 @@ export type JobCreateWithoutRootInput = {
   awaited?: boolean
   waits?: boolean
   releasing?: boolean
+  blocksOnFailure?: boolean
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
@@ -1347,6 +1374,7 @@ export type JobUncheckedCreateWithoutRootInput = {
   awaited?: boolean
   waits?: boolean
   releasing?: boolean
+  blocksOnFailure?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
@@ -1389,6 +1417,7 @@ export type JobCreateWithoutParentInput = {
   awaited?: boolean
   waits?: boolean
   releasing?: boolean
+  blocksOnFailure?: boolean
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
@@ -1423,6 +1452,7 @@ export type JobUncheckedCreateWithoutParentInput = {
   awaited?: boolean
   waits?: boolean
   releasing?: boolean
+  blocksOnFailure?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
@@ -1476,6 +1506,7 @@ export type JobUpdateWithoutTreeInput = {
   awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
@@ -1511,6 +1542,7 @@ export type JobUncheckedUpdateWithoutTreeInput = {
   awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
 }
@@ -1553,6 +1585,7 @@ export type JobUpdateWithoutChildrenInput = {
   awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
@@ -1588,6 +1621,7 @@ export type JobUncheckedUpdateWithoutChildrenInput = {
   awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
 }
@@ -1640,6 +1674,7 @@ export type JobScalarWhereInput = {
   awaited?: Prisma.BoolFilter<"Job"> | boolean
   waits?: Prisma.BoolFilter<"Job"> | boolean
   releasing?: Prisma.BoolFilter<"Job"> | boolean
+  blocksOnFailure?: Prisma.BoolFilter<"Job"> | boolean
 }
 
 export type JobUpsertWithWhereUniqueWithoutParentInput = {
@@ -1685,6 +1720,7 @@ export type JobCreateWithoutProgressInput = {
   awaited?: boolean
   waits?: boolean
   releasing?: boolean
+  blocksOnFailure?: boolean
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
@@ -1720,6 +1756,7 @@ export type JobUncheckedCreateWithoutProgressInput = {
   awaited?: boolean
   waits?: boolean
   releasing?: boolean
+  blocksOnFailure?: boolean
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
 }
@@ -1767,6 +1804,7 @@ export type JobUpdateWithoutProgressInput = {
   awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
@@ -1802,6 +1840,7 @@ export type JobUncheckedUpdateWithoutProgressInput = {
   awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
 }
@@ -1834,6 +1873,7 @@ export type JobCreateManyRootInput = {
   awaited?: boolean
   waits?: boolean
   releasing?: boolean
+  blocksOnFailure?: boolean
 }
 
 export type JobCreateManyParentInput = {
@@ -1864,6 +1904,7 @@ export type JobCreateManyParentInput = {
   awaited?: boolean
   waits?: boolean
   releasing?: boolean
+  blocksOnFailure?: boolean
 }
 
 export type JobUpdateWithoutRootInput = {
@@ -1893,6 +1934,7 @@ export type JobUpdateWithoutRootInput = {
   awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
@@ -1927,6 +1969,7 @@ export type JobUncheckedUpdateWithoutRootInput = {
   awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
@@ -1960,6 +2003,7 @@ export type JobUncheckedUpdateManyWithoutRootInput = {
   awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type JobUpdateWithoutParentInput = {
@@ -1989,6 +2033,7 @@ export type JobUpdateWithoutParentInput = {
   awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
@@ -2023,6 +2068,7 @@ export type JobUncheckedUpdateWithoutParentInput = {
   awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
@@ -2056,6 +2102,7 @@ export type JobUncheckedUpdateManyWithoutParentInput = {
   awaited?: Prisma.BoolFieldUpdateOperationsInput | boolean
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 
@@ -2136,6 +2183,7 @@ export type JobSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = ru
   awaited?: boolean
   waits?: boolean
   releasing?: boolean
+  blocksOnFailure?: boolean
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
   tree?: boolean | Prisma.Job$treeArgs<ExtArgs>
@@ -2173,6 +2221,7 @@ export type JobSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extension
   awaited?: boolean
   waits?: boolean
   releasing?: boolean
+  blocksOnFailure?: boolean
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
 }, ExtArgs["result"]["job"]>
@@ -2206,6 +2255,7 @@ export type JobSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extension
   awaited?: boolean
   waits?: boolean
   releasing?: boolean
+  blocksOnFailure?: boolean
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
 }, ExtArgs["result"]["job"]>
@@ -2239,9 +2289,10 @@ export type JobSelectScalar = {
   awaited?: boolean
   waits?: boolean
   releasing?: boolean
+  blocksOnFailure?: boolean
 }
 
-export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "rootId" | "parentId" | "depth" | "type" | "dedupeKey" | "priority" | "runAt" | "maxFailuresPerItem" | "backoffMs" | "backoffJitter" | "heartbeatIntervalMs" | "finalStage" | "feed" | "feedsChildren" | "createdAt" | "sealedAt" | "cancelledAt" | "cancelling" | "scheduleName" | "occurrenceAt" | "toleratedFailureCount" | "toleratedFailurePercentage" | "failedAt" | "afterIds" | "awaited" | "waits" | "releasing", ExtArgs["result"]["job"]>
+export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "rootId" | "parentId" | "depth" | "type" | "dedupeKey" | "priority" | "runAt" | "maxFailuresPerItem" | "backoffMs" | "backoffJitter" | "heartbeatIntervalMs" | "finalStage" | "feed" | "feedsChildren" | "createdAt" | "sealedAt" | "cancelledAt" | "cancelling" | "scheduleName" | "occurrenceAt" | "toleratedFailureCount" | "toleratedFailurePercentage" | "failedAt" | "afterIds" | "awaited" | "waits" | "releasing" | "blocksOnFailure", ExtArgs["result"]["job"]>
 export type JobInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
@@ -2330,6 +2381,10 @@ export type $JobPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
      * It waits no longer, and not all of its entries are known to be released: the sweep sees to it.
      */
     releasing: boolean
+    /**
+     * Whether an item that failed for good keeps its serialize key until somebody has settled it.
+     */
+    blocksOnFailure: boolean
   }, ExtArgs["result"]["job"]>
   composites: {}
 }
@@ -2786,6 +2841,7 @@ export interface JobFieldRefs {
   readonly awaited: Prisma.FieldRef<"Job", 'Boolean'>
   readonly waits: Prisma.FieldRef<"Job", 'Boolean'>
   readonly releasing: Prisma.FieldRef<"Job", 'Boolean'>
+  readonly blocksOnFailure: Prisma.FieldRef<"Job", 'Boolean'>
 }
     
 

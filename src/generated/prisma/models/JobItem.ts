@@ -46,6 +46,7 @@ export type JobItemMinAggregateOutputType = {
   priority: number | null
   runAt: Date | null
   dedupeKey: string | null
+  serializeKey: string | null
 }
 
 export type JobItemMaxAggregateOutputType = {
@@ -56,6 +57,7 @@ export type JobItemMaxAggregateOutputType = {
   priority: number | null
   runAt: Date | null
   dedupeKey: string | null
+  serializeKey: string | null
 }
 
 export type JobItemCountAggregateOutputType = {
@@ -67,6 +69,7 @@ export type JobItemCountAggregateOutputType = {
   runAt: number
   dedupeKey: number
   payload: number
+  serializeKey: number
   _all: number
 }
 
@@ -91,6 +94,7 @@ export type JobItemMinAggregateInputType = {
   priority?: true
   runAt?: true
   dedupeKey?: true
+  serializeKey?: true
 }
 
 export type JobItemMaxAggregateInputType = {
@@ -101,6 +105,7 @@ export type JobItemMaxAggregateInputType = {
   priority?: true
   runAt?: true
   dedupeKey?: true
+  serializeKey?: true
 }
 
 export type JobItemCountAggregateInputType = {
@@ -112,6 +117,7 @@ export type JobItemCountAggregateInputType = {
   runAt?: true
   dedupeKey?: true
   payload?: true
+  serializeKey?: true
   _all?: true
 }
 
@@ -210,6 +216,7 @@ export type JobItemGroupByOutputType = {
   runAt: Date | null
   dedupeKey: string | null
   payload: runtime.JsonValue
+  serializeKey: string | null
   _count: JobItemCountAggregateOutputType | null
   _avg: JobItemAvgAggregateOutputType | null
   _sum: JobItemSumAggregateOutputType | null
@@ -244,6 +251,7 @@ export type JobItemWhereInput = {
   runAt?: Prisma.DateTimeNullableFilter<"JobItem"> | Date | string | null
   dedupeKey?: Prisma.StringNullableFilter<"JobItem"> | string | null
   payload?: Prisma.JsonFilter<"JobItem">
+  serializeKey?: Prisma.StringNullableFilter<"JobItem"> | string | null
 }
 
 export type JobItemOrderByWithRelationInput = {
@@ -255,6 +263,7 @@ export type JobItemOrderByWithRelationInput = {
   runAt?: Prisma.SortOrderInput | Prisma.SortOrder
   dedupeKey?: Prisma.SortOrderInput | Prisma.SortOrder
   payload?: Prisma.SortOrder
+  serializeKey?: Prisma.SortOrderInput | Prisma.SortOrder
 }
 
 export type JobItemWhereUniqueInput = Prisma.AtLeast<{
@@ -270,6 +279,7 @@ export type JobItemWhereUniqueInput = Prisma.AtLeast<{
   runAt?: Prisma.DateTimeNullableFilter<"JobItem"> | Date | string | null
   dedupeKey?: Prisma.StringNullableFilter<"JobItem"> | string | null
   payload?: Prisma.JsonFilter<"JobItem">
+  serializeKey?: Prisma.StringNullableFilter<"JobItem"> | string | null
 }, "jobId_position">
 
 export type JobItemOrderByWithAggregationInput = {
@@ -281,6 +291,7 @@ export type JobItemOrderByWithAggregationInput = {
   runAt?: Prisma.SortOrderInput | Prisma.SortOrder
   dedupeKey?: Prisma.SortOrderInput | Prisma.SortOrder
   payload?: Prisma.SortOrder
+  serializeKey?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.JobItemCountOrderByAggregateInput
   _avg?: Prisma.JobItemAvgOrderByAggregateInput
   _max?: Prisma.JobItemMaxOrderByAggregateInput
@@ -300,6 +311,7 @@ export type JobItemScalarWhereWithAggregatesInput = {
   runAt?: Prisma.DateTimeNullableWithAggregatesFilter<"JobItem"> | Date | string | null
   dedupeKey?: Prisma.StringNullableWithAggregatesFilter<"JobItem"> | string | null
   payload?: Prisma.JsonWithAggregatesFilter<"JobItem">
+  serializeKey?: Prisma.StringNullableWithAggregatesFilter<"JobItem"> | string | null
 }
 
 export type JobItemCreateInput = {
@@ -311,6 +323,7 @@ export type JobItemCreateInput = {
   runAt?: Date | string | null
   dedupeKey?: string | null
   payload: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  serializeKey?: string | null
 }
 
 export type JobItemUncheckedCreateInput = {
@@ -322,6 +335,7 @@ export type JobItemUncheckedCreateInput = {
   runAt?: Date | string | null
   dedupeKey?: string | null
   payload: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  serializeKey?: string | null
 }
 
 export type JobItemUpdateInput = {
@@ -333,6 +347,7 @@ export type JobItemUpdateInput = {
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   payload?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  serializeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type JobItemUncheckedUpdateInput = {
@@ -344,6 +359,7 @@ export type JobItemUncheckedUpdateInput = {
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   payload?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  serializeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type JobItemCreateManyInput = {
@@ -355,6 +371,7 @@ export type JobItemCreateManyInput = {
   runAt?: Date | string | null
   dedupeKey?: string | null
   payload: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  serializeKey?: string | null
 }
 
 export type JobItemUpdateManyMutationInput = {
@@ -366,6 +383,7 @@ export type JobItemUpdateManyMutationInput = {
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   payload?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  serializeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type JobItemUncheckedUpdateManyInput = {
@@ -377,6 +395,7 @@ export type JobItemUncheckedUpdateManyInput = {
   runAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   payload?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  serializeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type JobItemJobIdPositionCompoundUniqueInput = {
@@ -393,6 +412,7 @@ export type JobItemCountOrderByAggregateInput = {
   runAt?: Prisma.SortOrder
   dedupeKey?: Prisma.SortOrder
   payload?: Prisma.SortOrder
+  serializeKey?: Prisma.SortOrder
 }
 
 export type JobItemAvgOrderByAggregateInput = {
@@ -409,6 +429,7 @@ export type JobItemMaxOrderByAggregateInput = {
   priority?: Prisma.SortOrder
   runAt?: Prisma.SortOrder
   dedupeKey?: Prisma.SortOrder
+  serializeKey?: Prisma.SortOrder
 }
 
 export type JobItemMinOrderByAggregateInput = {
@@ -419,6 +440,7 @@ export type JobItemMinOrderByAggregateInput = {
   priority?: Prisma.SortOrder
   runAt?: Prisma.SortOrder
   dedupeKey?: Prisma.SortOrder
+  serializeKey?: Prisma.SortOrder
 }
 
 export type JobItemSumOrderByAggregateInput = {
@@ -438,6 +460,7 @@ export type JobItemSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   runAt?: boolean
   dedupeKey?: boolean
   payload?: boolean
+  serializeKey?: boolean
 }, ExtArgs["result"]["jobItem"]>
 
 export type JobItemSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -449,6 +472,7 @@ export type JobItemSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   runAt?: boolean
   dedupeKey?: boolean
   payload?: boolean
+  serializeKey?: boolean
 }, ExtArgs["result"]["jobItem"]>
 
 export type JobItemSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -460,6 +484,7 @@ export type JobItemSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   runAt?: boolean
   dedupeKey?: boolean
   payload?: boolean
+  serializeKey?: boolean
 }, ExtArgs["result"]["jobItem"]>
 
 export type JobItemSelectScalar = {
@@ -471,9 +496,10 @@ export type JobItemSelectScalar = {
   runAt?: boolean
   dedupeKey?: boolean
   payload?: boolean
+  serializeKey?: boolean
 }
 
-export type JobItemOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "position" | "createdAt" | "payloadBytes" | "priority" | "runAt" | "dedupeKey" | "payload", ExtArgs["result"]["jobItem"]>
+export type JobItemOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "position" | "createdAt" | "payloadBytes" | "priority" | "runAt" | "dedupeKey" | "payload" | "serializeKey", ExtArgs["result"]["jobItem"]>
 
 export type $JobItemPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "JobItem"
@@ -496,6 +522,10 @@ export type $JobItemPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     runAt: Date | null
     dedupeKey: string | null
     payload: runtime.JsonValue
+    /**
+     * Items with one key run one at a time; null for an item that waits for no other.
+     */
+    serializeKey: string | null
   }, ExtArgs["result"]["jobItem"]>
   composites: {}
 }
@@ -927,6 +957,7 @@ export interface JobItemFieldRefs {
   readonly runAt: Prisma.FieldRef<"JobItem", 'DateTime'>
   readonly dedupeKey: Prisma.FieldRef<"JobItem", 'String'>
   readonly payload: Prisma.FieldRef<"JobItem", 'Json'>
+  readonly serializeKey: Prisma.FieldRef<"JobItem", 'String'>
 }
     
 

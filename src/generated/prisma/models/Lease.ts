@@ -54,6 +54,7 @@ export type LeaseMinAggregateOutputType = {
   priority: number | null
   open: string | null
   worker: string | null
+  keyed: boolean | null
 }
 
 export type LeaseMaxAggregateOutputType = {
@@ -69,6 +70,7 @@ export type LeaseMaxAggregateOutputType = {
   priority: number | null
   open: string | null
   worker: string | null
+  keyed: boolean | null
 }
 
 export type LeaseCountAggregateOutputType = {
@@ -85,6 +87,7 @@ export type LeaseCountAggregateOutputType = {
   open: number
   worker: number
   deadlines: number
+  keyed: number
   _all: number
 }
 
@@ -116,6 +119,7 @@ export type LeaseMinAggregateInputType = {
   priority?: true
   open?: true
   worker?: true
+  keyed?: true
 }
 
 export type LeaseMaxAggregateInputType = {
@@ -131,6 +135,7 @@ export type LeaseMaxAggregateInputType = {
   priority?: true
   open?: true
   worker?: true
+  keyed?: true
 }
 
 export type LeaseCountAggregateInputType = {
@@ -147,6 +152,7 @@ export type LeaseCountAggregateInputType = {
   open?: true
   worker?: true
   deadlines?: true
+  keyed?: true
   _all?: true
 }
 
@@ -250,6 +256,7 @@ export type LeaseGroupByOutputType = {
   open: string
   worker: string
   deadlines: Date[]
+  keyed: boolean
   _count: LeaseCountAggregateOutputType | null
   _avg: LeaseAvgAggregateOutputType | null
   _sum: LeaseSumAggregateOutputType | null
@@ -289,6 +296,7 @@ export type LeaseWhereInput = {
   open?: Prisma.StringFilter<"Lease"> | string
   worker?: Prisma.StringFilter<"Lease"> | string
   deadlines?: Prisma.DateTimeNullableListFilter<"Lease">
+  keyed?: Prisma.BoolFilter<"Lease"> | boolean
 }
 
 export type LeaseOrderByWithRelationInput = {
@@ -305,6 +313,7 @@ export type LeaseOrderByWithRelationInput = {
   open?: Prisma.SortOrder
   worker?: Prisma.SortOrder
   deadlines?: Prisma.SortOrder
+  keyed?: Prisma.SortOrder
 }
 
 export type LeaseWhereUniqueInput = Prisma.AtLeast<{
@@ -324,6 +333,7 @@ export type LeaseWhereUniqueInput = Prisma.AtLeast<{
   open?: Prisma.StringFilter<"Lease"> | string
   worker?: Prisma.StringFilter<"Lease"> | string
   deadlines?: Prisma.DateTimeNullableListFilter<"Lease">
+  keyed?: Prisma.BoolFilter<"Lease"> | boolean
 }, "id">
 
 export type LeaseOrderByWithAggregationInput = {
@@ -340,6 +350,7 @@ export type LeaseOrderByWithAggregationInput = {
   open?: Prisma.SortOrder
   worker?: Prisma.SortOrder
   deadlines?: Prisma.SortOrder
+  keyed?: Prisma.SortOrder
   _count?: Prisma.LeaseCountOrderByAggregateInput
   _avg?: Prisma.LeaseAvgOrderByAggregateInput
   _max?: Prisma.LeaseMaxOrderByAggregateInput
@@ -364,6 +375,7 @@ export type LeaseScalarWhereWithAggregatesInput = {
   open?: Prisma.StringWithAggregatesFilter<"Lease"> | string
   worker?: Prisma.StringWithAggregatesFilter<"Lease"> | string
   deadlines?: Prisma.DateTimeNullableListFilter<"Lease">
+  keyed?: Prisma.BoolWithAggregatesFilter<"Lease"> | boolean
 }
 
 export type LeaseCreateInput = {
@@ -380,6 +392,7 @@ export type LeaseCreateInput = {
   open: string
   worker: string
   deadlines?: Prisma.LeaseCreatedeadlinesInput | Date[] | string[]
+  keyed?: boolean
 }
 
 export type LeaseUncheckedCreateInput = {
@@ -396,6 +409,7 @@ export type LeaseUncheckedCreateInput = {
   open: string
   worker: string
   deadlines?: Prisma.LeaseCreatedeadlinesInput | Date[] | string[]
+  keyed?: boolean
 }
 
 export type LeaseUpdateInput = {
@@ -412,6 +426,7 @@ export type LeaseUpdateInput = {
   open?: Prisma.StringFieldUpdateOperationsInput | string
   worker?: Prisma.StringFieldUpdateOperationsInput | string
   deadlines?: Prisma.LeaseUpdatedeadlinesInput | Date[] | string[]
+  keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type LeaseUncheckedUpdateInput = {
@@ -428,6 +443,7 @@ export type LeaseUncheckedUpdateInput = {
   open?: Prisma.StringFieldUpdateOperationsInput | string
   worker?: Prisma.StringFieldUpdateOperationsInput | string
   deadlines?: Prisma.LeaseUpdatedeadlinesInput | Date[] | string[]
+  keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type LeaseCreateManyInput = {
@@ -444,6 +460,7 @@ export type LeaseCreateManyInput = {
   open: string
   worker: string
   deadlines?: Prisma.LeaseCreatedeadlinesInput | Date[] | string[]
+  keyed?: boolean
 }
 
 export type LeaseUpdateManyMutationInput = {
@@ -460,6 +477,7 @@ export type LeaseUpdateManyMutationInput = {
   open?: Prisma.StringFieldUpdateOperationsInput | string
   worker?: Prisma.StringFieldUpdateOperationsInput | string
   deadlines?: Prisma.LeaseUpdatedeadlinesInput | Date[] | string[]
+  keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type LeaseUncheckedUpdateManyInput = {
@@ -476,6 +494,7 @@ export type LeaseUncheckedUpdateManyInput = {
   open?: Prisma.StringFieldUpdateOperationsInput | string
   worker?: Prisma.StringFieldUpdateOperationsInput | string
   deadlines?: Prisma.LeaseUpdatedeadlinesInput | Date[] | string[]
+  keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type DateTimeNullableListFilter<$PrismaModel = never> = {
@@ -500,6 +519,7 @@ export type LeaseCountOrderByAggregateInput = {
   open?: Prisma.SortOrder
   worker?: Prisma.SortOrder
   deadlines?: Prisma.SortOrder
+  keyed?: Prisma.SortOrder
 }
 
 export type LeaseAvgOrderByAggregateInput = {
@@ -522,6 +542,7 @@ export type LeaseMaxOrderByAggregateInput = {
   priority?: Prisma.SortOrder
   open?: Prisma.SortOrder
   worker?: Prisma.SortOrder
+  keyed?: Prisma.SortOrder
 }
 
 export type LeaseMinOrderByAggregateInput = {
@@ -537,6 +558,7 @@ export type LeaseMinOrderByAggregateInput = {
   priority?: Prisma.SortOrder
   open?: Prisma.SortOrder
   worker?: Prisma.SortOrder
+  keyed?: Prisma.SortOrder
 }
 
 export type LeaseSumOrderByAggregateInput = {
@@ -571,6 +593,7 @@ export type LeaseSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   open?: boolean
   worker?: boolean
   deadlines?: boolean
+  keyed?: boolean
 }, ExtArgs["result"]["lease"]>
 
 export type LeaseSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -587,6 +610,7 @@ export type LeaseSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   open?: boolean
   worker?: boolean
   deadlines?: boolean
+  keyed?: boolean
 }, ExtArgs["result"]["lease"]>
 
 export type LeaseSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -603,6 +627,7 @@ export type LeaseSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   open?: boolean
   worker?: boolean
   deadlines?: boolean
+  keyed?: boolean
 }, ExtArgs["result"]["lease"]>
 
 export type LeaseSelectScalar = {
@@ -619,9 +644,10 @@ export type LeaseSelectScalar = {
   open?: boolean
   worker?: boolean
   deadlines?: boolean
+  keyed?: boolean
 }
 
-export type LeaseOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "jobId" | "claimId" | "position" | "claimedAt" | "heartbeatAt" | "deadlineAt" | "attempt" | "count" | "priority" | "open" | "worker" | "deadlines", ExtArgs["result"]["lease"]>
+export type LeaseOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "jobId" | "claimId" | "position" | "claimedAt" | "heartbeatAt" | "deadlineAt" | "attempt" | "count" | "priority" | "open" | "worker" | "deadlines" | "keyed", ExtArgs["result"]["lease"]>
 
 export type $LeasePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Lease"
@@ -655,6 +681,10 @@ export type $LeasePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
      * Of each item, where a heartbeat has named only some of them; null normally.
      */
     deadlines: Date[]
+    /**
+     * Whether its items are the heads of serialize keys.
+     */
+    keyed: boolean
   }, ExtArgs["result"]["lease"]>
   composites: {}
 }
@@ -1091,6 +1121,7 @@ export interface LeaseFieldRefs {
   readonly open: Prisma.FieldRef<"Lease", 'String'>
   readonly worker: Prisma.FieldRef<"Lease", 'String'>
   readonly deadlines: Prisma.FieldRef<"Lease", 'DateTime[]'>
+  readonly keyed: Prisma.FieldRef<"Lease", 'Boolean'>
 }
     
 

@@ -54,6 +54,7 @@ export type QueueEntryMinAggregateOutputType = {
   count: number | null
   priority: number | null
   type: string | null
+  keyed: boolean | null
 }
 
 export type QueueEntryMaxAggregateOutputType = {
@@ -66,6 +67,7 @@ export type QueueEntryMaxAggregateOutputType = {
   count: number | null
   priority: number | null
   type: string | null
+  keyed: boolean | null
 }
 
 export type QueueEntryCountAggregateOutputType = {
@@ -78,6 +80,7 @@ export type QueueEntryCountAggregateOutputType = {
   count: number
   priority: number
   type: number
+  keyed: number
   _all: number
 }
 
@@ -110,6 +113,7 @@ export type QueueEntryMinAggregateInputType = {
   count?: true
   priority?: true
   type?: true
+  keyed?: true
 }
 
 export type QueueEntryMaxAggregateInputType = {
@@ -122,6 +126,7 @@ export type QueueEntryMaxAggregateInputType = {
   count?: true
   priority?: true
   type?: true
+  keyed?: true
 }
 
 export type QueueEntryCountAggregateInputType = {
@@ -134,6 +139,7 @@ export type QueueEntryCountAggregateInputType = {
   count?: true
   priority?: true
   type?: true
+  keyed?: true
   _all?: true
 }
 
@@ -233,6 +239,7 @@ export type QueueEntryGroupByOutputType = {
   count: number
   priority: number
   type: string
+  keyed: boolean
   _count: QueueEntryCountAggregateOutputType | null
   _avg: QueueEntryAvgAggregateOutputType | null
   _sum: QueueEntrySumAggregateOutputType | null
@@ -268,6 +275,7 @@ export type QueueEntryWhereInput = {
   count?: Prisma.IntFilter<"QueueEntry"> | number
   priority?: Prisma.IntFilter<"QueueEntry"> | number
   type?: Prisma.StringFilter<"QueueEntry"> | string
+  keyed?: Prisma.BoolFilter<"QueueEntry"> | boolean
 }
 
 export type QueueEntryOrderByWithRelationInput = {
@@ -280,6 +288,7 @@ export type QueueEntryOrderByWithRelationInput = {
   count?: Prisma.SortOrder
   priority?: Prisma.SortOrder
   type?: Prisma.SortOrder
+  keyed?: Prisma.SortOrder
 }
 
 export type QueueEntryWhereUniqueInput = Prisma.AtLeast<{
@@ -296,6 +305,7 @@ export type QueueEntryWhereUniqueInput = Prisma.AtLeast<{
   count?: Prisma.IntFilter<"QueueEntry"> | number
   priority?: Prisma.IntFilter<"QueueEntry"> | number
   type?: Prisma.StringFilter<"QueueEntry"> | string
+  keyed?: Prisma.BoolFilter<"QueueEntry"> | boolean
 }, "jobId_position">
 
 export type QueueEntryOrderByWithAggregationInput = {
@@ -308,6 +318,7 @@ export type QueueEntryOrderByWithAggregationInput = {
   count?: Prisma.SortOrder
   priority?: Prisma.SortOrder
   type?: Prisma.SortOrder
+  keyed?: Prisma.SortOrder
   _count?: Prisma.QueueEntryCountOrderByAggregateInput
   _avg?: Prisma.QueueEntryAvgOrderByAggregateInput
   _max?: Prisma.QueueEntryMaxOrderByAggregateInput
@@ -328,6 +339,7 @@ export type QueueEntryScalarWhereWithAggregatesInput = {
   count?: Prisma.IntWithAggregatesFilter<"QueueEntry"> | number
   priority?: Prisma.IntWithAggregatesFilter<"QueueEntry"> | number
   type?: Prisma.StringWithAggregatesFilter<"QueueEntry"> | string
+  keyed?: Prisma.BoolWithAggregatesFilter<"QueueEntry"> | boolean
 }
 
 export type QueueEntryCreateInput = {
@@ -340,6 +352,7 @@ export type QueueEntryCreateInput = {
   count: number
   priority: number
   type: string
+  keyed?: boolean
 }
 
 export type QueueEntryUncheckedCreateInput = {
@@ -352,6 +365,7 @@ export type QueueEntryUncheckedCreateInput = {
   count: number
   priority: number
   type: string
+  keyed?: boolean
 }
 
 export type QueueEntryUpdateInput = {
@@ -364,6 +378,7 @@ export type QueueEntryUpdateInput = {
   count?: Prisma.IntFieldUpdateOperationsInput | number
   priority?: Prisma.IntFieldUpdateOperationsInput | number
   type?: Prisma.StringFieldUpdateOperationsInput | string
+  keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type QueueEntryUncheckedUpdateInput = {
@@ -376,6 +391,7 @@ export type QueueEntryUncheckedUpdateInput = {
   count?: Prisma.IntFieldUpdateOperationsInput | number
   priority?: Prisma.IntFieldUpdateOperationsInput | number
   type?: Prisma.StringFieldUpdateOperationsInput | string
+  keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type QueueEntryCreateManyInput = {
@@ -388,6 +404,7 @@ export type QueueEntryCreateManyInput = {
   count: number
   priority: number
   type: string
+  keyed?: boolean
 }
 
 export type QueueEntryUpdateManyMutationInput = {
@@ -400,6 +417,7 @@ export type QueueEntryUpdateManyMutationInput = {
   count?: Prisma.IntFieldUpdateOperationsInput | number
   priority?: Prisma.IntFieldUpdateOperationsInput | number
   type?: Prisma.StringFieldUpdateOperationsInput | string
+  keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type QueueEntryUncheckedUpdateManyInput = {
@@ -412,6 +430,7 @@ export type QueueEntryUncheckedUpdateManyInput = {
   count?: Prisma.IntFieldUpdateOperationsInput | number
   priority?: Prisma.IntFieldUpdateOperationsInput | number
   type?: Prisma.StringFieldUpdateOperationsInput | string
+  keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type QueueEntryJobIdPositionCompoundUniqueInput = {
@@ -429,6 +448,7 @@ export type QueueEntryCountOrderByAggregateInput = {
   count?: Prisma.SortOrder
   priority?: Prisma.SortOrder
   type?: Prisma.SortOrder
+  keyed?: Prisma.SortOrder
 }
 
 export type QueueEntryAvgOrderByAggregateInput = {
@@ -450,6 +470,7 @@ export type QueueEntryMaxOrderByAggregateInput = {
   count?: Prisma.SortOrder
   priority?: Prisma.SortOrder
   type?: Prisma.SortOrder
+  keyed?: Prisma.SortOrder
 }
 
 export type QueueEntryMinOrderByAggregateInput = {
@@ -462,6 +483,7 @@ export type QueueEntryMinOrderByAggregateInput = {
   count?: Prisma.SortOrder
   priority?: Prisma.SortOrder
   type?: Prisma.SortOrder
+  keyed?: Prisma.SortOrder
 }
 
 export type QueueEntrySumOrderByAggregateInput = {
@@ -485,6 +507,7 @@ export type QueueEntrySelect<ExtArgs extends runtime.Types.Extensions.InternalAr
   count?: boolean
   priority?: boolean
   type?: boolean
+  keyed?: boolean
 }, ExtArgs["result"]["queueEntry"]>
 
 export type QueueEntrySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -497,6 +520,7 @@ export type QueueEntrySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ex
   count?: boolean
   priority?: boolean
   type?: boolean
+  keyed?: boolean
 }, ExtArgs["result"]["queueEntry"]>
 
 export type QueueEntrySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -509,6 +533,7 @@ export type QueueEntrySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ex
   count?: boolean
   priority?: boolean
   type?: boolean
+  keyed?: boolean
 }, ExtArgs["result"]["queueEntry"]>
 
 export type QueueEntrySelectScalar = {
@@ -521,9 +546,10 @@ export type QueueEntrySelectScalar = {
   count?: boolean
   priority?: boolean
   type?: boolean
+  keyed?: boolean
 }
 
-export type QueueEntryOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "position" | "place" | "bytes" | "runAt" | "attempt" | "count" | "priority" | "type", ExtArgs["result"]["queueEntry"]>
+export type QueueEntryOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "position" | "place" | "bytes" | "runAt" | "attempt" | "count" | "priority" | "type" | "keyed", ExtArgs["result"]["queueEntry"]>
 
 export type $QueueEntryPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "QueueEntry"
@@ -553,6 +579,10 @@ export type $QueueEntryPayload<ExtArgs extends runtime.Types.Extensions.Internal
     count: number
     priority: number
     type: string
+    /**
+     * Whether its items have serialize keys: then each is the head of its key, unless its job waits for other jobs.
+     */
+    keyed: boolean
   }, ExtArgs["result"]["queueEntry"]>
   composites: {}
 }
@@ -985,6 +1015,7 @@ export interface QueueEntryFieldRefs {
   readonly count: Prisma.FieldRef<"QueueEntry", 'Int'>
   readonly priority: Prisma.FieldRef<"QueueEntry", 'Int'>
   readonly type: Prisma.FieldRef<"QueueEntry", 'String'>
+  readonly keyed: Prisma.FieldRef<"QueueEntry", 'Boolean'>
 }
     
 

@@ -669,14 +669,6 @@ export type ScheduleCreateopenRootIdsInput = {
   set: string[]
 }
 
-export type NullableBigIntFieldUpdateOperationsInput = {
-  set?: bigint | number | null
-  increment?: bigint | number
-  decrement?: bigint | number
-  multiply?: bigint | number
-  divide?: bigint | number
-}
-
 export type ScheduleUpdatequeuedInput = {
   set?: Date[] | string[]
   push?: Date | string | Date[] | string[]

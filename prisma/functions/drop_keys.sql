@@ -1,0 +1,8 @@
+-- Removes those of some keys, which this transaction has locked, that nobody has.
+create or replace function jobtree.drop_keys(p_keys text[])
+returns void
+language sql volatile
+set enable_seqscan = off
+as $$
+  delete from jobtree.serialize_key k where k.key = any (p_keys) and k.job_id is null
+$$;

@@ -1,0 +1,61 @@
+-- Gives items their places in the lines of their keys: who finds a key free is its head and goes into the queue, the others wait
+-- behind, where no claim sees them.
+--
+-- p_job_ids, p_positions, p_attempts, p_priorities, p_run_at
+--            items with keys, in the order in which they are to run; the number of the next attempt; and when each is due, null for now
+-- p_last     whether heads go behind all that is ready, or to where they stand
+-- locks      the keys' rows in their order: who finishes a head meets who goes behind it there
+create or replace function jobtree.enter_keys(
+  p_job_ids uuid[], p_positions bigint[], p_attempts integer[], p_priorities smallint[], p_run_at timestamptz[], p_last boolean
+)
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_bitmapscan = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_heads record;
+begin
+  with given as materialized (
+    select u.n, u.job_id, u.position, i.serialize_key collate "C" as key
+    from unnest(p_job_ids, p_positions) with ordinality u(job_id, position, n)
+    join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
+  ), taken as (
+    insert into jobtree.serialize_key as k (key, job_id, position, turn)
+    select f.key, f.job_id, f.position, nextval('jobtree.blocked_item_turn_seq')
+    from (select distinct on (g.key) g.* from given g order by g.key, g.n) f
+    -- A key that is in use is only locked.
+    on conflict (key) do update set job_id = excluded.job_id, position = excluded.position, turn = excluded.turn
+    where k.job_id is null
+    returning k.job_id, k.position
+  )
+  select array_agg(t.job_id) as job_ids, array_agg(t.position) as positions into v_heads from taken t;
+
+  -- Those behind draw their turns in a new statement, when all keys are locked.
+  with given as materialized (
+    select u.*, (u.job_id, u.position) not in (select h.* from unnest(v_heads.job_ids, v_heads.positions) h(job_id, position)) as waits
+    from unnest(p_job_ids, p_positions, p_attempts, p_priorities, p_run_at) with ordinality u(job_id, position, attempt, priority, run_at, n)
+  ), behind as (
+    insert into jobtree.blocked_item (key, job_id, position, type, priority, attempt, run_at, waits_since)
+    select i.serialize_key, g.job_id, g.position, j.type, g.priority, g.attempt, g.run_at,
+      case when g.attempt = 1 then greatest(i.created_at, i.run_at) end
+    from given g
+    join jobtree.job_item i on i.job_id = g.job_id and i.position = g.position
+    join jobtree.job j on j.id = g.job_id
+    where g.waits
+    order by g.n
+  )
+  select array_agg(g.job_id) as job_ids, array_agg(g.position) as positions, array_agg(g.attempt) as attempts,
+    array_agg(g.priority) as priorities, array_agg(g.run_at) as run_at
+  into v_heads
+  from given g
+  where not g.waits;
+  if v_heads.job_ids is not null then
+    perform jobtree.requeue(v_heads.job_ids, v_heads.positions, v_heads.attempts, v_heads.priorities, v_heads.run_at, p_last);
+  end if;
+end
+$$;

@@ -1,0 +1,43 @@
+-- The one way out of the head of a key: items have ended, and the next of each line goes. What can't go on just now is noted for
+-- promote_blocked, so that nobody waits for who has locked a key.
+--
+-- p_job_ids, p_positions   items that have ended; those without a key, or behind the head of theirs, have nothing to pass on
+-- p_now      whether to let the next go at once, or to leave it all to promote_blocked
+-- returns    the types that got ready items, and how many
+-- locks      those of promote_next
+create or replace function jobtree.free_keys(p_job_ids uuid[], p_positions bigint[], p_now boolean default true)
+returns jsonb
+language plpgsql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_bitmapscan = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_ended record;
+  v_promoted record;
+begin
+  select array_agg(i.serialize_key) as keys, array_agg(i.job_id) as job_ids, array_agg(i.position) as positions into v_ended
+  from unnest(p_job_ids, p_positions) u(job_id, position)
+  join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
+  where i.serialize_key is not null;
+  if v_ended.keys is null then
+    return null;
+  end if;
+  if p_now then
+    select * into v_promoted from jobtree.promote_next(v_ended.keys, v_ended.job_ids, v_ended.positions);
+  else
+    select array(select generate_series(1, cardinality(v_ended.keys))) as unpassed, null::jsonb as ready into v_promoted;
+  end if;
+  if v_promoted.unpassed is not null then
+    insert into jobtree.ended_head (key, job_id, position, held)
+    select u.key, u.job_id, u.position, false
+    from unnest(v_ended.keys, v_ended.job_ids, v_ended.positions) with ordinality u(key, job_id, position, n)
+    where u.n = any (v_promoted.unpassed)
+    on conflict (job_id, position) do nothing;
+  end if;
+  return v_promoted.ready;
+end
+$$;

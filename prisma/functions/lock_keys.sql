@@ -1,0 +1,53 @@
+-- Locks serialize keys, whether anybody has them or not: a new row has no head, and is for drop_keys if it gets none.
+--
+-- p_keys     keys; one may be named twice
+-- p_wait     whether to wait for keys that somebody else has locked, in their order, or to pass them by. For those that an open
+--            transaction has just taken into use it waits a moment in any case
+-- returns    those that are locked
+-- locks      the keys' rows
+create or replace function jobtree.lock_keys(p_keys text[], p_wait boolean)
+returns text[]
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_until constant timestamptz := clock_timestamp() + interval '100 milliseconds';
+  v_locked text[];
+  v_absent text[];
+  v_key text;
+begin
+  if p_wait then
+    -- One by one in their order, the new and the old ones.
+    insert into jobtree.serialize_key as k (key)
+    select distinct u collate "C" from unnest(p_keys) u order by 1
+    on conflict (key) do update set key = k.key where false;
+    return p_keys;
+  end if;
+
+  select coalesce(array_agg(l.key), '{}') into v_locked
+  from (select k.key from jobtree.serialize_key k where k.key = any (p_keys) order by k.key for update skip locked) l;
+  v_absent := array(
+    select distinct u collate "C" from unnest(p_keys) u
+    where not exists (select from jobtree.serialize_key k where k.key = u collate "C")
+    order by 1
+  );
+  if cardinality(v_absent) = 0 then
+    return v_locked;
+  end if;
+  begin
+    return v_locked || jobtree.make_keys(v_absent);
+  exception when lock_not_available then
+    -- Those that nobody has taken, for a moment.
+  end;
+  foreach v_key in array v_absent loop
+    exit when clock_timestamp() > v_until;
+    begin
+      v_locked := v_locked || jobtree.make_keys(array[v_key]);
+    exception when lock_not_available then
+      continue;
+    end;
+  end loop;
+  return v_locked;
+end
+$$;

@@ -1,0 +1,72 @@
+-- Lets keys go on whose heads have ended: the next of each line is the head, and goes into the queue. A key in whose line nobody
+-- waits is in use no more.
+--
+-- p_keys, p_job_ids, p_positions   keys, each once, and their heads; what is not the head of its key has nothing to pass on
+-- returns    which keys have not gone on, from 1, because somebody has locked them or their next item; null for none. And the types
+--            that got ready items, and how many
+-- locks      the keys' rows in their order, and the next items, skipping those that somebody else has
+create or replace function jobtree.promote_next(p_keys text[], p_job_ids uuid[], p_positions bigint[])
+returns table (unpassed integer[], ready jsonb)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_bitmapscan = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_locked record;
+  v_next record;
+begin
+  -- A snapshot of before the lock would miss who went behind the head meanwhile.
+  if current_setting('transaction_isolation') in ('read committed', 'read uncommitted') then
+    select array_agg(l.key) as keys, array_agg(l.turn) as turns into v_locked
+    from (
+      select k.key, k.turn from unnest(p_keys, p_job_ids, p_positions) u(key, job_id, position)
+      join jobtree.serialize_key k on k.key = u.key collate "C" and k.job_id = u.job_id and k.position = u.position
+      order by k.key
+      for update of k skip locked
+    ) l;
+  else
+    select null::text[] as keys, null::bigint[] as turns into v_locked;
+  end if;
+
+  with first as materialized (
+    select u.key, b.tid
+    from unnest(v_locked.keys, v_locked.turns) u(key, turn)
+    left join lateral (
+      -- From the head's turn on, past the dead rows of those before it.
+      select b.ctid as tid from jobtree.blocked_item b where b.key = u.key collate "C" and b.turn > u.turn order by b.turn limit 1
+    ) b on true
+  ), free as materialized (
+    select b.ctid as tid from jobtree.blocked_item b
+    where b.ctid = any (array(select f.tid from first f where f.tid is not null))
+    for update skip locked
+  ), next as (
+    delete from jobtree.blocked_item b where b.ctid = any (array(select f.tid from free f)) returning b.*
+  ), passed as (
+    update jobtree.serialize_key k set job_id = n.job_id, position = n.position, turn = n.turn from next n where k.key = n.key
+  ), unused as (
+    delete from jobtree.serialize_key k where k.key = any (array(select f.key from first f where f.tid is null))
+  )
+  select array_agg(n.job_id) as job_ids, array_agg(n.position) as positions, array_agg(n.attempt) as attempts,
+    array_agg(n.priority) as priorities, array_agg(case when n.run_at > v_now then n.run_at end) as run_at,
+    jobtree.count_names(array_agg(n.type) filter (where (n.run_at > v_now) is not true)) as ready,
+    count(*) + (select count(*) from first f where f.tid is null) as passed
+  into v_next
+  from next n;
+  if v_next.job_ids is not null then
+    perform jobtree.requeue(v_next.job_ids, v_next.positions, v_next.attempts, v_next.priorities, v_next.run_at, true);
+  end if;
+  if v_next.passed = cardinality(p_keys) then
+    return query select null::integer[], v_next.ready;
+    return;
+  end if;
+  return query
+    select array_agg(u.n::integer), v_next.ready
+    from unnest(p_keys, p_job_ids, p_positions) with ordinality u(key, job_id, position, n)
+    join jobtree.serialize_key k on k.key = u.key collate "C" and k.job_id = u.job_id and k.position = u.position;
+end
+$$;

@@ -1,0 +1,58 @@
+-- Lets the items of a job that waits for no other any more take their places in the lines of their keys, up to p_limit of them from the
+-- first on: what release_items does with the others. Those whose keys somebody has locked are left for the next call, and so are all
+-- behind them with the same key.
+--
+-- returns    how many
+-- locks      queue entries and keys, skipping what somebody else has
+create or replace function jobtree.release_keyed(p_job_id uuid, p_limit integer)
+returns integer
+language plpgsql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_waiting record;
+  v_keys text[];
+  v_entering record;
+begin
+  select array_agg(p.tid) as tids, array_agg(p.key) as keys into v_waiting
+  from (
+    select q.ctid as tid, i.serialize_key as key from jobtree.queue_entry q
+    join jobtree.job_item i on i.job_id = q.job_id and i.position = q.position
+    where q.job_id = p_job_id and q.keyed and coalesce(q.run_at = 'infinity', false)
+    order by q.position
+    limit p_limit
+    for update of q skip locked
+  ) p;
+  if v_waiting.tids is null then
+    return 0;
+  end if;
+  v_keys := jobtree.lock_keys(v_waiting.keys, false);
+
+  with gone as (
+    delete from jobtree.queue_entry q
+    where q.ctid = any (array(
+      select w.tid from unnest(v_waiting.tids, v_waiting.keys) w(tid, key) where w.key in (select k from unnest(v_keys) k)
+    ))
+    returning q.*
+  )
+  select array_agg(g.position order by g.position) as positions, array_agg(g.attempt order by g.position) as attempts,
+    array_agg(g.priority order by g.position) as priorities,
+    array_agg(case when i.run_at > v_now then i.run_at end order by g.position) as run_at
+  into v_entering
+  from gone g
+  join jobtree.job_item i on i.job_id = g.job_id and i.position = g.position;
+  if v_entering.positions is null then
+    return 0;
+  end if;
+  perform jobtree.enter_keys(
+    array_fill(p_job_id, array[cardinality(v_entering.positions)]), v_entering.positions, v_entering.attempts,
+    v_entering.priorities, v_entering.run_at, true
+  );
+  return cardinality(v_entering.positions);
+end
+$$;

@@ -1,0 +1,24 @@
+-- The serialize keys of the items that a new tree starts with, but for those of jobs that wait for others. What is none is for
+-- check_job to refuse.
+--
+-- p_tree     as create_job has it
+create or replace function jobtree.tree_keys(p_tree json)
+returns text[]
+language sql immutable
+as $$
+  with recursive node as (
+    select p_tree as spec, 0 as depth
+    union all
+    select c.value, n.depth + 1
+    from node n
+    cross join lateral json_array_elements(
+      case json_typeof(n.spec -> 'children') when 'array' then n.spec -> 'children' end
+    ) c
+    where n.depth < 32
+  )
+  select array_agg(i.value ->> 'serializeKey')
+  from node n
+  cross join lateral json_array_elements(case json_typeof(n.spec -> 'items') when 'array' then n.spec -> 'items' end) i
+  where coalesce(json_array_length(case json_typeof(n.spec -> 'after') when 'array' then n.spec -> 'after' end), 0) = 0
+    and length(i.value ->> 'serializeKey') between 1 and 255
+$$;

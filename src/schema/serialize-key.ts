@@ -1,0 +1,47 @@
+import { checkBatch, checkInteger } from '../domain/checks.ts';
+import { itemIdOf } from '../domain/item-state.ts';
+import { maxBatch } from '../domain/limits.ts';
+import { readSerializeKeys, type SerializeKey as SerializeKeyState } from '../domain/serialize-keys.ts';
+import { builder } from './builder.ts';
+import { JobItem } from './job-item.ts';
+
+const SerializeKey = builder.objectRef<SerializeKeyState>('SerializeKey').implement({
+  description:
+    'A serialize key in use: items with one key run one at a time, in the order in which they were added.',
+  fields: (t) => ({
+    key: t.exposeString('key', { description: 'The key.' }),
+    head: t.field({
+      type: JobItem,
+      nullable: true,
+      description: 'The item that has it: it runs, or is the next to run. Null if it was deleted meanwhile.',
+      resolve: ({ head }) => itemIdOf(head),
+    }),
+    held: t.exposeBoolean('held', {
+      description:
+        'Whether that item failed for good and keeps the key, as `serializeOnFailure: BLOCK` of its job wants it: replay or discard it.',
+    }),
+    blocked: t.expose('blocked', { type: 'Count', description: 'How many items wait behind it.' }),
+  }),
+});
+
+builder.queryField('serializeKeys', (t) =>
+  t.field({
+    type: [SerializeKey],
+    complexity: ({ first, keys }) => ({
+      multiplier: Math.max(0, Math.min(first ?? 50, keys?.length ?? maxBatch)),
+    }),
+    description:
+      'The keys behind whose head most items wait, the longest line first; keys behind whose head nobody waits are not among them, unless they are named. To find the longest lines, all that is blocked is counted.',
+    args: {
+      first: t.arg.int({ defaultValue: 50, description: 'At most so many: 1 to 1,000. Default: 50.' }),
+      keys: t.arg.stringList({
+        description: 'Only these keys, as far as they are in use: 1 to 1,000. Default: all.',
+      }),
+    },
+    resolve: (_, { first, keys }, { engine }) => {
+      const take = checkInteger(first ?? 50, 'first', 1, maxBatch);
+      if (keys != null) checkBatch(keys.length, 'keys');
+      return readSerializeKeys(engine.database, keys ?? null, take);
+    },
+  }),
+);
