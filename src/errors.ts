@@ -8,6 +8,7 @@ export const errorCodes = {
   JOB_SEALED: 'The job is sealed or cancelled, and takes no more items.',
   JOB_FED_BY_PARENT: "The job is fed by its parent, whose completion seals it; it can't be sealed by hand.",
   ITEM_NOT_CLAIMABLE: 'The item is not waiting for a worker.',
+  ITEM_NOT_UPDATABLE: 'A worker has the item, or it is finished.',
   BUSY: 'Another transaction holds what the operation needs. Nothing has changed: try again.',
   UNAVAILABLE:
     'The server can not do it now, mostly since Postgres does not answer. Nothing has changed: try again.',
@@ -28,6 +29,14 @@ export const notClaimableReasons = {
   LIMITED: 'The queue of its type is at its limit of concurrency or at its rate.',
 } as const;
 export type NotClaimableReason = keyof typeof notClaimableReasons;
+
+export const notUpdatableReasons = {
+  HELD: notClaimableReasons.HELD,
+  SUCCEEDED: notClaimableReasons.SUCCEEDED,
+  FAILED: notClaimableReasons.FAILED,
+  CANCELLED: notClaimableReasons.CANCELLED,
+} as const;
+export type NotUpdatableReason = keyof typeof notUpdatableReasons;
 
 export abstract class JobtreeError extends Error {
   abstract readonly code: ErrorCode;
@@ -67,6 +76,16 @@ export class ItemNotClaimableError extends JobtreeError {
   readonly reason: NotClaimableReason;
 
   constructor(message: string, field: string | undefined, reason: NotClaimableReason) {
+    super(message, field);
+    this.reason = reason;
+  }
+}
+
+export class ItemNotUpdatableError extends JobtreeError {
+  readonly code = 'ITEM_NOT_UPDATABLE' as const;
+  readonly reason: NotUpdatableReason;
+
+  constructor(message: string, field: string | undefined, reason: NotUpdatableReason) {
     super(message, field);
     this.reason = reason;
   }

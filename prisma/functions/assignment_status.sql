@@ -13,7 +13,12 @@ as $$
         -- Or it might read all outcomes into a hash table.
         offset 0
       ) then 'FINISHED'
-      when j.cancelled_at is not null then 'CANCELLED'
+      when j.cancelled_at is not null or (
+        select c.position + c.count > l.position + p_number - 1 from jobtree.cancellation c
+        where c.job_id = l.job_id and c.position <= l.position + p_number - 1
+        order by c.position desc
+        limit 1
+      ) then 'CANCELLED'
       else 'LOST'
     end
     from jobtree.lease l

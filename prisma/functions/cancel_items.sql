@@ -1,5 +1,6 @@
 -- Cancels what is pending in a cancelled job, up to p_limit ranges of items: what waits leaves the queue, and what is held ends
--- (its workers learn it from the next heartbeat); keys that it had go on, by promote_blocked. What somebody has locked is left for the next pass: repeat until done.
+-- (its workers learn it from the next heartbeat); keys that it had go on, by promote_blocked. What somebody has locked is left for the
+-- next pass: repeat until done.
 --
 -- p_from     the position to go on from
 -- returns    how many items were cancelled, in how many ranges; the position to go on from, 0 for another pass; and whether
@@ -15,7 +16,7 @@ declare
   v_blocked record;
   v_waiting record;
   v_held record;
-  v_items bigint;
+  v_ended record;
   v_done boolean;
 begin
   if not exists (select from jobtree.job j where j.id = p_job_id and j.cancelled_at is not null) then
@@ -33,7 +34,10 @@ begin
   ), gone as (
     delete from jobtree.blocked_item b where b.ctid = any (array(select p.tid from picked p)) returning b.position
   )
-  select count(*)::integer as ranges, max(g.position) as last into v_blocked from gone g;
+  select count(*)::integer as ranges, max(g.position) as last, array_agg(g.position) as positions, array_agg(1::bigint) as counts,
+    array_agg(false) as keyed
+  into v_blocked
+  from gone g;
 
   with picked as materialized (
     select q.ctid as tid from jobtree.queue_entry q
@@ -44,39 +48,43 @@ begin
   ), gone as (
     delete from jobtree.queue_entry q where q.ctid = any (array(select p.tid from picked p)) returning q.position, q.count, q.keyed
   )
-  select coalesce(sum(g.count), 0) as items, count(*)::integer as ranges, max(g.position) as last, (
-      select array_agg(k.position + n) from gone k cross join lateral generate_series(0, k.count - 1) n where k.keyed
-    ) as keyed
+  select count(*)::integer as ranges, max(g.position) as last, array_agg(g.position) as positions, array_agg(g.count::bigint) as counts,
+    array_agg(g.keyed) as keyed
   into v_waiting
   from gone g;
 
   with picked as materialized (
-    select l.id, l.open from jobtree.lease l
+    select l.id, l.position, l.count, l.keyed, l.open from jobtree.lease l
     where l.job_id = p_job_id and l.position >= p_from and l.open <> B'0'::bit(128)
     order by l.position
     limit p_limit
     for update skip locked
   ), ended as (
     update jobtree.lease l set open = B'0'::bit(128), deadline_at = null from picked p where l.id = p.id
-    returning l.position, l.count, l.keyed, p.open
+    returning p.*
   )
-  select coalesce(sum(bit_count(e.open)), 0) as items, count(*)::integer as ranges, max(e.position) as last, (
-      select array_agg(k.position + n) from ended k cross join lateral generate_series(0, k.count - 1) n
-      where k.keyed and get_bit(k.open, n) = 1
-    ) as keyed
+  select count(distinct e.id)::integer as ranges, max(e.position) as last, array_agg(e.position + r."from") as positions,
+    array_agg(r.count::bigint) as counts, array_agg(e.keyed) as keyed
   into v_held
-  from ended e;
+  from ended e
+  cross join lateral jobtree.bit_runs(e.open, e.count) r;
 
-  if v_waiting.keyed is not null or v_held.keyed is not null then
-    v_waiting.keyed := v_waiting.keyed || v_held.keyed;
-    perform jobtree.free_keys(array_fill(p_job_id, array[cardinality(v_waiting.keyed)]), v_waiting.keyed, false);
-  end if;
+  select coalesce(sum(e.count), 0)::bigint as items, array_agg(p_job_id) as job_ids, array_agg(e.position) as positions,
+    array_agg(e.count) as counts, array_agg(e.keyed) as keyed
+  into v_ended
+  from unnest(
+    v_blocked.positions || v_waiting.positions || v_held.positions, v_blocked.counts || v_waiting.counts || v_held.counts,
+    v_blocked.keyed || v_waiting.keyed || v_held.keyed
+  ) e(position, count, keyed);
+  perform jobtree.free_keys(array_agg(p_job_id), array_agg(e.position + n), false)
+  from unnest(v_ended.positions, v_ended.counts, v_ended.keyed) e(position, count, keyed)
+  cross join lateral generate_series(0, e.count - 1) n
+  where e.keyed
+  having count(*) > 0;
   update jobtree.ended_head e set held = false where e.job_id = p_job_id and e.held;
-  v_items := v_blocked.ranges + v_waiting.items + v_held.items;
-  if v_items > 0 then
-    insert into jobtree.progress_delta (root_id, job_id, cancelled)
-    select j.root_id, j.id, v_items from jobtree.job j where j.id = p_job_id;
-  end if;
+  perform jobtree.cancel_ranges(
+    v_ended.job_ids, v_ended.positions, v_ended.counts, (select j.cancelled_at from jobtree.job j where j.id = p_job_id)
+  );
   -- One look at all: an item that changes hands is in one of them.
   v_done := not exists (
     select from jobtree.queue_entry q where q.job_id = p_job_id
@@ -89,7 +97,7 @@ begin
     update jobtree.job j set cancelling = false where j.id = p_job_id and j.cancelling;
   end if;
   return query select
-    v_items, v_blocked.ranges + v_waiting.ranges + v_held.ranges,
+    v_ended.items, v_blocked.ranges + v_waiting.ranges + v_held.ranges,
     coalesce(least(
       case when v_blocked.ranges = p_limit then v_blocked.last end,
       case when v_waiting.ranges = p_limit then v_waiting.last end,

@@ -67,6 +67,9 @@ begin
       v_now + 3 * p.heartbeat_interval_ms * interval '1 millisecond', p.attempt, p.count, p.priority,
       (~B'0'::bit(128)) << (128 - p.count), p_workers[p.request], p.keyed
     from part p
+  ), ended as (
+    insert into jobtree.cancellation (job_id, position, count, cancelled_at)
+    select w.job_id, w.position, w.count, w.cancelled_at from wanted w where w.cancelled_at is not null
   ), counted as (
     insert into jobtree.progress_delta (root_id, job_id, started, cancelled)
     select w.root_id, w.job_id, bool_or(w.cancelled_at is null), coalesce(sum(w.count) filter (where w.cancelled_at is not null), 0)

@@ -44,7 +44,7 @@ begin
   order by p.version desc
   limit 1;
   if v_job.cancelled_at is not null then
-    insert into jobtree.progress_delta (root_id, job_id, cancelled) values (v_job.root_id, v_entry.job_id, v_entry.count);
+    perform jobtree.cancel_ranges(array[v_entry.job_id], array[v_entry.position], array[v_entry.count::bigint], v_job.cancelled_at);
     if v_entry.keyed then
       perform jobtree.free_keys(array_fill(v_entry.job_id, array[v_entry.count]),
         array(select generate_series(v_entry.position, v_entry.position + v_entry.count - 1)), false);

@@ -19,19 +19,8 @@ set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
-  v_jobs uuid[];
+  v_jobs constant uuid[] := jobtree.jobs_of_operation(p_operation);
 begin
-  if p_operation.job_id is not null then
-    with recursive subtree as (
-      select p_operation.job_id as id
-      union all
-      select c.id from jobtree.job c join subtree s on c.parent_id = s.id
-    )
-    select array_agg(s.id) into v_jobs from subtree s;
-  elsif p_operation.item_job_ids is not null then
-    v_jobs := array(select distinct unnest(p_operation.item_job_ids));
-  end if;
-
   return query
   select d.job_id, d.position, j.root_id
   from jobtree.dead_letter d

@@ -1,11 +1,11 @@
 -- Does the next batch of an operation: call it until it is finished. Each call goes on where the last one ended. What somebody has
 -- locked for longer than a moment is passed by, and gets another turn at the end.
 --
--- p_limit    how many dead letters, at most; it ends earlier after a moment
+-- p_limit    how many dead letters, at most; it ends earlier after a moment, as it does for pending items
 -- returns    whether it is finished; whether to go on at once, or after a pause, since what is left is locked; the trees that changed,
 --            and the types that have ready items, and how many; no row if somebody else is at it, or there is none
 -- locks      the operation's row, skipping it if somebody has it; then, job by job in the order of their ids, those of replay_items or
---            of discard_items, for each of which it waits a moment
+--            of discard_items, for each of which it waits a moment, or those of cancel_pending
 create or replace function jobtree.run_operation(p_id uuid, p_limit bigint default 1000)
 returns table (finished boolean, more boolean, root_ids uuid[], ready jsonb)
 language plpgsql volatile
@@ -19,6 +19,7 @@ declare
   v_found bigint := 0;
   v_part record;
   v_replayed record;
+  v_cancelled record;
 begin
   select * into v_operation from jobtree.operation o where o.id = p_id for update skip locked;
   if not found then
@@ -31,9 +32,17 @@ begin
     return;
   end if;
 
+  if v_operation.kind = 'CANCEL' then
+    select * into v_cancelled from jobtree.cancel_matching(v_operation, v_until);
+    v_operation := v_cancelled.operation;
+    more := v_cancelled.more;
+    root_ids := v_cancelled.root_ids;
+    ready := v_cancelled.ready;
+  end if;
   for v_part in
     select m.job_id, m.root_id, array_agg(m.position order by m.position) as positions
     from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, p_limit) m
+    where v_operation.kind <> 'CANCEL'
     group by m.job_id, m.root_id
     order by m.job_id
   loop

@@ -1,11 +1,12 @@
--- Begins to replay or discard dead letters: those that meet all that the filter says. run_operation does it, in batches, called by any
--- server until it is finished.
+-- Begins to replay or discard dead letters, or to cancel pending items: those that meet all that the filter says. run_operation does
+-- it, in batches, called by any server until it is finished. What is added, or fails, later is left.
 --
--- p_kind     REPLAY or DISCARD
--- p_filter   {jobId?, types?, codes?, groupIds?, diedFrom?, diedUntil?, dedupeKeys?, items?: [{jobId, position}]}, at least one of
---            them. A job stands for all below it
+-- p_kind     REPLAY, DISCARD or CANCEL
+-- p_filter   {jobId?, types?, codes?, dedupeKeys?, items?: [{jobId, position}]}, for dead letters also {groupIds?, diedFrom?,
+--            diedUntil?}, for pending items {states?, addedFrom?, addedUntil?}; at least one of them. A job stands for all below it,
+--            codes are of the last failure, and states are WAITING, SCHEDULED, READY, BLOCKED and HELD
 -- p_payload  what a replayed item gets as its payload; for a filter of one item only
--- returns    the operation, and how many dead letters there are for it
+-- returns    the operation, and how many items there are for it
 -- locks      none
 -- errors     JT001 no such job; JT002 the filter names nothing, or something is wrong with it; 22P02, 22007 or 22008 for a value that
 --            is none
@@ -16,8 +17,7 @@ as $$
 declare
   v_operation jobtree.operation := jobtree.operation_of(p_kind, p_filter, p_payload);
 begin
-  select count(*) into v_operation.total
-  from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, null);
+  v_operation.total := jobtree.operation_total(v_operation);
   insert into jobtree.operation select v_operation.*;
   return query select v_operation.id, v_operation.total;
 end

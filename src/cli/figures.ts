@@ -69,10 +69,23 @@ export function parseDurations(text: string): number[] {
 
 /** `2026-11-21T10:00:00Z`, or how long ago: `30m`, `2h`. */
 export function parseInstant(text: string): Date {
-  if (/^\d+(\.\d+)?(ms|s|m|h)$/.test(text)) return new Date(Date.now() - parseDuration(text));
+  return readInstant(text, -1) ?? refuse('Give a time, 2026-11-21T10:00:00Z, or how long ago: 30m, 2h.');
+}
+
+/** `now`, `2026-11-21T10:00:00Z`, or in how long: `30m`, `2h`. */
+export function parseRunAt(text: string): Date | 'now' {
+  if (text === 'now') return text;
+  return readInstant(text, 1) ?? refuse('Give now, a time, 2026-11-21T10:00:00Z, or in how long: 30m, 2h.');
+}
+
+function readInstant(text: string, direction: 1 | -1): Date | undefined {
+  if (/^\d+(\.\d+)?(ms|s|m|h)$/.test(text)) return new Date(Date.now() + direction * parseDuration(text));
   const instant = new Date(text);
-  if (/^\d{4}-/.test(text) && !Number.isNaN(instant.getTime())) return instant;
-  throw new InvalidArgumentError('Give a time, 2026-11-21T10:00:00Z, or how long ago: 30m, 2h.');
+  return /^\d{4}-/.test(text) && !Number.isNaN(instant.getTime()) ? instant : undefined;
+}
+
+function refuse(message: string): never {
+  throw new InvalidArgumentError(message);
 }
 
 export function parseJson(text: string): unknown {

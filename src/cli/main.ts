@@ -13,12 +13,11 @@ import {
   parseAlert,
   parseDuration,
   parseDurations,
-  parseInstant,
-  parseJson,
   parseRate,
   parseTolerance,
   parseWholeNumber,
 } from './figures.ts';
+import { addItemCommands } from './item-commands.ts';
 import { addScheduleCommands } from './schedule-commands.ts';
 
 // Libraries check more and run slower unless they are told; the commands load them later.
@@ -118,6 +117,18 @@ program
   .action(run('end', async (id, options) => (await import('./commands/watch.ts')).watch(id, options)));
 
 program
+  .command('export')
+  .description('Write what a tree results in: its payloads and results, one JSON object a line.')
+  .argument('<id>', 'a job of the tree')
+  .option('--out <file>', 'where to, instead of standard output; compressed if its name ends in .gz')
+  .option('--after <id>', 'go on behind this item, which was the last; with --out at the end of the file')
+  .addOption(urlOption())
+  .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable'))
+  .action(
+    run('end', async (id, options) => (await import('./commands/export.ts')).exportResults(id, options)),
+  );
+
+program
   .command('work')
   .description('Work on items of a type by running a command for each.')
   .usage('[options] <type> -- <command> [args...]')
@@ -160,6 +171,13 @@ program
   .option('--type <type>', 'only jobs of this type')
   .addOption(
     new Option('--status <status>', 'only jobs of this status').choices(['waiting', 'running', 'completed']),
+  )
+  .addOption(
+    new Option('--outcome <outcome>', 'only complete jobs of this outcome').choices([
+      'succeeded',
+      'failed',
+      'cancelled',
+    ]),
   )
   .option('--limit <n>', 'how many', parseWholeNumber(1, 1_000_000), 20)
   .option('--schedule <name>', 'only trees that this schedule made')
@@ -242,61 +260,7 @@ program
 addScheduleCommands(program, run);
 addCallbackCommands(program, run);
 
-program
-  .command('dead-letters')
-  .description('List what failed for good, in groups of the same failure; or one group, with its items.')
-  .argument('[group]', 'the group to show')
-  .option('--type <type...>', 'only these types')
-  .option('--since <time>', 'only what failed since then: a time, or how long ago (2h)', parseInstant)
-  .option('--limit <n>', 'how many groups, or items of the group', parseWholeNumber(1, 1_000), 20)
-  .addOption(urlOption())
-  .addOption(jsonOption('an object a line'))
-  .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable'))
-  .action(
-    run('end', async (group, options) =>
-      (await import('./commands/dead-letters.ts')).listDeadLetters(group, options),
-    ),
-  );
-
-whichDeadLetters(program.command('replay'))
-  .description('Try dead letters again: those that meet all that is given. Their jobs are open again.')
-  .option('--payload <json>', 'a corrected payload, for one --item', parseJson)
-  .action(run('end', async (options) => (await import('./commands/operate.ts')).operate('REPLAY', options)));
-
-whichDeadLetters(program.command('discard'))
-  .description('Settle dead letters that nobody will try again: those that meet all that is given.')
-  .action(run('end', async (options) => (await import('./commands/operate.ts')).operate('DISCARD', options)));
-
-program
-  .command('note')
-  .description('Keep a note on a group of dead letters, in place of an earlier one.')
-  .argument('<group>', 'the group')
-  .argument('[text]', 'the note; without it there is none any more')
-  .addOption(urlOption())
-  .addOption(jsonOption('the outcome as JSON'))
-  .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable'))
-  .action(
-    run('end', async (group, text, options) =>
-      (await import('./commands/note.ts')).noteDeadLetters(group, text, options),
-    ),
-  );
-
-/** What replay and discard have in common. */
-function whichDeadLetters(command: Command): Command {
-  return command
-    .option('--job <id>', 'of this job and all below it')
-    .option('--type <type...>', 'of these types')
-    .option('--code <code...>', 'whose last failure has one of these codes')
-    .option('--group <id...>', 'of these groups')
-    .option('--item <id...>', 'these items')
-    .option('--dedupe-key <key...>', 'with these dedupe keys')
-    .option('--since <time>', 'that failed for good since then: a time, or how long ago (2h)', parseInstant)
-    .option('--until <time>', 'that failed for good before', parseInstant)
-    .option('--yes', 'do not ask back, however many there are')
-    .addOption(urlOption())
-    .addOption(jsonOption('the outcome as JSON'))
-    .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable'));
-}
+addItemCommands(program, run);
 
 /** A command's action: what it returns is the exit code. */
 // biome-ignore lint/suspicious/noExplicitAny: commander gives arguments and options without types

@@ -4,8 +4,9 @@ import { jsonOption, urlOption } from './api-options.ts';
 import { exitCodesHelp } from './exit-codes.ts';
 import { parseDuration, parseWholeNumber } from './figures.ts';
 
+/** How `main.ts` makes the action of a command. */
 // biome-ignore lint/suspicious/noExplicitAny: commander gives arguments and options without types
-type Run = (brokenPipe: 'end' | 'continue', command: (...args: any[]) => Promise<number>) => any;
+export type Run = (brokenPipe: 'end' | 'continue', command: (...args: any[]) => Promise<number>) => any;
 
 export function addScheduleCommands(program: Command, run: Run): void {
   program

@@ -14,10 +14,11 @@ import { newClaimId } from './claim-id.ts';
 import { endpoint } from './endpoint.ts';
 import { JobtreeError, payloadOf } from './errors.ts';
 import { Http } from './http.ts';
-import { type ItemSpec, type JobSpec, toJobInput } from './job-spec.ts';
+import { type ItemSpec, type JobSpec, toItemChanges, toJobInput } from './job-spec.ts';
 import * as operations from './operations.ts';
 import { createPost } from './post.ts';
 import { Queues } from './queues.ts';
+import { type ExportOptions, exportResults, type ResultLines, type ResultsEndpoint } from './results.ts';
 import { Schedules } from './schedules.ts';
 import { Socket } from './socket.ts';
 import type {
@@ -29,6 +30,7 @@ import type {
   DeadLetterGroup,
   DeadLetterGroupWithItems,
   Item,
+  ItemChanges,
   Job,
   JobProgress,
   JobTreeProgress,
@@ -36,6 +38,7 @@ import type {
   Operation,
   Page,
   PageOptions,
+  PendingItemFilter,
   ReportAnswer,
   Result,
   SerializeKey,
@@ -85,12 +88,14 @@ export class Client {
   /** Where callbacks go, and what was sent there. */
   readonly callbacks: Callbacks;
   readonly #http: Http;
+  readonly #results: ResultsEndpoint;
   readonly #closing = new AbortController();
 
   constructor(options: ClientOptions = {}) {
     const url = endpoint(options.url);
     const { headers = {}, retryMs = 5_000, timeoutMs = 60_000, fetch, webSocketImpl, onRetry } = options;
     this.#http = new Http({ url, headers, retryMs, timeoutMs, onRetry, post: createPost(fetch) });
+    this.#results = { url, headers, retryMs, fetch: fetch ?? globalThis.fetch };
     this.queues = new Queues(this.#http);
     this.callbacks = new Callbacks(this.#http);
     this.socket = new Socket({ url, headers, webSocketImpl });
@@ -147,6 +152,36 @@ export class Client {
    */
   async cancelJob(jobId: string, options: CallOptions = {}): Promise<void> {
     payloadOf((await this.#send(operations.cancelJob, { input: { jobId } }, options, true)).cancelJob);
+  }
+
+  /**
+   * How many pending items `cancelItems` with this filter would be about.
+   *
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT
+   */
+  async pendingItemCount(filter: PendingItemFilter, options: CallOptions = {}): Promise<number> {
+    return (await this.#send(operations.pendingItemCount, { filter }, options, true)).pendingItemCount;
+  }
+
+  /**
+   * Cancels single items that are pending; their jobs go on. What takes longer than about half a second goes on in the server:
+   * `operation` says how far it is.
+   *
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT
+   */
+  async cancelItems(filter: PendingItemFilter, options: CallOptions = {}): Promise<Operation> {
+    const data = await this.#send(operations.cancelItems, { input: { filter } }, options, false);
+    return payloadOf(data.cancelItems).operation;
+  }
+
+  /**
+   * Changes an item that no worker has, and that is not finished: when it is due, its priority, its payload.
+   *
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT, ITEM_NOT_UPDATABLE with its `reason`
+   */
+  async updateItem(itemId: string, changes: ItemChanges, options: CallOptions = {}): Promise<Item> {
+    const input = { itemId, ...toItemChanges(changes) };
+    return payloadOf((await this.#send(operations.updateItem, { input }, options, false)).updateItem).item;
   }
 
   /**
@@ -216,6 +251,17 @@ export class Client {
       }
       after = hasNextPage ? endCursor : undefined;
     } while (after !== undefined);
+  }
+
+  /**
+   * Exports what a tree results in, as `results` has it: in one request, as lines of JSON that nobody has parsed. What breaks off is
+   * taken up where it was, for as long as `retryMs`. While the tree is running it is what has succeeded so far; what succeeds
+   * later may belong before the last item that you have.
+   *
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT if `after` is not the id of an item, UNREACHABLE
+   */
+  exportResults(jobId: string, options: ExportOptions = {}): Promise<ResultLines> {
+    return exportResults(this.#results, jobId, options);
   }
 
   /**

@@ -24,7 +24,7 @@ export class JobtreeError extends Error {
   readonly code: ClientErrorCode;
   /** The path of the input that is to blame, if one is: `items[3].runAt`. */
   readonly field: string | undefined;
-  /** With `ITEM_NOT_CLAIMABLE`: why the item is not waiting for a worker. */
+  /** With `ITEM_NOT_CLAIMABLE` and `ITEM_NOT_UPDATABLE`: where the item is instead. */
   readonly reason: NotClaimableReason | undefined;
   /** What became of the operation: `UNKNOWN` if the server may have carried it out, though no answer came. */
   readonly outcome: 'NOTHING_DONE' | 'UNKNOWN';
@@ -62,7 +62,7 @@ export class PermanentError extends Error {
 /**
  * Why a worker aborted a handler:
  * - `LOST`: the server took the item back; the item is, or will be, worked on elsewhere.
- * - `CANCELLED`: the job was cancelled or deleted.
+ * - `CANCELLED`: the item was cancelled, or its job, or that was deleted.
  * - `FINISHED`: the outcome was reported already.
  * - `HEARTBEATS_FAILED`: two heartbeats in a row got no answer, so the assignment may be lost any moment.
  * - `STOPPED`: the worker stops, and the handler took longer than `stopTimeoutMs`.
@@ -71,7 +71,7 @@ export type AbortCode = 'LOST' | 'CANCELLED' | 'FINISHED' | 'HEARTBEATS_FAILED' 
 
 const abortMessages: Record<AbortCode, string> = {
   LOST: 'The assignment was lost.',
-  CANCELLED: 'The job was cancelled.',
+  CANCELLED: 'The item was cancelled, or its job.',
   FINISHED: 'The outcome of this attempt was reported already.',
   HEARTBEATS_FAILED: 'Two heartbeats in a row failed.',
   STOPPED: 'The worker stops.',
@@ -107,6 +107,7 @@ const codes: Record<ErrorCode, true> = {
   JOB_SEALED: true,
   JOB_FED_BY_PARENT: true,
   ITEM_NOT_CLAIMABLE: true,
+  ITEM_NOT_UPDATABLE: true,
   BUSY: true,
   UNAVAILABLE: true,
   OUTCOME_UNKNOWN: true,

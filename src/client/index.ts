@@ -13,7 +13,9 @@ export type {
   JobStatus,
   MissedPolicy,
   NotClaimableReason,
+  NotUpdatableReason,
   OverlapPolicy,
+  PendingState,
   ReleaseStatus,
   ReportInput,
   ReportStatus,
@@ -32,6 +34,7 @@ export {
 } from './errors.ts';
 export type { CallbackSpec, FeedSpec, ItemSpec, JobPolicies, JobSpec } from './job-spec.ts';
 export type { Queue, QueueSettings, Queues } from './queues.ts';
+export type { ExportOptions, ResultLines } from './results.ts';
 export type { Schedule, ScheduleSpec, Schedules } from './schedules.ts';
 export type {
   Assignment,
@@ -42,6 +45,7 @@ export type {
   DeadLetterGroup,
   DeadLetterGroupWithItems,
   Item,
+  ItemChanges,
   Job,
   JobProgress,
   JobTreeProgress,
@@ -49,6 +53,7 @@ export type {
   Operation,
   Page,
   PageOptions,
+  PendingItemFilter,
   ReportAnswer,
   Result,
   SerializeKey,

@@ -5,9 +5,11 @@ import type {
   ItemInput,
   JobInput,
   SerializeOnFailure,
+  UpdateItemInput,
 } from '../generated/graphql/graphql.ts';
 import { JobtreeError } from './errors.ts';
 import { checkJson, NotJsonError } from './json.ts';
+import type { ItemChanges } from './types.ts';
 
 /** A new item. */
 export interface ItemSpec<Payload = unknown> {
@@ -139,6 +141,12 @@ export function toItemInput(item: ItemSpec, path: string): { input: ItemInput; s
     input: { payload, dedupeKey, priority, runAt: toInstant(runAt, `${path}.runAt`), serializeKey },
     size,
   };
+}
+
+/** @throws JobtreeError INVALID_INPUT */
+export function toItemChanges({ runAt, priority, payload }: ItemChanges): Omit<UpdateItemInput, 'itemId'> {
+  if (payload !== undefined) check(payload, 'payload');
+  return { priority, payload, runAt: runAt === null ? null : toInstant(runAt, 'runAt') };
 }
 
 export function toInstant(value: Date | string | undefined, field: string): string | undefined {

@@ -41,6 +41,25 @@ export const cancelJob = graphql(`
   }
 `);
 
+export const cancelItems = graphql(`
+  mutation CancelItems($input: CancelItemsInput!) {
+    cancelItems(input: $input) {
+      ... on CancelItemsPayload { operation { ...OperationFields } }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const updateItem = graphql(`
+  mutation UpdateItem($input: UpdateItemInput!) {
+    updateItem(input: $input) {
+      ... on UpdateItemPayload { item { ...ItemFields } }
+      ... on Error { code message field }
+      ... on ItemNotUpdatableError { reason }
+    }
+  }
+`);
+
 export const deleteJob = graphql(`
   mutation DeleteJob($input: DeleteJobInput!) {
     deleteJob(input: $input) {
@@ -119,6 +138,10 @@ export const deadLetterDigest = graphql(`
 
 export const deadLetterCount = graphql(`
   query DeadLetterCount($filter: DeadLetterFilter!) { deadLetterCount(filter: $filter) }
+`);
+
+export const pendingItemCount = graphql(`
+  query PendingItemCount($filter: PendingItemFilter!) { pendingItemCount(filter: $filter) }
 `);
 
 /** Fragments are known by their names; nothing else uses these constants. */

@@ -1,5 +1,6 @@
 /** What calls of the client take and give. */
 import type {
+  CancelItemsMutationVariables,
   DeadLetterDigestQuery,
   DeadLetterGroupQuery,
   DeadLetterGroupsQuery,
@@ -65,6 +66,18 @@ export interface JobTreeProgress {
 
 /** Which dead letters: those that meet all that is set, and something must be. Lists have 1 to 1,000 entries. */
 export type DeadLetterFilter = NonNullable<ReplayDeadLettersMutationVariables['input']['filter']>;
+/** Which pending items: those that meet all that is set, and something must be. Lists have 1 to 1,000 entries. */
+export type PendingItemFilter = NonNullable<CancelItemsMutationVariables['input']['filter']>;
+
+/** What becomes of an item that waits. What is left out stays as it is. */
+export interface ItemChanges<Payload = unknown> {
+  /** When it is due, as text in ISO 8601 with its offset; null for now. */
+  readonly runAt?: Date | string | null | undefined;
+  /** -32,768 to 32,767; null for that of its job. */
+  readonly priority?: number | null | undefined;
+  /** Any JSON, up to 1 MB of text (a setting of the server). */
+  readonly payload?: Payload | undefined;
+}
 /** Items that failed for good in the same way. Times are text in ISO 8601. */
 export type DeadLetterGroup = DeadLetterGroupsQuery['deadLetterGroups'][number];
 /** A group with items of it, those that failed last first. */
@@ -76,7 +89,7 @@ export type DeadLetterGroupWithItems = Extract<
 export type DeadLetterDigestEntry = DeadLetterDigestQuery['deadLetterDigest'][number];
 /** A serialize key in use: the item that has it, and how many wait behind that one. */
 export type SerializeKey = SerializeKeysQuery['serializeKeys'][number];
-/** Work on many dead letters, and how far it is. */
+/** Work on many items, and how far it is. */
 export type Operation = OperationFieldsFragment;
 
 /** The result of one item of a final stage. */

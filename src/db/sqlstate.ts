@@ -6,11 +6,13 @@ import { DatabaseError } from 'pg';
 import {
   InvalidInputError,
   ItemNotClaimableError,
+  ItemNotUpdatableError,
   JobFedByParentError,
   JobSealedError,
   JobtreeError,
   type NotClaimableReason,
   NotFoundError,
+  type NotUpdatableReason,
   OutcomeUnknownError,
   UnavailableError,
 } from '../errors.ts';
@@ -26,6 +28,8 @@ const refusals: Readonly<Record<string, (error: DatabaseError) => JobtreeError>>
   '54001': () => new InvalidInputError('A JSON value is nested too deeply.'),
   JT005: (error) =>
     new ItemNotClaimableError(error.message, error.column, error.detail as NotClaimableReason),
+  JT007: (error) =>
+    new ItemNotUpdatableError(error.message, error.column, error.detail as NotUpdatableReason),
 };
 
 /** What to throw for an error of Postgres: the refusal that it stands for, or the error itself. */

@@ -1,8 +1,8 @@
 /**
  * The states of items and jobs, as they follow from the facts that the tables have. No row says its state.
  *
- * An item is PENDING from the moment it is added: it waits in a queue entry, or a worker has it in a lease. It leaves that
- * state once: its outcome makes it SUCCEEDED or FAILED, and the cancellation of its job makes CANCELLED what has no outcome.
+ * An item is PENDING from the moment it is added: it waits in a queue entry, or a worker has it in a lease. Its outcome makes it
+ * SUCCEEDED or FAILED; its own cancellation, or that of its job, makes CANCELLED what has no outcome.
  *
  * A job is WAITING until its first item is claimed, then RUNNING; it is COMPLETED when it is sealed and no item is pending.
  */
@@ -38,18 +38,18 @@ export type ItemStatus = 'PENDING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
 export interface ItemFacts {
   /** What came of it; null as long as nothing did. */
   readonly outcome: { readonly failed: boolean; readonly finishedAt: Date } | null;
-  /** When its job was cancelled. */
-  readonly jobCancelledAt: Date | null;
+  /** When it was cancelled, or else its job. */
+  readonly cancelledAt: Date | null;
 }
 
-export function itemStatus({ outcome, jobCancelledAt }: ItemFacts): ItemStatus {
+export function itemStatus({ outcome, cancelledAt }: ItemFacts): ItemStatus {
   if (outcome !== null) return outcome.failed ? 'FAILED' : 'SUCCEEDED';
-  return jobCancelledAt === null ? 'PENDING' : 'CANCELLED';
+  return cancelledAt === null ? 'PENDING' : 'CANCELLED';
 }
 
 /** Since when the item is no longer pending. */
-export function itemFinishedAt({ outcome, jobCancelledAt }: ItemFacts): Date | null {
-  return outcome?.finishedAt ?? jobCancelledAt;
+export function itemFinishedAt({ outcome, cancelledAt }: ItemFacts): Date | null {
+  return outcome?.finishedAt ?? cancelledAt;
 }
 
 export type JobStatus = 'WAITING' | 'RUNNING' | 'COMPLETED';

@@ -90,7 +90,7 @@ export interface WantedParts {
 interface ItemRow {
   /** Which of the keys, from 1. */
   readonly n: number;
-  readonly job_cancelled_at: Date | null;
+  readonly cancelled_at: Date | null;
   readonly failed: boolean | null;
   readonly priority?: number;
   readonly run_at?: Date | null;
@@ -112,6 +112,15 @@ const requested = 'from unnest($1::uuid[], $2::bigint[]) with ordinality as u(jo
 
 /** Where an item that has no outcome is: entries and leases have at most 128 items. */
 const around = `job_id = i.job_id and position between i.position - 127 and i.position and position + count > i.position`;
+
+/** The range of cancelled items that an item is in: no other one begins between it and the item. */
+export const cancellation = `left join lateral (
+             select case when r.position + r.count > i.position then r.cancelled_at end as cancelled_at
+             from jobtree.cancellation r
+             where r.job_id = i.job_id and r.position <= i.position and o.job_id is null
+             order by r.job_id desc, r.position desc
+             limit 1
+           ) c on true`;
 
 function toValues(keys: readonly ItemKey[]): [string[], number[]] {
   return [keys.map(({ jobId }) => jobId), keys.map(({ position }) => position)];
@@ -164,7 +173,7 @@ export async function readItems(
   ].flatMap((columns) => columns || []);
   const { rows } = await database.pool.query<ItemRow>({
     name: `read_items/${Object.entries(parts).flatMap(([part, isWanted]) => (isWanted ? part : []))}`,
-    text: `select ${['u.n::int', 'j.cancelled_at as job_cancelled_at', 'o.failed', ...wanted].join(', ')}
+    text: `select ${['u.n::int', 'coalesce(c.cancelled_at, j.cancelled_at) as cancelled_at', 'o.failed', ...wanted].join(', ')}
            ${requested}
            cross join lateral (
              select * from jobtree.job_item where job_id = u.job_id and position = u.position limit 1
@@ -173,6 +182,7 @@ export async function readItems(
            left join lateral (
              select * from jobtree.outcome where job_id = u.job_id and position = u.position limit 1
            ) o on true
+           ${cancellation}
            ${parts.details ? details.joins : ''}`,
     values: toValues(keys),
   });
@@ -190,7 +200,7 @@ function toItem({ jobId, position }: ItemKey, row: ItemRow): Item {
   const { failed, lease_id: leaseId, head_job_id: headJobId, head_position: headPosition } = row;
   const facts = {
     outcome: failed === null ? null : { failed, finishedAt: row.finished_at ?? unread },
-    jobCancelledAt: row.job_cancelled_at,
+    cancelledAt: row.cancelled_at,
   };
   return {
     jobId,

@@ -1,6 +1,6 @@
 /**
- * Operations replay or discard many dead letters at once. The call that asks for one does what it can within a moment; the rest is
- * left to whoever finishes such things (`finish.ts`), on any server, and the operation's row tells how far that is.
+ * Operations replay or discard many dead letters at once, or cancel pending items. The call that asks for one does what it can within
+ * a moment; the rest is left to whoever finishes such things (`finish.ts`), on any server, and the operation's row tells how far that is.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Queries } from '../db/database.ts';
@@ -10,21 +10,37 @@ import type { Engine } from './engine.ts';
 import type { ItemKey } from './item-state.ts';
 import { maxDedupeKeyLength, maxNameLength } from './limits.ts';
 
-export type OperationKind = 'REPLAY' | 'DISCARD';
+export type OperationKind = 'REPLAY' | 'DISCARD' | 'CANCEL';
 
-/** Which dead letters: those that meet all that is set, and something must be. */
-export interface DeadLetterFilter {
+/** Which items: those that meet all that is set, and something must be. */
+export interface ItemFilter {
   /** With all jobs below it. */
   readonly jobId?: string | undefined;
   readonly types?: readonly string[] | undefined;
+  /** Of the last failure. */
   readonly codes?: readonly string[] | undefined;
+  readonly dedupeKeys?: readonly string[] | undefined;
+  readonly items?: readonly ItemKey[] | undefined;
+}
+
+export interface DeadLetterFilter extends ItemFilter {
   readonly groupIds?: readonly string[] | undefined;
   readonly diedFrom?: Date | undefined;
   /** Exclusive. */
   readonly diedUntil?: Date | undefined;
-  readonly dedupeKeys?: readonly string[] | undefined;
-  readonly items?: readonly ItemKey[] | undefined;
 }
+
+/** Where a pending item stands, as the view item_state has it. */
+export type PendingState = 'WAITING' | 'SCHEDULED' | 'READY' | 'BLOCKED' | 'HELD';
+
+export interface PendingItemFilter extends ItemFilter {
+  readonly states?: readonly PendingState[] | undefined;
+  readonly addedFrom?: Date | undefined;
+  /** Exclusive. */
+  readonly addedUntil?: Date | undefined;
+}
+
+type Filter<Kind extends OperationKind> = Kind extends 'CANCEL' ? PendingItemFilter : DeadLetterFilter;
 
 export interface Operation {
   readonly id: string;
@@ -42,10 +58,10 @@ const atOnceMs = 500;
 const restShare = 0.6;
 
 /** Begins an operation; the id. A payload is what the one replayed item gets. */
-export async function startOperation(
+export async function startOperation<Kind extends OperationKind>(
   engine: Engine,
-  kind: OperationKind,
-  filter: DeadLetterFilter,
+  kind: Kind,
+  filter: Filter<Kind>,
   payload?: unknown,
 ): Promise<string> {
   checkFilter(filter);
@@ -60,15 +76,20 @@ export async function startOperation(
   return row.operation_id;
 }
 
-/** How many dead letters an operation with this filter would be about. */
-export async function countDeadLetters(engine: Engine, filter: DeadLetterFilter): Promise<number> {
+/** How many items an operation with this filter would be about. */
+export async function countMatching<Kind extends OperationKind>(
+  engine: Engine,
+  kind: Kind,
+  filter: Filter<Kind>,
+): Promise<number> {
   checkFilter(filter);
-  const [row] = await engine.database.call<{ count_dead_letters: number }>(
-    'count_dead_letters',
+  const [row] = await engine.database.call<{ count_matching: number }>(
+    'count_matching',
+    kind,
     JSON.stringify(filter),
   );
-  if (row === undefined) throw new Error('count_dead_letters returned no row');
-  return row.count_dead_letters;
+  if (row === undefined) throw new Error('count_matching returned no row');
+  return row.count_matching;
 }
 
 /** The operation has begun, so whatever goes wrong from here on is for those who go on with it. */
@@ -137,13 +158,14 @@ export async function readLatestOperations(database: Queries, first: number): Pr
   return rows;
 }
 
-function checkFilter(filter: DeadLetterFilter): void {
+function checkFilter(filter: DeadLetterFilter & PendingItemFilter): void {
   for (const [field, entries] of [
     ['types', filter.types],
     ['codes', filter.codes],
     ['groupIds', filter.groupIds],
     ['dedupeKeys', filter.dedupeKeys],
     ['itemIds', filter.items],
+    ['states', filter.states],
   ] as const)
     if (entries !== undefined) checkBatch(entries.length, `filter.${field}`);
   for (const [i, type] of (filter.types ?? []).entries())
@@ -152,6 +174,8 @@ function checkFilter(filter: DeadLetterFilter): void {
     checkText(code, `filter.codes[${i}]`, maxNameLength);
   for (const [i, key] of (filter.dedupeKeys ?? []).entries())
     checkText(key, `filter.dedupeKeys[${i}]`, maxDedupeKeyLength);
-  if (filter.diedFrom !== undefined) checkInstant(filter.diedFrom, 'filter.diedFrom');
-  if (filter.diedUntil !== undefined) checkInstant(filter.diedUntil, 'filter.diedUntil');
+  for (const field of ['diedFrom', 'diedUntil', 'addedFrom', 'addedUntil'] as const) {
+    const instant = filter[field];
+    if (instant !== undefined) checkInstant(instant, `filter.${field}`);
+  }
 }

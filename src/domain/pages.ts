@@ -4,7 +4,8 @@
  * cheap, so that it can be repeated; what is shown is read for the rows that differ alone.
  */
 import type { Queries } from '../db/database.ts';
-import { type ItemKey, type ItemStatus, itemIdOf, type JobStatus } from './item-state.ts';
+import { type ItemKey, type ItemStatus, itemIdOf, type JobOutcome, type JobStatus } from './item-state.ts';
+import { cancellation } from './items.ts';
 import { latestProgress } from './progress.ts';
 
 /** So many rows between two keys, without these; from the start, or from the end. */
@@ -44,17 +45,23 @@ function between(select: string, i: string, backwards: boolean, condition = 'tru
 }
 
 const limited = (select: string) => `select k.position from (${select} limit ${maxPageRows}) k limit u.take`;
-const isCancelled = 'exists (select from jobtree.job where id = u.job_id and cancelled_at is not null)';
+const jobIs = (fact: string) => `exists (select from jobtree.job where id = u.job_id and ${fact})`;
+
+/** The items of a range that lie between the keys of a request `u`, in their order; of a long one no more than a page. */
+function itemsOf(range: string, backwards: boolean): string {
+  const first = `greatest(${range}.position, u.after + 1)`;
+  const last = `least(${range}.position + ${range}.count, u.before) - 1`;
+  return backwards
+    ? `generate_series(${last}, greatest(${first}, ${last} - ${maxPageRows}), -1)`
+    : `generate_series(${first}, least(${last}, ${first} + ${maxPageRows}))`;
+}
 
 /**
- * What is pending waits in an entry, is blocked, or a worker has it in a lease: so nothing that is finished is read. Entries have at most 128
+ * What waits is in an entry, or blocked, and what a worker has in a lease: so nothing that is finished is read. Entries have at most 128
  * items, and no two have the same ones. All leases that are held at the time are read, which are few.
  */
-function selectPending(backwards: boolean): string {
-  const first = 'greatest(q.position, u.after + 1)';
-  const last = 'least(q.position + q.count, u.before) - 1';
-  return `case when ${isCancelled} then '{}' else array(
-            select p.position from (
+function selectUnfinished(backwards: boolean): string {
+  return `select p.position from (
               (select e.position from (
                 select q.position, q.count from jobtree.queue_entry q
                 where (q.job_id, q.position) > (u.job_id, u.after - 128) and (q.job_id, q.position) < (u.job_id, u.before)
@@ -62,7 +69,7 @@ function selectPending(backwards: boolean): string {
                 order by q.job_id ${direction(backwards)}, q.position ${direction(backwards)}
                 limit ${maxPageRows}
               ) q
-              cross join lateral generate_series(${backwards ? `${last}, ${first}, -1` : `${first}, ${last}`}) e(position)
+              cross join lateral ${itemsOf('q', backwards)} e(position)
               limit u.take)
               union all
               (${limited(between('b.position from jobtree.blocked_item b', 'b', backwards))})
@@ -72,20 +79,37 @@ function selectPending(backwards: boolean): string {
                 and get_bit(h.open, g) = 1 and h.position + g > u.after and h.position + g < u.before
             ) p
             order by p.position ${direction(backwards)}
-            limit u.take
-          ) end`;
+            limit u.take`;
 }
 
-/** Both sides in the order of their keys, so that they are merged up to the limit. */
+const selectPending = (backwards: boolean) =>
+  `case when ${jobIs('cancelled_at is not null')} then '{}' else array(${selectUnfinished(backwards)}) end`;
+
+/** What is in ranges of cancelled items, and of a job that is being cancelled what is in none yet. */
 function selectCancelled(backwards: boolean): string {
-  const ordered = (table: string) => between(`t.job_id, t.position from jobtree.${table} t`, 't', backwards);
-  return `case when ${isCancelled} then array(
-            select i.position from (${ordered('job_item')} offset 0) i
-            left join (${ordered('outcome')} offset 0) o on o.job_id = i.job_id and o.position = i.position
-            where o.position is null
-            order by i.job_id ${direction(backwards)}, i.position ${direction(backwards)}
+  const rangeOfAfter = `select r.position from jobtree.cancellation r
+                where (r.job_id, r.position) >= (u.job_id, 0) and (r.job_id, r.position) <= (u.job_id, u.after)
+                order by r.job_id desc, r.position desc
+                limit 1`;
+  return `array(
+            select p.position from (
+              (select e.position from (
+                select c.position, c.count from jobtree.cancellation c
+                where (c.job_id, c.position) >= (u.job_id, coalesce((${rangeOfAfter}), u.after))
+                  and (c.job_id, c.position) < (u.job_id, u.before) and c.position + c.count - 1 > u.after
+                order by c.job_id ${direction(backwards)}, c.position ${direction(backwards)}
+                limit ${maxPageRows}
+              ) c
+              cross join lateral ${itemsOf('c', backwards)} e(position)
+              limit u.take)
+              union all
+              select e.position from unnest(
+                case when ${jobIs('cancelling')} then array(${selectUnfinished(backwards)}) end
+              ) e(position)
+            ) p
+            order by p.position ${direction(backwards)}
             limit u.take
-          ) else '{}' end`;
+          )`;
 }
 
 const outcomes = (condition: string) => (backwards: boolean) =>
@@ -116,7 +140,7 @@ export async function readItemKeys(
 ): Promise<ItemKey[][]> {
   const { rows } = await database.pool.query<{ positions: number[] }>({
     name: `read_item_keys/${status ?? 'ANY'}/${direction(backwards)}`,
-    text: `${status === 'PENDING' ? heldLeases : ''}
+    text: `${status === 'PENDING' || status === 'CANCELLED' ? heldLeases : ''}
            select array_to_json(${positionsByStatus[status ?? 'ANY'](backwards)}) as positions
            ${requests}
            order by u.n`,
@@ -190,6 +214,8 @@ export async function readResultKeys(
 export interface JobConditions {
   readonly type: string | null;
   readonly status: JobStatus | null;
+  /** What came of the job itself. */
+  readonly outcome?: JobOutcome | null;
   /** The schedule that made them. */
   readonly schedule?: string | null;
   readonly rootsOnly: boolean;
@@ -200,34 +226,48 @@ const statusConditions: Readonly<Record<JobStatus, string>> = {
   RUNNING: 'p.started_at is not null and p.completed_at is null',
   COMPLETED: 'p.completed_at is not null',
 };
+const allOutcomes = ['SUCCEEDED', 'FAILED', 'CANCELLED'] as const satisfies readonly JobOutcome[];
+const outcomeCondition = (outcome: JobOutcome) => `p.outcome = '${outcome}'`;
 
 /**
- * The statement that reads ids of jobs between $1 and $2, at most $3, of the type $4. What waits or runs is little, so that is
- * where a list of it starts; what is complete is most of what there is, so of a type the jobs are read and then looked at. So they
- * are of a schedule, $4 or $5, whose jobs are roots.
+ * The statement that reads ids of jobs between $1 and $2, at most $3, of the type $4. What waits, runs, or did not succeed is little, so
+ * that is where a list of it starts; what is complete, or succeeded, is most of what there is, so of a type the jobs are read and then
+ * looked at. So they are of a schedule, $4 or $5, whose jobs are roots.
  */
 function selectJobs(conditions: JobConditions, direction: 'asc' | 'desc'): string {
-  const { type, status, schedule = null, rootsOnly } = conditions;
+  const { type, status, outcome = null, schedule = null, rootsOnly } = conditions;
+  const found = [status && statusConditions[status], outcome && outcomeCondition(outcome)].flatMap(
+    (condition) => condition ?? [],
+  );
+  const looksAt = found.length === 0 ? '' : latestProgress;
+  const isFound = found.map((condition) => ` and ${condition}`).join('');
   const end = `order by id ${direction} limit $3`;
   const ofType = type === null ? '' : ' and j.type = $4';
   if (schedule !== null) {
-    return `select j.id from jobtree.job j ${status === null ? '' : latestProgress}
-            where j.id > $1 and j.id < $2 and j.schedule_name = $${type === null ? 4 : 5}${ofType}
-              ${status === null ? '' : `and ${statusConditions[status]}`}
+    return `select j.id from jobtree.job j ${looksAt}
+            where j.id > $1 and j.id < $2 and j.schedule_name = $${type === null ? 4 : 5}${ofType}${isFound}
             ${end}`;
   }
-  if (status === null || (status === 'COMPLETED' && type !== null)) {
-    return `select j.id from jobtree.job j ${status === null ? '' : latestProgress}
-            where j.id > $1 and j.id < $2${ofType}
-              ${rootsOnly ? 'and j.parent_id is null' : ''} ${status === null ? '' : `and ${statusConditions[status]}`}
+  const isMost = outcome === null ? status === 'COMPLETED' : outcome === 'SUCCEEDED';
+  if (found.length === 0 || (isMost && type !== null)) {
+    return `select j.id from jobtree.job j ${looksAt}
+            where j.id > $1 and j.id < $2${ofType}${rootsOnly ? ' and j.parent_id is null' : ''}${isFound}
             ${end}`;
   }
-  const part = (isRoot: boolean) => `(
+  const part = (isRoot: boolean, condition: string) => `(
             select p.job_id as id from jobtree.job_progress p
               ${type === null ? '' : 'cross join lateral (select j.type from jobtree.job j where j.id = p.job_id offset 0) j'}
-            where ${isRoot ? '' : 'not '}p.is_root and ${statusConditions[status]} and p.job_id > $1 and p.job_id < $2${ofType}
+            where ${isRoot ? '' : 'not '}p.is_root${condition} and p.job_id > $1 and p.job_id < $2${ofType}
             ${end})`;
-  return rootsOnly ? part(true) : `${part(true)} union all ${part(false)} ${end}`;
+  // The index of what is complete is one of outcomes.
+  const each =
+    outcome === null && status === 'COMPLETED'
+      ? allOutcomes.map((one) => ` and ${outcomeCondition(one)}`)
+      : [isFound];
+  const parts = (rootsOnly ? [true] : [true, false]).flatMap((isRoot) =>
+    each.map((condition) => part(isRoot, condition)),
+  );
+  return parts.length === 1 ? parts.join('') : `${parts.join(' union all ')} ${end}`;
 }
 
 function jobValues(
@@ -237,9 +277,9 @@ function jobValues(
   return [after, before, take, ...[type, schedule].filter((value) => value !== null)];
 }
 
-function variantOf({ type, status, schedule = null, rootsOnly }: JobConditions): string {
+function variantOf({ type, status, outcome, schedule = null, rootsOnly }: JobConditions): string {
   const part = schedule === null ? (rootsOnly ? 'roots' : 'all') : 'schedule';
-  return `${status ?? 'ANY'}/${type === null ? 'any' : 'type'}/${part}`;
+  return `${status ?? 'ANY'}/${outcome ?? 'ANY'}/${type === null ? 'any' : 'type'}/${part}`;
 }
 
 /** The ids of the jobs that meet the conditions, the oldest first; the newest first for a page from the end. */
@@ -281,15 +321,20 @@ export async function readItemPage(
                  : between('i.position from jobtree.job_item i', 'i', false),
              )}) k
            ), marked as (
-             select i.position, concat(o.finished_at, '/', j.cancelled_at, '/', q.run_at, '/', l.id, '/', b.turn, '/', (
+             -- The row of an item is another one when it was updated.
+             select i.position, concat(d.xmin, '/', o.finished_at, '/', coalesce(c.cancelled_at, j.cancelled_at), '/', q.run_at, '/', l.id, '/', b.turn, '/', (
                select max(f.attempt) from jobtree.failure f where f.job_id = $1 and f.position = i.position
              )) as mark
-             from page i
-             join jobtree.job j on j.id = $1
-             -- One by one: joined, all outcomes of the job might be read.
+             from (select $1::uuid as job_id, p.position from page p) i
+             join jobtree.job j on j.id = i.job_id
+             -- One by one: joined, all items and outcomes of the job might be read.
+             left join lateral (
+               select t.xmin from jobtree.job_item t where t.job_id = $1 and t.position = i.position limit 1
+             ) d on true
              left join lateral (
                select r.job_id, r.finished_at from jobtree.outcome r where r.job_id = $1 and r.position = i.position limit 1
              ) o on true
+             ${cancellation}
              left join lateral (
                select e.run_at from jobtree.queue_entry e
                where e.job_id = $1 and e.position between i.position - 127 and i.position

@@ -7,11 +7,12 @@ import {
   readLargestGroups,
 } from '../domain/dead-letters.ts';
 import { itemIdOf } from '../domain/item-state.ts';
-import { countDeadLetters, type DeadLetterFilter as Filter } from '../domain/operations.ts';
+import { countMatching, type DeadLetterFilter as Filter } from '../domain/operations.ts';
 import { NotFoundError } from '../errors.ts';
 import { checkAnswerSize } from './answer-size.ts';
 import { builder } from './builder.ts';
-import { encodeGlobalId, itemKeyOf, keyOf } from './global-id.ts';
+import { encodeGlobalId, keyOf } from './global-id.ts';
+import { itemFilterFields, toItemFilter } from './item-filter.ts';
 import { JobItem, loadItems } from './job-item.ts';
 import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import { checkTypes, typesDescription } from './queue.ts';
@@ -127,37 +128,25 @@ export const DeadLetterFilter = builder.inputType('DeadLetterFilter', {
   description:
     'Which dead letters: those that meet all that is set, and something must be. Lists have 1 to 1,000 entries.',
   fields: (t) => ({
-    jobId: t.id({ description: 'Items of this job and of all jobs below it.' }),
-    types: t.stringList({ description: 'Of one of these types.' }),
-    codes: t.stringList({ description: 'Whose last failure has one of these codes.' }),
+    ...itemFilterFields(t),
     groupIds: t.idList({ description: 'Of one of these groups.' }),
     diedFrom: t.field({ type: 'DateTime', description: 'That failed for good at this time or later.' }),
     diedUntil: t.field({ type: 'DateTime', description: 'That failed for good before this time.' }),
-    dedupeKeys: t.stringList({ description: 'With one of these dedupe keys.' }),
-    itemIds: t.idList({ description: 'These items.' }),
   }),
 });
 
 /** The filter as the operations take it. */
 export function toFilter({
-  jobId,
   groupIds,
-  itemIds,
-  types,
-  codes,
-  dedupeKeys,
   diedFrom,
   diedUntil,
+  ...filter
 }: typeof DeadLetterFilter.$inferInput): Filter {
   return {
-    jobId: jobId == null ? undefined : keyOf('Job', jobId, 'filter.jobId'),
-    types: types ?? undefined,
-    codes: codes ?? undefined,
+    ...toItemFilter(filter),
     groupIds: groupIds?.map((id, i) => keyOf('DeadLetterGroup', id, `filter.groupIds[${i}]`)),
     diedFrom: diedFrom ?? undefined,
     diedUntil: diedUntil ?? undefined,
-    dedupeKeys: dedupeKeys ?? undefined,
-    items: itemIds?.map((id, i) => itemKeyOf(id, `filter.itemIds[${i}]`)),
   };
 }
 
@@ -167,6 +156,6 @@ builder.queryField('deadLetterCount', (t) =>
     description:
       'How many dead letters an operation with this filter would be about. NOT_FOUND and INVALID_INPUT as `replayDeadLetters` has them.',
     args: { filter: t.arg({ type: DeadLetterFilter, required: true, description: 'Which dead letters.' }) },
-    resolve: (_, { filter }, { engine }) => countDeadLetters(engine, toFilter(filter)),
+    resolve: (_, { filter }, { engine }) => countMatching(engine, 'DISCARD', toFilter(filter)),
   }),
 );

@@ -3,11 +3,13 @@ import {
   errorCodes,
   InvalidInputError,
   ItemNotClaimableError,
+  ItemNotUpdatableError,
   JobFedByParentError,
   JobSealedError,
   type JobtreeError,
   NotFoundError,
   notClaimableReasons,
+  notUpdatableReasons,
 } from '../errors.ts';
 import { builder } from './builder.ts';
 
@@ -61,6 +63,21 @@ builder.objectType(ItemNotClaimableError, {
         values: described(notClaimableReasons),
       }),
       description: 'Why it is not.',
+    }),
+  }),
+});
+
+builder.objectType(ItemNotUpdatableError, {
+  name: 'ItemNotUpdatableError',
+  interfaces: [ErrorInterface],
+  description: errorCodes.ITEM_NOT_UPDATABLE,
+  fields: (t) => ({
+    reason: t.expose('reason', {
+      type: builder.enumType('NotUpdatableReason', {
+        description: "Why an item can't be changed.",
+        values: described(notUpdatableReasons),
+      }),
+      description: "Why it can't.",
     }),
   }),
 });

@@ -18,12 +18,14 @@ import './serialize-key.ts';
 import './dead-letters.ts';
 import './operation.ts';
 import './callbacks.ts';
+import './pending-items.ts';
 import './subscription.ts';
 import './mutations/create-job.ts';
 import './mutations/add-items.ts';
 import './mutations/seal-job.ts';
 import './mutations/cancel-job.ts';
 import './mutations/delete-job.ts';
+import './mutations/update-item.ts';
 import './mutations/claim-items.ts';
 import './mutations/claim-item.ts';
 import './mutations/report-outcomes.ts';
@@ -46,6 +48,7 @@ import './mutations/put-callback-endpoint.ts';
 import './mutations/rotate-callback-secret.ts';
 import './mutations/delete-callback-endpoint.ts';
 import './mutations/retry-callback-delivery.ts';
+import './mutations/cancel-items.ts';
 
 builder.mutationType({
   description:

@@ -344,6 +344,10 @@ export const JobFilter = builder.inputType('JobFilter', {
   fields: (t) => ({
     type: t.string({ description: 'Only jobs of this type: 1 to 200 characters.' }),
     status: t.field({ type: JobStatus, description: 'Only jobs of this status.' }),
+    outcome: t.field({
+      type: JobOutcome,
+      description: 'Only complete jobs of which this came, whatever came of the jobs below them.',
+    }),
     schedule: t.string({
       description: 'Only trees that the schedule of this name made: 1 to 200 characters.',
     }),
@@ -408,6 +412,7 @@ export function toConditions(filter: typeof JobFilter.$inferInput | null | undef
   return {
     type: filter?.type == null ? null : checkText(filter.type, 'filter.type', maxNameLength),
     status: filter?.status ?? null,
+    outcome: filter?.outcome ?? null,
     schedule: filter?.schedule == null ? null : checkText(filter.schedule, 'filter.schedule', maxNameLength),
     rootsOnly: filter?.rootsOnly !== false,
   };

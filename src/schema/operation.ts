@@ -11,10 +11,13 @@ import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import type { Services } from './services.ts';
 
 const OperationKind = builder.enumType('OperationKind', {
-  description: 'What an operation does with dead letters.',
+  description: 'What an operation does with items.',
   values: {
-    REPLAY: { description: 'Tries the items again, as if they were new.' },
-    DISCARD: { description: 'Settles them: the items stay failed, and are no dead letters any more.' },
+    REPLAY: { description: 'Tries dead letters again, as if they were new.' },
+    DISCARD: {
+      description: 'Settles dead letters: the items stay failed, and are no dead letters any more.',
+    },
+    CANCEL: { description: 'Cancels pending items of jobs that go on.' },
   } as const,
 });
 
@@ -44,7 +47,7 @@ export const Operation = builder.loadableNodeRef('Operation', {
 
 builder.objectType(Operation, {
   description:
-    'Work on many dead letters at once. It goes on in the server, also after a crash, whether or not anybody waits for it.',
+    'Work on many items at once. It goes on in the server, also after a crash, whether or not anybody waits for it.',
   fields: (t) => ({
     kind: t.expose('kind', { type: OperationKind, description: 'What it does.' }),
     status: t.field({
@@ -55,12 +58,12 @@ builder.objectType(Operation, {
     }),
     total: t.expose('total', {
       type: 'Count',
-      description: 'How many dead letters it was about when it was asked for.',
+      description: 'How many items it was about when it was asked for.',
     }),
     done: t.expose('done', {
       type: 'Count',
       description:
-        'How many of them it has dealt with. In the end that may be less than `total`: what was settled otherwise, or belongs to a job that was cancelled or deleted, is left.',
+        'How many of them it has dealt with. In the end that may be less than `total`: what was settled or finished otherwise, or belongs to a job that was cancelled or deleted, is left.',
     }),
     requestedAt: t.expose('requestedAt', { type: 'DateTime', description: 'When it was asked for.' }),
     finishedAt: t.expose('finishedAt', {

@@ -32,6 +32,7 @@ import { Operations } from './operations.ts';
 import { createGuard } from './origin.ts';
 import { Parts } from './parts.ts';
 import { Quota } from './quota.ts';
+import { createResults } from './results.ts';
 import { Scheduler } from './scheduler.ts';
 import { Stalls } from './stalls.ts';
 import { StartTime } from './start-time.ts';
@@ -196,6 +197,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     guard,
     exchanges,
     graphiql: createGraphiQL({ endpoint: yoga.graphqlEndpoint, isShown: config.graphiql }),
+    results: createResults({ database, isClosing: () => lifetime.isClosing, logger }),
     jsonPost: createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes }),
     yoga,
   });

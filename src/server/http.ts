@@ -9,6 +9,7 @@ import type { JsonPost } from './json-post.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { Guard, Refusal } from './origin.ts';
 import { inLine } from './pipelining.ts';
+import type { ServeResults } from './results.ts';
 
 /** A request has come entirely within the first, its headers within the second. */
 const requestTimeouts = {
@@ -35,10 +36,11 @@ export class Http {
     guard: Guard;
     exchanges: Exchanges;
     graphiql: ServePage;
+    results: ServeResults;
     jsonPost: JsonPost;
     yoga: Yoga;
   }) {
-    const { lifetime, health, guard, exchanges, graphiql, jsonPost, yoga } = options;
+    const { lifetime, health, guard, exchanges, graphiql, results, jsonPost, yoga } = options;
     this.#lifetime = lifetime;
     const serve = (request: IncomingMessage, response: ServerResponse) => {
       // So that clients and load balancers come back over another connection, elsewhere.
@@ -47,7 +49,8 @@ export class Http {
       if (lifetime.isClosing) return refuse(response, shuttingDown);
       const refusal = guard(request);
       if (refusal !== undefined) return refuse(response, refusal);
-      if (!exchanges.begin(request, response) || graphiql(request, response)) return;
+      if (!exchanges.begin(request, response)) return;
+      if (graphiql(request, response) || results(request, response)) return;
       if (!jsonPost(request, response)) void yoga(request, response);
     };
     this.server = createServer(requestTimeouts, (request, response) =>

@@ -4,25 +4,15 @@ import { Worker } from '../../src/client/index.ts';
 import { examples } from '../support/documentation.ts';
 import { eventually } from '../support/eventually.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { run, startOnTerminal } from './program.ts';
+import { run, runCommands, startOnTerminal } from './program.ts';
 import { unknownJob, useServer } from './setup.ts';
 
 const server = useServer({ JOBTREE_CALLBACK_NETWORKS: '127.0.0.0/8' });
 const env = () => ({ env: server.env });
 const pages = examples('dead-letters.md');
 
-/** The commands of an example in the documentation, with the ids of this test, and what each printed. */
-async function runExample(name: string, ids: Record<string, string>): Promise<string[]> {
-  const outputs: string[] = [];
-  for (const [, command = ''] of (pages.get(name) ?? '').matchAll(/^\$ jobtree (.*)$/gm)) {
-    const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
-    const args = words.map((word) => ids[/^(\w+):.*…$/.exec(word)?.[1] ?? word] ?? word);
-    const { code, stdout, stderr } = await run(args, env());
-    expect({ command, code, stderr }).toEqual({ command, code: 0, stderr: '' });
-    outputs.push(stdout);
-  }
-  return outputs;
-}
+const runExample = (name: string, ids: Record<string, string>) =>
+  runCommands(pages.get(name) ?? '', ids, server.env);
 
 const work = (type: string, script: string) =>
   run(['work', type, '--stop-when-idle', '0.5', '--', 'sh', '-c', script], env());

@@ -1,7 +1,7 @@
 /** The compiled program as a process of its own, on pipes or on a terminal. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { cli } from '../support/server.ts';
 
 export interface Ended {
@@ -84,4 +84,17 @@ function follow(child: ChildProcessWithoutNullStreams, name: string): Running {
         });
       }),
   };
+}
+
+/** Runs the commands of an example in the documentation, with ids instead of those that it cuts short, and other words replaced; what each printed. */
+export async function runCommands(example: string, ids: Record<string, string>, env: Env): Promise<string[]> {
+  const outputs: string[] = [];
+  for (const [, command = ''] of example.matchAll(/^\$ jobtree (.*)$/gm)) {
+    const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
+    const args = words.map((word) => ids[/^(\w+):.*…$/.exec(word)?.[1] ?? word] ?? word);
+    const { code, stdout, stderr } = await run(args, { env });
+    expect({ command, code, stderr }).toEqual({ command, code: 0, stderr: '' });
+    outputs.push(stdout);
+  }
+  return outputs;
 }

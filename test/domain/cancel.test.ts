@@ -44,6 +44,14 @@ describe('cancelJob', () => {
     });
     expect(await t.db.query('select from jobtree.queue_entry where job_id = $1', [job])).toEqual([]);
     expect(
+      await t.db.query(
+        `select count(*)::int as ranges, sum(count)::int as items, min(cancelled_at) = max(cancelled_at) as at_once
+         from jobtree.cancellation where job_id = $1`,
+        [job],
+      ),
+      'neighbours share a range',
+    ).toEqual([{ ranges: 1, items: 2_200, at_once: true }]);
+    expect(
       new Set(
         await heartbeat(
           t.engine,
@@ -177,6 +185,32 @@ describe('cancelJob', () => {
     await Promise.all(workers);
     expect(afterwards).toEqual([]);
     expect(await t.db.query('select from jobtree.queue_entry where job_id = $1', [job])).toEqual([]);
+  });
+});
+
+describe('cancelling a part of a tree', () => {
+  it('ends a job with all below it, and neither what stands above nor beside it', async () => {
+    const [top, left, below, right] = [newType('top'), newType('left'), newType('below'), newType('right')];
+    const jobs = await t.create({
+      type: top,
+      items: many(2),
+      children: [
+        { type: left, items: many(3), children: [{ type: below, items: many(4), feed: {} }] },
+        { type: right, items: many(5), feed: {} },
+      ],
+    });
+    const held = await t.claimOne(below);
+    await cancelJob(t.engine, jobs[left] ?? '');
+    expect(await heartbeat(t.engine, [held.id])).toEqual(['CANCELLED']);
+    const ended = { completedAt: expect.any(Number), outcome: 'CANCELLED' };
+    expect(await t.fold(jobs[top] ?? '')).toMatchObject({
+      [top]: { cancelled: 0, completedAt: null },
+      [left]: { cancelled: 3, ...ended },
+      [below]: { cancelled: 4, ...ended },
+      [right]: { cancelled: 0, completedAt: null },
+    });
+    await reportOutcomes(t.engine, [{ assignmentId: (await t.claimOne(top)).id, result: 1 }]);
+    expect((await t.fold(jobs[top] ?? ''))[right]).toMatchObject({ itemCount: 6 });
   });
 });
 

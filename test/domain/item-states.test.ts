@@ -10,7 +10,8 @@ import { type ItemKey, itemIdOf } from '../../src/domain/item-state.ts';
 import { type OperationKind, readOperations, startOperation } from '../../src/domain/operations.ts';
 import { releaseAssignments } from '../../src/domain/release-assignments.ts';
 import { type Report, reportOutcomes } from '../../src/domain/report-outcomes.ts';
-import { ItemNotClaimableError } from '../../src/errors.ts';
+import { type ItemChanges, updateItem } from '../../src/domain/update-item.ts';
+import { ItemNotClaimableError, ItemNotUpdatableError } from '../../src/errors.ts';
 import { newType, useEngine } from '../support/engine.ts';
 
 const t = useEngine();
@@ -25,6 +26,8 @@ const states = [
   'FAILED',
   'CANCELLED',
   'CANCELLED_HELD',
+  'CANCELLED_ALONE',
+  'CANCELLED_ALONE_HELD',
   'RELEASED',
   'LOST',
   'REPLAYED',
@@ -46,6 +49,8 @@ const neighbours: Record<State, State> = {
   FAILED: 'HELD',
   CANCELLED: 'CANCELLED',
   CANCELLED_HELD: 'CANCELLED_HELD',
+  CANCELLED_ALONE: 'READY',
+  CANCELLED_ALONE_HELD: 'HELD',
   RELEASED: 'HELD',
   LOST: 'HELD',
   REPLAYED: 'HELD',
@@ -83,7 +88,8 @@ async function itemIn(state: State, count: number): Promise<Subject> {
   const item = (await t.items(jobId))[middle] as ItemKey;
   const subject = { type, jobId, item, assignmentId: nobody };
   if (state === 'CANCELLED') await cancelJob(t.engine, jobId);
-  if (['READY', 'SCHEDULED', 'CANCELLED', 'BLOCKED'].includes(state)) return subject;
+  if (state === 'CANCELLED_ALONE') await startOperation(t.engine, 'CANCEL', { items: [item] });
+  if (['READY', 'SCHEDULED', 'CANCELLED', 'CANCELLED_ALONE', 'BLOCKED'].includes(state)) return subject;
   const held = await claimItems(t.engine, 'worker', [{ type, limit: count }]);
   expect(await t.db.query('select from jobtree.lease where job_id = $1', [jobId])).toHaveLength(1);
   subject.assignmentId = held[middle]?.id ?? '';
@@ -107,6 +113,9 @@ async function bring(state: State, { assignmentId: id, jobId, item }: Subject): 
       break;
     case 'CANCELLED_HELD':
       await cancelJob(t.engine, jobId);
+      break;
+    case 'CANCELLED_ALONE_HELD':
+      await startOperation(t.engine, 'CANCEL', { items: [item] });
       break;
     case 'RELEASED':
       await releaseAssignments(t.engine, [id]);
@@ -132,14 +141,16 @@ interface Row {
 
 /** How the items of the job stand, from their rows alone; fails if an item is in two places, or in none. */
 async function rowsOf(jobId: string): Promise<Row[]> {
-  const rows = await t.db.query<Row & { outcomes: number; entries: number; holds: number; blocked: number }>(
+  const rows = await t.db.query<
+    Row & { outcomes: number; entries: number; holds: number; blocked: number; cancellations: number }
+  >(
     `select i.position::float8, lower(s.state) as viewed, s.attempt, s.due_at, s.lease_id, s.worker, s.finished_at, s.result,
        a.deadline_at, (select max(f.attempt) from jobtree.failure f where f.job_id = i.job_id and f.position = i.position) as failures,
        n.*,
        case
          when n.failed then 'failed'
          when n.outcomes > 0 then 'succeeded'
-         when j.cancelled_at is not null then 'cancelled'
+         when j.cancelled_at is not null or n.cancellations > 0 then 'cancelled'
          when n.holds > 0 then 'held'
          when n.scheduled then 'scheduled'
          when n.entries > 0 then 'ready'
@@ -155,15 +166,18 @@ async function rowsOf(jobId: string): Promise<Row[]> {
          (select bool_or(o.failed) from jobtree.outcome o where o.job_id = i.job_id and o.position = i.position) as failed,
          (select count(*)::int from jobtree.queue_entry q where q.job_id = i.job_id and q.type = j.type and i.position >= q.position and i.position < q.position + q.count) as entries,
          (select bool_or(q.run_at is not null) from jobtree.queue_entry q where q.job_id = i.job_id and i.position >= q.position and i.position < q.position + q.count) as scheduled,
+         (select count(*)::int from jobtree.cancellation c where c.job_id = i.job_id and i.position >= c.position and i.position < c.position + c.count) as cancellations,
          (select count(*)::int from jobtree.lease l where l.job_id = i.job_id and substring(l.open::text, (i.position - l.position + 1)::int, 1) = '1' and i.position >= l.position) as holds,
          (select count(*)::int from jobtree.blocked_item b where b.job_id = i.job_id and b.position = i.position) as blocked
      ) n
      where i.job_id = $1 order by i.position`,
     [jobId],
   );
-  for (const { state, viewed, outcomes, entries, holds, blocked } of rows) {
+  for (const { state, viewed, outcomes, entries, holds, blocked, cancellations } of rows) {
     expect(viewed).toBe(state);
-    expect(outcomes + entries + holds + blocked).toBe(state === 'cancelled' ? 0 : 1);
+    expect([outcomes + entries + holds + blocked, cancellations]).toEqual(
+      state === 'cancelled' ? [0, 1] : [1, 0],
+    );
   }
   return rows;
 }
@@ -182,6 +196,12 @@ const operate = async (kind: OperationKind, { item }: Subject) => {
   expect(operation?.finishedAt).toBeInstanceOf(Date);
   return operation?.done;
 };
+
+const update = (item: ItemKey, changes: ItemChanges) =>
+  updateItem(t.engine, item, changes).then(
+    () => 'UPDATED',
+    (error: unknown) => (error instanceof ItemNotUpdatableError ? error.reason : Promise.reject(error)),
+  );
 
 const operations: Record<string, (subject: Subject) => Promise<unknown>> = {
   claimItems: async ({ type, item }) =>
@@ -208,6 +228,9 @@ const operations: Record<string, (subject: Subject) => Promise<unknown>> = {
     ),
   replay: (subject) => operate('REPLAY', subject),
   discard: (subject) => operate('DISCARD', subject),
+  cancelItems: (subject) => operate('CANCEL', subject),
+  correct: ({ item }) => update(item, { payload: 'corrected' }),
+  makeDue: ({ item }) => update(item, { runAt: null }),
   sweep: () => t.sweep(),
   cancel: ({ jobId }) => cancelJob(t.engine, jobId),
   delete: async ({ jobId }) => (await deleteJob(t.engine, jobId)).deleted,
@@ -228,6 +251,8 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     FAILED: [false, 'failed'],
     CANCELLED: [false, 'cancelled'],
     CANCELLED_HELD: [false, 'cancelled'],
+    CANCELLED_ALONE: [false, 'cancelled'],
+    CANCELLED_ALONE_HELD: [false, 'cancelled'],
     RELEASED: [true, 'held'],
     LOST: [true, 'held'],
     REPLAYED: [true, 'held'],
@@ -243,6 +268,8 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     FAILED: ['FAILED', 'failed'],
     CANCELLED: ['CANCELLED', 'cancelled'],
     CANCELLED_HELD: ['CANCELLED', 'cancelled'],
+    CANCELLED_ALONE: ['CANCELLED', 'cancelled'],
+    CANCELLED_ALONE_HELD: ['CANCELLED', 'cancelled'],
     RELEASED: [true, 'held'],
     LOST: [true, 'held'],
     REPLAYED: [true, 'held'],
@@ -258,6 +285,8 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     FAILED: ['STALE', 'failed'],
     CANCELLED: ['STALE', 'cancelled'],
     CANCELLED_HELD: ['STALE', 'cancelled'],
+    CANCELLED_ALONE: ['STALE', 'cancelled'],
+    CANCELLED_ALONE_HELD: ['STALE', 'cancelled'],
     RELEASED: ['STALE', 'ready'],
     LOST: ['STALE', 'ready'],
     REPLAYED: ['STALE', 'ready'],
@@ -273,6 +302,8 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     FAILED: ['DUPLICATE', 'failed'],
     CANCELLED: ['STALE', 'cancelled'],
     CANCELLED_HELD: ['STALE', 'cancelled'],
+    CANCELLED_ALONE: ['STALE', 'cancelled'],
+    CANCELLED_ALONE_HELD: ['STALE', 'cancelled'],
     RELEASED: ['STALE', 'ready'],
     LOST: ['STALE', 'ready'],
     REPLAYED: ['DUPLICATE', 'ready'],
@@ -288,6 +319,8 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     FAILED: ['DUPLICATE', 'failed'],
     CANCELLED: ['STALE', 'cancelled'],
     CANCELLED_HELD: ['STALE', 'cancelled'],
+    CANCELLED_ALONE: ['STALE', 'cancelled'],
+    CANCELLED_ALONE_HELD: ['STALE', 'cancelled'],
     RELEASED: ['STALE', 'ready'],
     LOST: ['STALE', 'ready'],
     REPLAYED: ['DUPLICATE', 'ready'],
@@ -303,6 +336,8 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     FAILED: ['STALE', 'failed'],
     CANCELLED: ['STALE', 'cancelled'],
     CANCELLED_HELD: ['STALE', 'cancelled'],
+    CANCELLED_ALONE: ['STALE', 'cancelled'],
+    CANCELLED_ALONE_HELD: ['STALE', 'cancelled'],
     RELEASED: ['STALE', 'ready'],
     LOST: ['STALE', 'ready'],
     REPLAYED: ['STALE', 'ready'],
@@ -318,6 +353,8 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     FAILED: ['STALE, STALE', 'failed'],
     CANCELLED: ['STALE, STALE', 'cancelled'],
     CANCELLED_HELD: ['STALE, STALE', 'cancelled'],
+    CANCELLED_ALONE: ['STALE, STALE', 'cancelled'],
+    CANCELLED_ALONE_HELD: ['STALE, STALE', 'cancelled'],
     RELEASED: ['STALE, STALE', 'ready'],
     LOST: ['STALE, STALE', 'ready'],
     REPLAYED: ['STALE, STALE', 'ready'],
@@ -333,6 +370,8 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     FAILED: ['DUPLICATE, DUPLICATE', 'failed'],
     CANCELLED: ['STALE, STALE', 'cancelled'],
     CANCELLED_HELD: ['STALE, STALE', 'cancelled'],
+    CANCELLED_ALONE: ['STALE, STALE', 'cancelled'],
+    CANCELLED_ALONE_HELD: ['STALE, STALE', 'cancelled'],
     RELEASED: ['STALE, STALE', 'ready'],
     LOST: ['STALE, STALE', 'ready'],
     REPLAYED: ['DUPLICATE, DUPLICATE', 'ready'],
@@ -348,6 +387,8 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     FAILED: ['FINISHED', 'failed'],
     CANCELLED: ['LOST', 'cancelled'],
     CANCELLED_HELD: ['CANCELLED', 'cancelled'],
+    CANCELLED_ALONE: ['LOST', 'cancelled'],
+    CANCELLED_ALONE_HELD: ['CANCELLED', 'cancelled'],
     RELEASED: ['LOST', 'ready'],
     LOST: ['LOST', 'ready'],
     REPLAYED: ['FINISHED', 'ready'],
@@ -363,6 +404,8 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     FAILED: ['STALE', 'failed'],
     CANCELLED: ['STALE', 'cancelled'],
     CANCELLED_HELD: ['STALE', 'cancelled'],
+    CANCELLED_ALONE: ['STALE', 'cancelled'],
+    CANCELLED_ALONE_HELD: ['STALE', 'cancelled'],
     RELEASED: ['STALE', 'ready'],
     LOST: ['STALE', 'ready'],
     REPLAYED: ['STALE', 'ready'],
@@ -378,6 +421,8 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     FAILED: ['DUPLICATE', 'failed'],
     CANCELLED: ['JobSealedError', 'cancelled'],
     CANCELLED_HELD: ['JobSealedError', 'cancelled'],
+    CANCELLED_ALONE: ['DUPLICATE', 'cancelled'],
+    CANCELLED_ALONE_HELD: ['DUPLICATE', 'cancelled'],
     RELEASED: ['DUPLICATE', 'ready'],
     LOST: ['DUPLICATE', 'ready'],
     REPLAYED: ['DUPLICATE', 'ready'],
@@ -393,6 +438,8 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     FAILED: [1, 'ready'],
     CANCELLED: [0, 'cancelled'],
     CANCELLED_HELD: [0, 'cancelled'],
+    CANCELLED_ALONE: [0, 'cancelled'],
+    CANCELLED_ALONE_HELD: [0, 'cancelled'],
     RELEASED: [0, 'ready'],
     LOST: [0, 'ready'],
     REPLAYED: [0, 'ready'],
@@ -408,10 +455,63 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     FAILED: [1, 'failed'],
     CANCELLED: [0, 'cancelled'],
     CANCELLED_HELD: [0, 'cancelled'],
+    CANCELLED_ALONE: [0, 'cancelled'],
+    CANCELLED_ALONE_HELD: [0, 'cancelled'],
     RELEASED: [0, 'ready'],
     LOST: [0, 'ready'],
     REPLAYED: [0, 'ready'],
     BLOCKED: [0, 'blocked'],
+  },
+  cancelItems: {
+    READY: [1, 'cancelled'],
+    SCHEDULED: [1, 'cancelled'],
+    RETRYING: [1, 'cancelled'],
+    HELD: [1, 'cancelled'],
+    EXPIRED: [1, 'cancelled'],
+    SUCCEEDED: [0, 'succeeded'],
+    FAILED: [0, 'failed'],
+    CANCELLED: [0, 'cancelled'],
+    CANCELLED_HELD: [0, 'cancelled'],
+    CANCELLED_ALONE: [0, 'cancelled'],
+    CANCELLED_ALONE_HELD: [0, 'cancelled'],
+    RELEASED: [1, 'cancelled'],
+    LOST: [1, 'cancelled'],
+    REPLAYED: [1, 'cancelled'],
+    BLOCKED: [1, 'cancelled'],
+  },
+  correct: {
+    READY: ['UPDATED', 'ready'],
+    SCHEDULED: ['UPDATED', 'scheduled'],
+    RETRYING: ['UPDATED', 'scheduled'],
+    HELD: ['HELD', 'held'],
+    EXPIRED: ['HELD', 'held'],
+    SUCCEEDED: ['SUCCEEDED', 'succeeded'],
+    FAILED: ['FAILED', 'failed'],
+    CANCELLED: ['CANCELLED', 'cancelled'],
+    CANCELLED_HELD: ['CANCELLED', 'cancelled'],
+    CANCELLED_ALONE: ['CANCELLED', 'cancelled'],
+    CANCELLED_ALONE_HELD: ['CANCELLED', 'cancelled'],
+    RELEASED: ['UPDATED', 'ready'],
+    LOST: ['UPDATED', 'ready'],
+    REPLAYED: ['UPDATED', 'ready'],
+    BLOCKED: ['UPDATED', 'blocked'],
+  },
+  makeDue: {
+    READY: ['UPDATED', 'ready'],
+    SCHEDULED: ['UPDATED', 'ready'],
+    RETRYING: ['UPDATED', 'ready'],
+    HELD: ['HELD', 'held'],
+    EXPIRED: ['HELD', 'held'],
+    SUCCEEDED: ['SUCCEEDED', 'succeeded'],
+    FAILED: ['FAILED', 'failed'],
+    CANCELLED: ['CANCELLED', 'cancelled'],
+    CANCELLED_HELD: ['CANCELLED', 'cancelled'],
+    CANCELLED_ALONE: ['CANCELLED', 'cancelled'],
+    CANCELLED_ALONE_HELD: ['CANCELLED', 'cancelled'],
+    RELEASED: ['UPDATED', 'ready'],
+    LOST: ['UPDATED', 'ready'],
+    REPLAYED: ['UPDATED', 'ready'],
+    BLOCKED: ['UPDATED', 'blocked'],
   },
   sweep: {
     READY: [undefined, 'ready'],
@@ -423,6 +523,8 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     FAILED: [undefined, 'failed'],
     CANCELLED: [undefined, 'cancelled'],
     CANCELLED_HELD: [undefined, 'cancelled'],
+    CANCELLED_ALONE: [undefined, 'cancelled'],
+    CANCELLED_ALONE_HELD: [undefined, 'cancelled'],
     RELEASED: [undefined, 'ready'],
     LOST: [undefined, 'ready'],
     REPLAYED: [undefined, 'ready'],
@@ -438,6 +540,8 @@ const expected: Record<string, Record<State, [unknown, string]>> = {
     FAILED: [undefined, 'failed'],
     CANCELLED: [undefined, 'cancelled'],
     CANCELLED_HELD: [undefined, 'cancelled'],
+    CANCELLED_ALONE: [undefined, 'cancelled'],
+    CANCELLED_ALONE_HELD: [undefined, 'cancelled'],
     RELEASED: [undefined, 'cancelled'],
     LOST: [undefined, 'cancelled'],
     REPLAYED: [undefined, 'cancelled'],

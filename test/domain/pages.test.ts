@@ -16,7 +16,7 @@ const states = {
 } as const;
 
 /** A job with items in all states, in ranges that lie across each other. */
-async function mixedJob(cancelled: boolean): Promise<string> {
+async function mixedJob(cancelled: 'NOT' | 'WHOLLY' | 'BEING'): Promise<string> {
   const type = newType();
   const items = Array.from({ length: 400 }, (_, i) => ({
     payload: i,
@@ -44,12 +44,13 @@ async function mixedJob(cancelled: boolean): Promise<string> {
       }),
     );
   }
-  if (cancelled) await cancelJob(t.engine, jobId);
+  if (cancelled === 'WHOLLY') await cancelJob(t.engine, jobId);
+  if (cancelled === 'BEING') await t.db.query('select jobtree.cancel_job($1, 4)', [jobId]);
   return jobId;
 }
 
 it('by status', async () => {
-  const jobs = [await mixedJob(false), await mixedJob(true), await mixedJob(false)];
+  const jobs = [await mixedJob('NOT'), await mixedJob('WHOLLY'), await mixedJob('BEING')];
   for (const [status, expected] of Object.entries(states) as [keyof typeof states, readonly string[]][]) {
     const all = await Promise.all(
       jobs.map(async (jobId) => {
@@ -92,7 +93,7 @@ it('by status', async () => {
 });
 
 it('of a job that does not exist there is nothing', async () => {
-  const [jobId] = [await mixedJob(false)];
+  const jobId = await mixedJob('NOT');
   const range = { take: 2, backwards: false };
   const pages = await readItemKeys(t.engine.database, 'PENDING', false, [
     { jobId: '00000000-0000-7000-8000-000000000000', range },

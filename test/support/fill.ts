@@ -23,8 +23,10 @@ export async function fillEnded(db: TestDatabase, { items, jobs }: Size): Promis
   const each = Math.ceil(items / jobs);
   await db.query(insertJobs(ended, 'now()'), [jobs]);
   await db.query(
-    `insert into jobtree.job_progress (job_id, version, is_root, item_count, succeeded, failed, started_at, completed_at)
-     select ${ended}, 7, true, $2::bigint, $2::bigint - $2::bigint / 10, $2::bigint / 10, now(), now() from generate_series(1, $1::bigint) j`,
+    `insert into jobtree.job_progress (job_id, version, is_root, item_count, succeeded, failed, started_at, completed_at, outcome)
+     select ${ended}, 7, true, $2::bigint, $2::bigint - $2::bigint / 10, $2::bigint / 10, now(), now(),
+       case when j % 100 = 3 then 'FAILED' when j % 100 = 4 then 'CANCELLED' else 'SUCCEEDED' end
+     from generate_series(1, $1::bigint) j`,
     [jobs, each],
   );
   await db.query(
@@ -50,6 +52,11 @@ export async function fillEnded(db: TestDatabase, { items, jobs }: Size): Promis
   await db.query(
     `insert into jobtree.failure (job_id, position, attempt, lease_id, at, lost, code, message, worker)
      select o.job_id, o.position, 1, o.lease_id, now(), false, 'E', 'no', 'w' from jobtree.outcome o where o.failed`,
+  );
+  await db.query(
+    `insert into jobtree.cancellation (job_id, position, count, cancelled_at)
+     select ${ended}, j * 1024 * 1024 + $2::bigint + p, 1, now() from generate_series(1, $1::bigint) j, generate_series(0, 20, 2) p`,
+    [jobs, each],
   );
 }
 
@@ -101,7 +108,10 @@ export async function fillPending(db: TestDatabase, { items, jobs }: Size): Prom
   );
 }
 
-/** A job of very many items, of which the first is held, the last one waits, and of the others one in ten failed. Gives its id. */
+/**
+ * A job of very many items, of which the first is held, the last one waits, and of the others one in ten failed; and of as many that
+ * were cancelled one by one. Gives its id.
+ */
 export async function fillLarge(db: TestDatabase, items: number): Promise<string> {
   const id = '00000000-0000-7000-8fff-000000000000';
   const large = `'${id}'::uuid`;
@@ -126,6 +136,11 @@ export async function fillLarge(db: TestDatabase, items: number): Promise<string
   await db.query(
     `insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type)
      values (${large}, $1, $1, 8, 1, 1, 0, 'filled-1')`,
+    [items],
+  );
+  await db.query(
+    `insert into jobtree.cancellation (job_id, position, count, cancelled_at)
+     select ${large}, $1 + p, 1, now() from generate_series(1, $1::bigint) p`,
     [items],
   );
   return id;

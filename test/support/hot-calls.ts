@@ -195,6 +195,7 @@ export const calls: Readonly<Record<string, Call>> = {
     refused: true,
     reads: [
       'blocked_item by blocked_item_job_id_position_key',
+      'cancellation by cancellation_pkey',
       'job by job_pkey',
       'job_item by job_item_pkey',
       'lease by lease_job_id_position_idx',
@@ -293,7 +294,7 @@ export const calls: Readonly<Record<string, Call>> = {
   'a heartbeat of what has ended': {
     text: 'select * from jobtree.keep_leases($1, $2)',
     values: (subject) => [leaseIds(subject, 1), [`${'0'.repeat(30)}1${'0'.repeat(97)}`]],
-    reads: ['job by job_pkey', ...judging],
+    reads: ['cancellation by cancellation_pkey', 'job by job_pkey', ...judging],
   },
   'a release': {
     text: 'select * from jobtree.release_assignments($1)',
@@ -412,6 +413,54 @@ export const calls: Readonly<Record<string, Call>> = {
       'queue_entry by queue_entry_pkey',
     ],
   },
+  'cancelling pending items': {
+    text: [
+      `select jobtree.start_operation('CANCEL', jsonb_build_object('jobId', $1::uuid, 'addedUntil', now(), 'codes', '["E"]'::jsonb))`,
+      `select jobtree.start_operation('CANCEL', '{"types": ["subject"], "states": ["READY", "HELD"]}') where $1::uuid is not null`,
+      withoutScans,
+      'select jobtree.run_operation(o.id) from jobtree.operation o where $1::uuid is not null order by o.id',
+    ],
+    values: ({ root }) => [root],
+    reads: [
+      'block_seq by Seq Scan',
+      'blocked_item by Tid Scan',
+      'blocked_item by blocked_item_job_id_position_key',
+      'failure by failure_pkey',
+      'job by job_parent_id_idx',
+      'job by job_pkey',
+      'job_item by job_item_pkey',
+      'lease by lease_live (all)',
+      'lease by lease_pkey',
+      'operation by operation_pkey',
+      'operation by operation_pkey (all)',
+      'queue_entry by Tid Scan',
+      'queue_entry by queue_entry_pkey',
+    ],
+  },
+  'changing an item': {
+    text: 'select * from jobtree.update_item($1, $2, $3)',
+    values: ({ root, position }) => [root, position - 5, '{"priority": 3, "payload": 1}'],
+    reads: [
+      'blocked_item by blocked_item_job_id_position_key',
+      'job by job_pkey',
+      'job_item by job_item_pkey',
+      'queue_entry by queue_entry_pkey',
+    ],
+  },
+  'changing an item that does not wait': {
+    text: 'select * from jobtree.update_item($1, $2, $3)',
+    values: ({ root, first }) => [root, first, '{"priority": 3}'],
+    refused: true,
+    reads: [
+      'blocked_item by blocked_item_job_id_position_key',
+      'cancellation by cancellation_pkey',
+      'job by job_pkey',
+      'job_item by job_item_pkey',
+      'lease by lease_job_id_position_idx',
+      'outcome by outcome_pkey',
+      'queue_entry by queue_entry_pkey',
+    ],
+  },
   deleting: {
     text: ['delete_job', 'fold_progress', 'delete_tree', 'delete_tree', 'delete_tree', 'delete_tree'].map(
       (name) => `select jobtree.${name}($1)`,
@@ -421,6 +470,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'blocked_item by Tid Scan',
       'blocked_item by blocked_item_job_id_position_key',
       'callback by callback_pkey',
+      'cancellation by cancellation_pkey',
       'dead_letter by dead_letter_pkey',
       'ended_head by ended_head_pkey',
       'failure by failure_pkey',

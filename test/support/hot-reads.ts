@@ -13,6 +13,14 @@ import { readAssignments } from '../../src/domain/read-assignments.ts';
 import type { Subject } from './hot-calls.ts';
 
 const around = ['lease by lease_job_id_position_idx', 'queue_entry by queue_entry_pkey'];
+/** All but the first two of a job alone that is being cancelled. */
+const cancelled = [
+  'blocked_item by blocked_item_job_id_position_key',
+  'cancellation by cancellation_pkey',
+  'job by job_cancelling',
+  'lease by lease_live (all)',
+  'queue_entry by queue_entry_pkey',
+];
 const progress = 'job_progress by job_progress_pkey';
 const page = { after: undefined, before: undefined, take: 20, backwards: false };
 export const keysOf = ({ root, position }: Subject) =>
@@ -41,6 +49,7 @@ export const lists: Readonly<
   items: {
     read: (database, subject) => readItems(database, keysOf(subject)),
     reads: [
+      'cancellation by cancellation_pkey',
       'failure by failure_pkey',
       'job by job_pkey',
       'job_item by job_item_pkey',
@@ -96,8 +105,14 @@ export const lists: Readonly<
     ],
   },
   'the cancelled items of a job': {
+    page: true,
     read: itemKeys('CANCELLED'),
-    reads: ['job by job_pkey', 'job_item by job_item_pkey', 'outcome by outcome_pkey'],
+    reads: cancelled,
+  },
+  'the cancelled items of a job from the end': {
+    page: true,
+    read: itemKeys('CANCELLED', true),
+    reads: cancelled,
   },
   'the succeeded items of a job': {
     page: true,
@@ -121,7 +136,22 @@ export const lists: Readonly<
   },
   'complete jobs': {
     read: jobIds(null, 'COMPLETED', false),
-    reads: ['job_progress by job_progress_completed'],
+    reads: ['job_progress by job_progress_outcome'],
+  },
+  'failed jobs': {
+    read: (database) =>
+      readJobIds(database, { type: null, status: null, outcome: 'FAILED', rootsOnly: false }, page),
+    reads: ['job_progress by job_progress_outcome'],
+  },
+  'failed jobs of a type': {
+    read: (database) =>
+      readJobIds(database, { type: 'rare', status: null, outcome: 'FAILED', rootsOnly: true }, page),
+    reads: ['job by job_pkey', 'job_progress by job_progress_outcome'],
+  },
+  'jobs of a type that succeeded': {
+    read: (database) =>
+      readJobIds(database, { type: 'rare', status: null, outcome: 'SUCCEEDED', rootsOnly: true }, page),
+    reads: ['job by job_type_id_idx', progress],
   },
   'complete jobs of a type': {
     read: jobIds('rare', 'COMPLETED', false),
@@ -132,6 +162,7 @@ export const lists: Readonly<
     read: (database, { root }) => readItemPage(database, { jobId: root, first: 20, failedOnly: false }),
     reads: [
       'blocked_item by blocked_item_job_id_position_key',
+      'cancellation by cancellation_pkey',
       'failure by failure_pkey',
       'job by job_pkey',
       'job_item by job_item_pkey',

@@ -75,7 +75,7 @@ create table "jobtree"."job_progress" (
 ) with (autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create index "job_progress_waiting" on "jobtree"."job_progress" ("is_root", "job_id") where "started_at" is null and "completed_at" is null;
 create index "job_progress_running" on "jobtree"."job_progress" ("is_root", "job_id") where "started_at" is not null and "completed_at" is null;
-create index "job_progress_completed" on "jobtree"."job_progress" ("is_root", "job_id") where "completed_at" is not null;
+create index "job_progress_outcome" on "jobtree"."job_progress" ("outcome", "is_root", "job_id") where "outcome" is not null;
 
 create table "jobtree"."progress_delta" (
   "id" bigserial not null,
@@ -340,6 +340,15 @@ create table "jobtree"."replay" (
   constraint "replay_pkey" primary key ("job_id", "position")
 );
 
+-- Consecutive items of a job that were cancelled. No two ranges have the same item.
+create table "jobtree"."cancellation" (
+  "job_id" uuid not null,
+  "position" bigint not null,
+  "count" bigint not null,
+  "cancelled_at" timestamptz(3) not null,
+  constraint "cancellation_pkey" primary key ("job_id", "position")
+);
+
 -- What people know about a group of dead letters.
 create table "jobtree"."dead_letter_note" (
   "fingerprint" uuid not null,
@@ -348,7 +357,8 @@ create table "jobtree"."dead_letter_note" (
   constraint "dead_letter_note_pkey" primary key ("fingerprint")
 );
 
--- Work on many items that somebody has asked for, and how far it is: which dead letters, as far as any of these names them.
+-- Work on many items that somebody has asked for, and how far it is: which dead letters or pending items, as far as any of these names
+-- them.
 create table "jobtree"."operation" (
   "id" uuid not null,
   "kind" text not null,
@@ -362,6 +372,10 @@ create table "jobtree"."operation" (
   "dedupe_keys" text[],
   "item_job_ids" uuid[],
   "item_positions" bigint[],
+  "states" text[],
+  "added_from" timestamptz(3),
+  "added_until" timestamptz(3),
+  "before_position" bigint not null,
   "payload" json,
   "total" bigint not null default 0,
   "done" bigint not null default 0,
@@ -371,7 +385,7 @@ create table "jobtree"."operation" (
   "cancelled_at" timestamptz(3),
   "finished_at" timestamptz(3),
   constraint "operation_pkey" primary key ("id"),
-  constraint "operation_kind_check" check ("kind" in ('REPLAY', 'DISCARD'))
+  constraint "operation_kind_check" check ("kind" in ('REPLAY', 'DISCARD', 'CANCEL'))
 );
 create index "operation_running" on "jobtree"."operation" ("id") where "finished_at" is null;
 
@@ -444,19 +458,29 @@ select i.job_id, i.position, j.root_id, j.type,
   case
     when o.failed then 'FAILED'
     when o.job_id is not null then 'SUCCEEDED'
-    when j.cancelled_at is not null then 'CANCELLED'
+    when coalesce(c.cancelled_at, j.cancelled_at) is not null then 'CANCELLED'
     when l.id is not null then 'HELD'
     when b.key is not null then 'BLOCKED'
     when q.run_at = 'infinity' then 'WAITING'
     when q.run_at > clock_timestamp() then 'SCHEDULED'
     else 'READY'
   end as state,
-  coalesce(o.finished_at, case when o.job_id is null then j.cancelled_at end) as finished_at,
+  coalesce(o.finished_at, c.cancelled_at, case when o.job_id is null then j.cancelled_at end) as finished_at,
   nullif(q.run_at, 'infinity') as due_at, coalesce(q.attempt, l.attempt, b.attempt) as attempt, l.id as lease_id, l.worker,
   i.created_at, i.payload, o.result, i.serialize_key, b.head_job_id, b.head_position
 from jobtree.job_item i
 join jobtree.job j on j.id = i.job_id
 left join jobtree.outcome o on o.job_id = i.job_id and o.position = i.position
+left join lateral (
+  select c.cancelled_at
+  from (
+    select c.* from jobtree.cancellation c
+    where o.job_id is null and c.job_id = i.job_id and c.position <= i.position
+    order by c.position desc
+    limit 1
+  ) c
+  where c.position + c.count > i.position
+) c on true
 left join lateral (
   select q.run_at, q.attempt from jobtree.queue_entry q
   where o.job_id is null and j.cancelled_at is null
@@ -484,11 +508,17 @@ select (left(l.id::text, 34) || lpad(to_hex(n), 2, '0'))::uuid as id, l.id as le
     when o.job_id is not null and not o.failed then 'SUCCEEDED'
     when f.lost then 'LOST'
     when f.job_id is not null then 'FAILED'
-    when j.cancelled_at is not null then 'CANCELLED'
+    when j.cancelled_at is not null or c.is_cancelled then 'CANCELLED'
     else 'RELEASED'
   end as state
 from jobtree.lease l
 join jobtree.job j on j.id = l.job_id
 cross join lateral generate_series(1, l.count) n
 left join jobtree.outcome o on o.job_id = l.job_id and o.position = l.position + n - 1 and o.lease_id = l.id
-left join jobtree.failure f on f.job_id = l.job_id and f.position = l.position + n - 1 and f.attempt = l.attempt and f.lease_id = l.id;
+left join jobtree.failure f on f.job_id = l.job_id and f.position = l.position + n - 1 and f.attempt = l.attempt and f.lease_id = l.id
+left join lateral (
+  select c.position + c.count > l.position + n - 1 as is_cancelled from jobtree.cancellation c
+  where o.job_id is null and c.job_id = l.job_id and c.position <= l.position + n - 1
+  order by c.position desc
+  limit 1
+) c on true;

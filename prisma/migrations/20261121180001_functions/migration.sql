@@ -397,7 +397,12 @@ as $$
         -- Or it might read all outcomes into a hash table.
         offset 0
       ) then 'FINISHED'
-      when j.cancelled_at is not null then 'CANCELLED'
+      when j.cancelled_at is not null or (
+        select c.position + c.count > l.position + p_number - 1 from jobtree.cancellation c
+        where c.job_id = l.job_id and c.position <= l.position + p_number - 1
+        order by c.position desc
+        limit 1
+      ) then 'CANCELLED'
       else 'LOST'
     end
     from jobtree.lease l
@@ -416,6 +421,23 @@ create or replace function jobtree.bit_at(p_number integer) returns bit(128)
 language sql immutable parallel safe
 as $$
   select (B'1'::bit(128) >> (p_number - 1))::bit(128)
+$$;
+
+-- The runs of ones in a mask of p_count bits: from which bit on, the first is 0, and how many.
+create or replace function jobtree.bit_runs(p_bits bit(128), p_count integer)
+returns table ("from" integer, count integer)
+language sql immutable parallel safe
+as $$
+  -- Mostly there is one.
+  select 0, p_count where bit_count(p_bits) = p_count
+  union all
+  (select min(b.n), count(*)::integer
+  from (
+    select n, n - row_number() over (order by n) as run
+    from generate_series(0, p_count - 1) n
+    where bit_count(p_bits) < p_count and get_bit(p_bits, n) = 1
+  ) b
+  group by b.run)
 $$;
 
 -- Lets items fail for good: writes their outcomes and their dead letters, and counts them. Those with keys let the next of their lines
@@ -496,7 +518,8 @@ as $$
 $$;
 
 -- Cancels what is pending in a cancelled job, up to p_limit ranges of items: what waits leaves the queue, and what is held ends
--- (its workers learn it from the next heartbeat); keys that it had go on, by promote_blocked. What somebody has locked is left for the next pass: repeat until done.
+-- (its workers learn it from the next heartbeat); keys that it had go on, by promote_blocked. What somebody has locked is left for the
+-- next pass: repeat until done.
 --
 -- p_from     the position to go on from
 -- returns    how many items were cancelled, in how many ranges; the position to go on from, 0 for another pass; and whether
@@ -512,7 +535,7 @@ declare
   v_blocked record;
   v_waiting record;
   v_held record;
-  v_items bigint;
+  v_ended record;
   v_done boolean;
 begin
   if not exists (select from jobtree.job j where j.id = p_job_id and j.cancelled_at is not null) then
@@ -530,7 +553,10 @@ begin
   ), gone as (
     delete from jobtree.blocked_item b where b.ctid = any (array(select p.tid from picked p)) returning b.position
   )
-  select count(*)::integer as ranges, max(g.position) as last into v_blocked from gone g;
+  select count(*)::integer as ranges, max(g.position) as last, array_agg(g.position) as positions, array_agg(1::bigint) as counts,
+    array_agg(false) as keyed
+  into v_blocked
+  from gone g;
 
   with picked as materialized (
     select q.ctid as tid from jobtree.queue_entry q
@@ -541,39 +567,43 @@ begin
   ), gone as (
     delete from jobtree.queue_entry q where q.ctid = any (array(select p.tid from picked p)) returning q.position, q.count, q.keyed
   )
-  select coalesce(sum(g.count), 0) as items, count(*)::integer as ranges, max(g.position) as last, (
-      select array_agg(k.position + n) from gone k cross join lateral generate_series(0, k.count - 1) n where k.keyed
-    ) as keyed
+  select count(*)::integer as ranges, max(g.position) as last, array_agg(g.position) as positions, array_agg(g.count::bigint) as counts,
+    array_agg(g.keyed) as keyed
   into v_waiting
   from gone g;
 
   with picked as materialized (
-    select l.id, l.open from jobtree.lease l
+    select l.id, l.position, l.count, l.keyed, l.open from jobtree.lease l
     where l.job_id = p_job_id and l.position >= p_from and l.open <> B'0'::bit(128)
     order by l.position
     limit p_limit
     for update skip locked
   ), ended as (
     update jobtree.lease l set open = B'0'::bit(128), deadline_at = null from picked p where l.id = p.id
-    returning l.position, l.count, l.keyed, p.open
+    returning p.*
   )
-  select coalesce(sum(bit_count(e.open)), 0) as items, count(*)::integer as ranges, max(e.position) as last, (
-      select array_agg(k.position + n) from ended k cross join lateral generate_series(0, k.count - 1) n
-      where k.keyed and get_bit(k.open, n) = 1
-    ) as keyed
+  select count(distinct e.id)::integer as ranges, max(e.position) as last, array_agg(e.position + r."from") as positions,
+    array_agg(r.count::bigint) as counts, array_agg(e.keyed) as keyed
   into v_held
-  from ended e;
+  from ended e
+  cross join lateral jobtree.bit_runs(e.open, e.count) r;
 
-  if v_waiting.keyed is not null or v_held.keyed is not null then
-    v_waiting.keyed := v_waiting.keyed || v_held.keyed;
-    perform jobtree.free_keys(array_fill(p_job_id, array[cardinality(v_waiting.keyed)]), v_waiting.keyed, false);
-  end if;
+  select coalesce(sum(e.count), 0)::bigint as items, array_agg(p_job_id) as job_ids, array_agg(e.position) as positions,
+    array_agg(e.count) as counts, array_agg(e.keyed) as keyed
+  into v_ended
+  from unnest(
+    v_blocked.positions || v_waiting.positions || v_held.positions, v_blocked.counts || v_waiting.counts || v_held.counts,
+    v_blocked.keyed || v_waiting.keyed || v_held.keyed
+  ) e(position, count, keyed);
+  perform jobtree.free_keys(array_agg(p_job_id), array_agg(e.position + n), false)
+  from unnest(v_ended.positions, v_ended.counts, v_ended.keyed) e(position, count, keyed)
+  cross join lateral generate_series(0, e.count - 1) n
+  where e.keyed
+  having count(*) > 0;
   update jobtree.ended_head e set held = false where e.job_id = p_job_id and e.held;
-  v_items := v_blocked.ranges + v_waiting.items + v_held.items;
-  if v_items > 0 then
-    insert into jobtree.progress_delta (root_id, job_id, cancelled)
-    select j.root_id, j.id, v_items from jobtree.job j where j.id = p_job_id;
-  end if;
+  perform jobtree.cancel_ranges(
+    v_ended.job_ids, v_ended.positions, v_ended.counts, (select j.cancelled_at from jobtree.job j where j.id = p_job_id)
+  );
   -- One look at all: an item that changes hands is in one of them.
   v_done := not exists (
     select from jobtree.queue_entry q where q.job_id = p_job_id
@@ -586,7 +616,7 @@ begin
     update jobtree.job j set cancelling = false where j.id = p_job_id and j.cancelling;
   end if;
   return query select
-    v_items, v_blocked.ranges + v_waiting.ranges + v_held.ranges,
+    v_ended.items, v_blocked.ranges + v_waiting.ranges + v_held.ranges,
     coalesce(least(
       case when v_blocked.ranges = p_limit then v_blocked.last end,
       case when v_waiting.ranges = p_limit then v_waiting.last end,
@@ -651,6 +681,231 @@ begin
   end loop;
   return query select v_root, v_rest;
 end
+$$;
+
+-- Does the next batch of a cancelling operation, job by job in the order of their ids, with some ranges of a job at a time.
+--
+-- p_until    when to end at the latest, but for one more step
+-- returns    the operation as it is then; whether to go on at once; the trees that changed; and the types that got ready items, since
+--            keys have gone on, and how many
+-- locks      those of cancel_pending
+create or replace function jobtree.cancel_matching(p_operation jobtree.operation, p_until timestamptz)
+returns table (operation jobtree.operation, more boolean, root_ids uuid[], ready jsonb)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  c_most constant integer := 1000;
+  -- Nothing of any job stands before it.
+  v_first constant bigint := coalesce((select min(u) - 1 from unnest(p_operation.item_positions) u), -1);
+  v_named constant uuid[] := jobtree.jobs_of_operation(p_operation);
+  v_jobs uuid[];
+  v_job record;
+  v_step record;
+begin
+  operation := p_operation;
+  if v_named is not null then
+    v_jobs := array(select u from unnest(v_named) u where u >= p_operation.next_job_id order by u limit c_most);
+  else
+    with recursive waiting as (
+      -- The jobs of which something waits in the queue, one probe each.
+      (select q.job_id from jobtree.queue_entry q where q.job_id >= p_operation.next_job_id order by q.job_id limit 1)
+      union all
+      select n.job_id from waiting w
+      cross join lateral (select q.job_id from jobtree.queue_entry q where q.job_id > w.job_id order by q.job_id limit 1) n
+    ), blocked as (
+      (select b.job_id from jobtree.blocked_item b where b.job_id >= p_operation.next_job_id order by b.job_id limit 1)
+      union all
+      select n.job_id from blocked w
+      cross join lateral (select b.job_id from jobtree.blocked_item b where b.job_id > w.job_id order by b.job_id limit 1) n
+    )
+    select array_agg(p.job_id) into v_jobs
+    from (
+      (select w.job_id from waiting w limit c_most)
+      union
+      (select b.job_id from blocked b limit c_most)
+      union
+      select l.job_id from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
+      where l.job_id >= p_operation.next_job_id
+      order by job_id
+      limit c_most
+    ) p;
+  end if;
+
+  more := coalesce(cardinality(v_jobs), 0) >= c_most;
+  for v_job in
+    select u.id, j.root_id from unnest(v_jobs) with ordinality u(id, n) left join jobtree.job j on j.id = u.id order by u.n
+  loop
+    if v_job.id <> operation.next_job_id then
+      operation.next_job_id := v_job.id;
+      operation.next_position := -1;
+    end if;
+    operation.next_position := greatest(operation.next_position, v_first);
+    loop
+      select * into v_step from jobtree.cancel_pending(operation, v_job.id, operation.next_position);
+      operation.done := operation.done + v_step.cancelled;
+      operation.was_busy := operation.was_busy or v_step.was_busy;
+      ready := jobtree.add_up(ready, v_step.ready);
+      operation.next_position := coalesce(v_step.next_after, operation.before_position);
+      if v_step.cancelled > 0 and (v_job.root_id = any (root_ids)) is not true then
+        root_ids := root_ids || v_job.root_id;
+      end if;
+      more := more or clock_timestamp() > p_until;
+      exit when v_step.next_after is null or clock_timestamp() > p_until;
+    end loop;
+    exit when clock_timestamp() > p_until;
+  end loop;
+  return next;
+end
+$$;
+
+-- Cancels single items of a job that goes on: of the next ranges of what is pending in it those that an operation is about. What waits
+-- leaves the queue or the line of its key, and what is held ends: its worker learns it from the next heartbeat or report. Keys that
+-- they had go on.
+--
+-- p_after    the position to go on behind
+-- p_limit    how many ranges, about
+-- returns    how many items were cancelled; whether somebody had locked some of them, so that they are left; the position to go on behind,
+--            null if that was the last of the job; and the types that got ready items, and how many
+-- locks      blocked items, queue entries, leases and those of promote_next, skipping those that somebody else has
+create or replace function jobtree.cancel_pending(p_operation jobtree.operation, p_job_id uuid, p_after bigint, p_limit integer default 200)
+returns table (cancelled bigint, was_busy boolean, next_after bigint, ready jsonb)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_found record;
+  v_blocked record;
+  v_waiting record;
+  v_held record;
+  v_gone record;
+begin
+  -- All items up to the first one of the last range are in these ranges, whatever range they will be in later.
+  select greatest(r.position, p_after + 1) into next_after
+  from (
+    (select q.position from jobtree.queue_entry q
+    where q.job_id = p_job_id and q.position > p_after - 128 and q.position + q.count - 1 > p_after
+      and q.position < p_operation.before_position
+    order by q.position
+    limit p_limit)
+    union all
+    (select b.position from jobtree.blocked_item b
+    where b.job_id = p_job_id and b.position > p_after and b.position < p_operation.before_position
+    order by b.position
+    limit p_limit)
+    union all
+    select l.position from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
+    where l.job_id = p_job_id and l.position > p_after - 128 and l.position + l.count - 1 > p_after
+      and l.position < p_operation.before_position
+  ) r
+  order by r.position
+  offset p_limit - 1
+  limit 1;
+
+  select coalesce(sum(bit_count(m.matching)), 0) as items, array_agg(m.position) as positions, array_agg(m.count) as counts,
+    array_agg(m.attempt) as attempts, array_agg(m.lease_id) as lease_ids, array_agg(m.blocked) as blocked,
+    array_agg(m.matching) as matching
+  into v_found
+  from jobtree.matching_pending(p_operation, p_job_id, p_after, next_after) m;
+
+  with picked as materialized (
+    select b.ctid as tid, b.position from unnest(v_found.positions, v_found.blocked) f(position, blocked)
+    join jobtree.blocked_item b on b.job_id = p_job_id and b.position = f.position
+    where f.blocked
+    order by b.position
+    for update of b skip locked
+  ), gone as (
+    delete from jobtree.blocked_item b where b.ctid = any (array(select p.tid from picked p))
+  )
+  select array_agg(p.position) as positions, array_agg(1::smallint) as counts, array_agg(jobtree.bit_at(1)) as taken, array_agg(false) as keyed
+  into v_blocked
+  from picked p;
+
+  -- As it was found: whoever changed it has taken something out, or put it back with another attempt.
+  select array_agg(w.tid) as tids, array_agg(w.entry) as entries, array_agg(w.position) as positions, array_agg(w.count) as counts,
+    array_agg(w.matching) as taken, array_agg(w.keyed) as keyed
+  into v_waiting
+  from (
+    select q.ctid as tid, q as entry, q.position, q.count, q.keyed, f.matching
+    from unnest(v_found.positions, v_found.counts, v_found.attempts, v_found.lease_ids, v_found.blocked, v_found.matching)
+      f(position, count, attempt, lease_id, blocked, matching)
+    join jobtree.queue_entry q on q.job_id = p_job_id and q.position = f.position
+    where f.lease_id is null and not f.blocked and q.count = f.count and q.attempt = f.attempt
+    order by q.position
+    for update of q skip locked
+  ) w;
+  delete from jobtree.queue_entry q where q.ctid = any (v_waiting.tids);
+  perform jobtree.put_back_rest(v_waiting.entries, v_waiting.taken);
+
+  with picked as materialized (
+    select l.id, l.position, l.count, l.keyed, l.open & f.matching as ended
+    from unnest(v_found.lease_ids, v_found.matching) f(lease_id, matching)
+    join jobtree.lease l on l.id = f.lease_id
+    order by l.id
+    for update of l skip locked
+  ), ended as (
+    update jobtree.lease l
+    set open = l.open # p.ended, deadline_at = case when l.open <> p.ended then l.deadline_at end
+    from picked p
+    where l.id = p.id
+  )
+  select array_agg(p.position) as positions, array_agg(p.count) as counts, array_agg(p.ended) as taken, array_agg(p.keyed) as keyed
+  into v_held
+  from picked p;
+
+  select coalesce(sum(r.count), 0) as items, array_agg(p_job_id) as job_ids, array_agg(t.position + r."from") as positions,
+    array_agg(r.count::bigint) as counts, array_agg(t.keyed) as keyed
+  into v_gone
+  from unnest(
+    v_blocked.positions || v_waiting.positions || v_held.positions, v_blocked.counts || v_waiting.counts || v_held.counts,
+    v_blocked.taken || v_waiting.taken || v_held.taken, v_blocked.keyed || v_waiting.keyed || v_held.keyed
+  ) t(position, count, taken, keyed)
+  cross join lateral jobtree.bit_runs(t.taken, t.count) r;
+  perform jobtree.cancel_ranges(v_gone.job_ids, v_gone.positions, v_gone.counts, clock_timestamp());
+  cancelled := v_gone.items;
+  was_busy := cancelled < v_found.items;
+  select jobtree.free_keys(array_agg(p_job_id), array_agg(g.position + n)) into ready
+  from unnest(v_gone.positions, v_gone.counts, v_gone.keyed) g(position, count, keyed)
+  cross join lateral generate_series(0, g.count - 1) n
+  where g.keyed
+  having count(*) > 0;
+  return next;
+end
+$$;
+
+-- Keeps that items are cancelled, neighbours in one range, and counts them.
+--
+-- p_job_ids, p_positions, p_counts   ranges of items that are in no entry and in no open lease any more, each once
+-- p_at       since when they are cancelled
+-- locks      none
+create or replace function jobtree.cancel_ranges(p_job_ids uuid[], p_positions bigint[], p_counts bigint[], p_at timestamptz)
+returns void
+language sql volatile
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+  with gone as (
+    select u.*, u.position - sum(u.count) over (partition by u.job_id order by u.position) + u.count as run
+    from unnest(p_job_ids, p_positions, p_counts) u(job_id, position, count)
+  ), kept as (
+    insert into jobtree.cancellation (job_id, position, count, cancelled_at)
+    select g.job_id, min(g.position), sum(g.count), p_at from gone g group by g.job_id, g.run
+    returning job_id, count
+  )
+  insert into jobtree.progress_delta (root_id, job_id, cancelled)
+  select j.root_id, k.job_id, k.count
+  from (select k.job_id, sum(k.count) as count from kept k group by k.job_id) k
+  cross join lateral (select j.root_id from jobtree.job j where j.id = k.job_id offset 0) j
 $$;
 
 -- Refuses new items that are not what insert_items takes. Nearly all are a payload and nothing else, {"payload": …} without a
@@ -1126,14 +1381,14 @@ begin
 end
 $$;
 
--- How many dead letters meet a filter, which is that of start_operation, with its errors.
-create or replace function jobtree.count_dead_letters(p_filter jsonb)
+-- How many items an operation of this kind and filter would be about.
+--
+-- p_kind, p_filter, errors   those of start_operation
+create or replace function jobtree.count_matching(p_kind text, p_filter jsonb)
 returns bigint
 language sql volatile
 as $$
-  select count(*)
-  from jobtree.operation_of('DISCARD', p_filter) o
-  cross join lateral jobtree.matching_dead_letters(o, o.next_job_id, o.next_position, null)
+  select jobtree.operation_total(o) from jobtree.operation_of(p_kind, p_filter) o
 $$;
 
 -- How often each name stands in a list: {name: count}; null for none.
@@ -1389,6 +1644,7 @@ begin
     delete from jobtree.failure f where f.job_id = v_job_id and f.position between v_deletion.next_position and v_last;
     delete from jobtree.lease l where l.job_id = v_job_id and l.position between v_deletion.next_position and v_last;
     delete from jobtree.dead_letter d where d.job_id = v_job_id and d.position between v_deletion.next_position and v_last;
+    delete from jobtree.cancellation c where c.job_id = v_job_id and c.position between v_deletion.next_position and v_last;
     -- For promote_blocked, which may come later.
     update jobtree.ended_head e set held = false
     where e.job_id = v_job_id and e.position between v_deletion.next_position and v_last and e.held;
@@ -2897,6 +3153,27 @@ as $$
   end
 $$;
 
+-- The jobs that an operation's filter names: a job with all below it, or those of single items. Null if it names none.
+create or replace function jobtree.jobs_of_operation(p_operation jobtree.operation)
+returns uuid[]
+language plpgsql stable
+set enable_seqscan = off
+as $$
+begin
+  if p_operation.job_id is not null then
+    return (
+      with recursive subtree as (
+        select p_operation.job_id as id
+        union all
+        select c.id from jobtree.job c join subtree s on c.parent_id = s.id
+      )
+      select array_agg(s.id) from subtree s
+    );
+  end if;
+  return (select array_agg(distinct u) from unnest(p_operation.item_job_ids) u);
+end
+$$;
+
 -- Keeps leases alive: the deadline of each moves to three heartbeat intervals from now. Where only some of its open items are
 -- named, those get deadlines of their own, and the others keep theirs.
 --
@@ -3121,6 +3398,9 @@ begin
       v_now + 3 * p.heartbeat_interval_ms * interval '1 millisecond', p.attempt, p.count, p.priority,
       (~B'0'::bit(128)) << (128 - p.count), p_workers[p.request], p.keyed
     from part p
+  ), ended as (
+    insert into jobtree.cancellation (job_id, position, count, cancelled_at)
+    select w.job_id, w.position, w.count, w.cancelled_at from wanted w where w.cancelled_at is not null
   ), counted as (
     insert into jobtree.progress_delta (root_id, job_id, started, cancelled)
     select w.root_id, w.job_id, bool_or(w.cancelled_at is null), coalesce(sum(w.count) filter (where w.cancelled_at is not null), 0)
@@ -3190,7 +3470,7 @@ begin
   order by p.version desc
   limit 1;
   if v_job.cancelled_at is not null then
-    insert into jobtree.progress_delta (root_id, job_id, cancelled) values (v_job.root_id, v_entry.job_id, v_entry.count);
+    perform jobtree.cancel_ranges(array[v_entry.job_id], array[v_entry.position], array[v_entry.count::bigint], v_job.cancelled_at);
     if v_entry.keyed then
       perform jobtree.free_keys(array_fill(v_entry.job_id, array[v_entry.count]),
         array(select generate_series(v_entry.position, v_entry.position + v_entry.count - 1)), false);
@@ -3694,19 +3974,8 @@ set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
-  v_jobs uuid[];
+  v_jobs constant uuid[] := jobtree.jobs_of_operation(p_operation);
 begin
-  if p_operation.job_id is not null then
-    with recursive subtree as (
-      select p_operation.job_id as id
-      union all
-      select c.id from jobtree.job c join subtree s on c.parent_id = s.id
-    )
-    select array_agg(s.id) into v_jobs from subtree s;
-  elsif p_operation.item_job_ids is not null then
-    v_jobs := array(select distinct unnest(p_operation.item_job_ids));
-  end if;
-
   return query
   select d.job_id, d.position, j.root_id
   from jobtree.dead_letter d
@@ -3730,6 +3999,92 @@ begin
     ))
   order by d.job_id, d.position
   limit p_limit;
+end
+$$;
+
+-- The pending items that a cancelling operation is about, by the ranges that they are in: entries, leases that are held, and each that is
+-- blocked by its serialize key.
+--
+-- p_job_id   only of this job; null for all that the operation names
+-- p_after, p_until   only items behind this position, and up to this one; null for no end
+-- returns    of each range with such items what it is known by, its lease if it is one, whether it is blocked, and a bit for each of its
+--            items that matches
+create or replace function jobtree.matching_pending(
+  p_operation jobtree.operation, p_job_id uuid default null, p_after bigint default -1, p_until bigint default null
+)
+returns table (job_id uuid, "position" bigint, count integer, attempt integer, lease_id uuid, blocked boolean, matching bit(128))
+language plpgsql stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+-- Of what the filter does not name, the condition is gone before it is planned.
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz := clock_timestamp();
+  v_jobs constant uuid[] := case
+    when p_job_id is null then jobtree.jobs_of_operation(p_operation) else array[p_job_id]
+  end;
+  v_after constant bigint := greatest(p_after, (select min(u) - 1 from unnest(p_operation.item_positions) u));
+  v_end constant bigint := least(p_until, p_operation.before_position - 1);
+  v_states constant text[] := p_operation.states;
+  -- Whether the items themselves have to be looked at.
+  v_by_item constant boolean := num_nonnulls(
+    p_operation.added_from, p_operation.added_until, p_operation.dedupe_keys, p_operation.item_positions, p_operation.codes
+  ) > 0;
+begin
+  return query
+  with pending as (
+    select q.job_id, q.position, q.count::integer as count, q.attempt, null::uuid as lease_id, false as blocked, ~B'0'::bit(128) as open
+    from jobtree.queue_entry q
+    where (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_after - 128 and q.position <= v_end
+      and (v_states is null or case
+        when q.run_at = 'infinity' then 'WAITING' when q.run_at > v_now then 'SCHEDULED' else 'READY'
+      end = any (v_states))
+    union all
+    select l.job_id, l.position, l.count, l.attempt, l.id, false, l.open
+    from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
+    where (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_after - 128 and l.position <= v_end
+      and (v_states is null or 'HELD' = any (v_states))
+    union all
+    select b.job_id, b.position, 1, b.attempt, null, true, ~B'0'::bit(128)
+    from jobtree.blocked_item b
+    where (v_jobs is null or b.job_id = any (v_jobs)) and b.position > v_after and b.position <= v_end
+      and (v_states is null or 'BLOCKED' = any (v_states))
+  ), named as (
+    select p.*, (
+        -- Its items between the two positions.
+        p.open & (~B'0'::bit(128) << (127 - least(p.count - 1, v_end - p.position)::integer))
+        & (~B'0'::bit(128) >> greatest(0, v_after + 1 - p.position)::integer)
+      ) as items
+    from pending p
+    cross join lateral (select j.type, j.cancelled_at from jobtree.job j where j.id = p.job_id offset 0) j
+    where j.cancelled_at is null and (p_operation.types is null or j.type = any (p_operation.types))
+      and (p_operation.codes is null or p.attempt > 1)
+  ), found as (
+    select n.*, case when not v_by_item then n.items else (
+      select bit_or(jobtree.bit_at((i.position - n.position)::integer + 1))
+      from jobtree.job_item i
+      where i.job_id = n.job_id and i.position >= n.position and i.position < n.position + n.count
+        and get_bit(n.items, (i.position - n.position)::integer) = 1
+        and (p_operation.added_from is null or i.created_at >= p_operation.added_from)
+        and (p_operation.added_until is null or i.created_at < p_operation.added_until)
+        and (p_operation.dedupe_keys is null or i.dedupe_key = any (p_operation.dedupe_keys))
+        and (p_operation.item_positions is null or exists (
+          select from unnest(p_operation.item_job_ids, p_operation.item_positions) u(job_id, position)
+          where u.job_id = i.job_id and u.position = i.position
+        ))
+        and (p_operation.codes is null or exists (
+          select from jobtree.failure f
+          where f.job_id = i.job_id and f.position = i.position and f.attempt = n.attempt - 1 and f.code = any (p_operation.codes)
+        ))
+    ) end as matching
+    from named n
+    where bit_count(n.items) > 0
+  )
+  select f.job_id, f.position, f.count, f.attempt, f.lease_id, f.blocked, f.matching from found f where bit_count(f.matching) > 0;
 end
 $$;
 
@@ -3982,19 +4337,23 @@ as $$
   ) o
 $$;
 
--- The operation that a filter of dead letters describes, as it begins.
+-- The operation that a filter describes, as it begins.
 --
 -- p_kind, p_filter, p_payload   as start_operation has them
 -- errors     those of start_operation
 create or replace function jobtree.operation_of(p_kind text, p_filter jsonb, p_payload json default null)
 returns jobtree.operation
 language plpgsql volatile
+set enable_seqscan = off
 as $$
 declare
   v_filter constant jsonb := jsonb_strip_nulls(case jsonb_typeof(p_filter) when 'object' then p_filter else '{}' end);
   v_unknown constant text := (
     select min(k) from jsonb_object_keys(v_filter) k
-    where k not in ('jobId', 'types', 'codes', 'groupIds', 'diedFrom', 'diedUntil', 'dedupeKeys', 'items')
+    where k <> all (array['jobId', 'types', 'codes', 'dedupeKeys', 'items'] || case
+      when p_kind = 'CANCEL' then array['states', 'addedFrom', 'addedUntil']
+      else array['groupIds', 'diedFrom', 'diedUntil']
+    end)
   );
   v_operation jobtree.operation;
 begin
@@ -4002,25 +4361,43 @@ begin
     raise exception 'filter names nothing: it would be everything.' using errcode = 'JT002', column = 'filter';
   elsif v_unknown is not null then
     raise exception 'filter has no %.', v_unknown using errcode = 'JT002', column = 'filter.' || v_unknown;
-  elsif p_kind is null or p_kind not in ('REPLAY', 'DISCARD') then
-    raise exception 'kind must be REPLAY or DISCARD.' using errcode = 'JT002', column = 'kind';
+  elsif p_kind is null or p_kind not in ('REPLAY', 'DISCARD', 'CANCEL') then
+    raise exception 'kind must be REPLAY, DISCARD or CANCEL.' using errcode = 'JT002', column = 'kind';
+  elsif jsonb_path_exists(v_filter, '$.states[*] ? (!(@ == "WAITING" || @ == "SCHEDULED" || @ == "READY" || @ == "BLOCKED" || @ == "HELD"))') then
+    raise exception 'filter.states must be WAITING, SCHEDULED, READY, BLOCKED or HELD.' using errcode = 'JT002', column = 'filter.states';
   elsif p_payload is not null and (p_kind <> 'REPLAY' or jsonb_array_length(coalesce(v_filter -> 'items', '[]')) <> 1) then
     raise exception 'payload is for one item that is replayed.' using errcode = 'JT002', column = 'payload';
   elsif v_filter ? 'jobId' and not exists (select from jobtree.job j where j.id = (v_filter ->> 'jobId')::uuid) then
     raise exception 'There is no job %.', v_filter ->> 'jobId' using errcode = 'JT001', column = 'filter.jobId';
   end if;
   select jobtree.new_id(), p_kind, clock_timestamp(), f."jobId", f.types, f.codes, f."groupIds", f."diedFrom", f."diedUntil",
-    f."dedupeKeys", i.job_ids, i.positions, p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null
+    f."dedupeKeys", i.job_ids, i.positions, f.states, f."addedFrom", f."addedUntil", least(1024 * (s.last_value + 1), (select max(u) + 1 from unnest(i.positions) u)), p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null
   into v_operation
   from jsonb_to_record(v_filter) f(
     "jobId" uuid, types text[], codes text[], "groupIds" uuid[], "diedFrom" timestamptz, "diedUntil" timestamptz, "dedupeKeys" text[],
-    items jsonb
+    items jsonb, states text[], "addedFrom" timestamptz, "addedUntil" timestamptz
   )
+  cross join jobtree.block_seq s
   cross join lateral (
     select array_agg((e ->> 'jobId')::uuid) as job_ids, array_agg((e ->> 'position')::bigint) as positions
     from jsonb_array_elements(f.items) e
   ) i;
   return v_operation;
+end
+$$;
+
+-- How many items an operation is about, before it has begun.
+create or replace function jobtree.operation_total(p_operation jobtree.operation)
+returns bigint
+language plpgsql stable
+as $$
+begin
+  if p_operation.kind = 'CANCEL' then
+    return (select coalesce(sum(bit_count(m.matching)), 0) from jobtree.matching_pending(p_operation) m);
+  end if;
+  return (
+    select count(*) from jobtree.matching_dead_letters(p_operation, p_operation.next_job_id, p_operation.next_position, null)
+  );
 end
 $$;
 
@@ -4271,6 +4648,28 @@ begin
     v_count := p_count - v_first;
   end loop;
 end
+$$;
+
+-- Puts back into the queue what is left of entries of which some items are taken out, each in its place and as it waited. What is left
+-- of a small entry gets the size of the whole, as put_back has it.
+--
+-- p_entries, p_taken   the entries, which are deleted, and a bit for each item that is taken
+create or replace function jobtree.put_back_rest(p_entries jobtree.queue_entry[], p_taken bit(128)[])
+returns void
+language sql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed)
+  select e.job_id, e.position + r."from", e.place + r."from",
+    case when e.bytes > 100000 then (
+      select sum(i.payload_bytes) from jobtree.job_item i
+      where i.job_id = e.job_id and i.position >= e.position + r."from" and i.position < e.position + r."from" + r.count
+    ) else e.bytes end,
+    e.run_at, e.attempt, r.count, e.priority, e.type, e.keyed
+  from generate_subscripts(p_entries, 1) n
+  cross join lateral (select (p_entries[n]).*) e
+  cross join lateral jobtree.bit_runs(~p_taken[n] & (~B'0'::bit(128) << (128 - e.count)), e.count) r
 $$;
 
 -- Creates an endpoint of callbacks, or has the one of its name lead to another URL. One that had answered 410 is called again.
@@ -5346,11 +5745,11 @@ $$;
 -- Does the next batch of an operation: call it until it is finished. Each call goes on where the last one ended. What somebody has
 -- locked for longer than a moment is passed by, and gets another turn at the end.
 --
--- p_limit    how many dead letters, at most; it ends earlier after a moment
+-- p_limit    how many dead letters, at most; it ends earlier after a moment, as it does for pending items
 -- returns    whether it is finished; whether to go on at once, or after a pause, since what is left is locked; the trees that changed,
 --            and the types that have ready items, and how many; no row if somebody else is at it, or there is none
 -- locks      the operation's row, skipping it if somebody has it; then, job by job in the order of their ids, those of replay_items or
---            of discard_items, for each of which it waits a moment
+--            of discard_items, for each of which it waits a moment, or those of cancel_pending
 create or replace function jobtree.run_operation(p_id uuid, p_limit bigint default 1000)
 returns table (finished boolean, more boolean, root_ids uuid[], ready jsonb)
 language plpgsql volatile
@@ -5364,6 +5763,7 @@ declare
   v_found bigint := 0;
   v_part record;
   v_replayed record;
+  v_cancelled record;
 begin
   select * into v_operation from jobtree.operation o where o.id = p_id for update skip locked;
   if not found then
@@ -5376,9 +5776,17 @@ begin
     return;
   end if;
 
+  if v_operation.kind = 'CANCEL' then
+    select * into v_cancelled from jobtree.cancel_matching(v_operation, v_until);
+    v_operation := v_cancelled.operation;
+    more := v_cancelled.more;
+    root_ids := v_cancelled.root_ids;
+    ready := v_cancelled.ready;
+  end if;
   for v_part in
     select m.job_id, m.root_id, array_agg(m.position order by m.position) as positions
     from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, p_limit) m
+    where v_operation.kind <> 'CANCEL'
     group by m.job_id, m.root_id
     order by m.job_id
   loop
@@ -5723,14 +6131,15 @@ begin
 end
 $$;
 
--- Begins to replay or discard dead letters: those that meet all that the filter says. run_operation does it, in batches, called by any
--- server until it is finished.
+-- Begins to replay or discard dead letters, or to cancel pending items: those that meet all that the filter says. run_operation does
+-- it, in batches, called by any server until it is finished. What is added, or fails, later is left.
 --
--- p_kind     REPLAY or DISCARD
--- p_filter   {jobId?, types?, codes?, groupIds?, diedFrom?, diedUntil?, dedupeKeys?, items?: [{jobId, position}]}, at least one of
---            them. A job stands for all below it
+-- p_kind     REPLAY, DISCARD or CANCEL
+-- p_filter   {jobId?, types?, codes?, dedupeKeys?, items?: [{jobId, position}]}, for dead letters also {groupIds?, diedFrom?,
+--            diedUntil?}, for pending items {states?, addedFrom?, addedUntil?}; at least one of them. A job stands for all below it,
+--            codes are of the last failure, and states are WAITING, SCHEDULED, READY, BLOCKED and HELD
 -- p_payload  what a replayed item gets as its payload; for a filter of one item only
--- returns    the operation, and how many dead letters there are for it
+-- returns    the operation, and how many items there are for it
 -- locks      none
 -- errors     JT001 no such job; JT002 the filter names nothing, or something is wrong with it; 22P02, 22007 or 22008 for a value that
 --            is none
@@ -5741,8 +6150,7 @@ as $$
 declare
   v_operation jobtree.operation := jobtree.operation_of(p_kind, p_filter, p_payload);
 begin
-  select count(*) into v_operation.total
-  from jobtree.matching_dead_letters(v_operation, v_operation.next_job_id, v_operation.next_position, null);
+  v_operation.total := jobtree.operation_total(v_operation);
   insert into jobtree.operation select v_operation.*;
   return query select v_operation.id, v_operation.total;
 end
@@ -6034,6 +6442,97 @@ as $$
       from (select j.type, sum(f.items) as items from found f join jobtree.job j on j.id = f.job_id group by j.type having sum(f.items) > 0) t
     ),
     (select min(f.id) from found f), (select max(f.id) from found f)
+$$;
+
+-- Changes an item that waits: when it is due, its priority, its payload. What is not named stays as it is. One that is blocked by its
+-- serialize key keeps its place in the line.
+--
+-- p_changes  {runAt?, priority?, payload?}, at least one of them; runAt null for now, priority null for that of the job
+-- returns    its tree and type; its priority and its place, from which claims find it, null if it is blocked; and whether it was made
+--            ready by this
+-- locks      the queue entry that has the item, or the item itself if it is blocked
+-- errors     JT001 no such item; JT002 nothing is to be changed, or something is wrong with it; JT007 it does not wait, with the reason
+--            in the error's detail: HELD, SUCCEEDED, FAILED or CANCELLED; of Postgres those of add_items
+create or replace function jobtree.update_item(p_job_id uuid, p_position bigint, p_changes json)
+returns table (root_id uuid, type text, priority smallint, place bigint, made_ready boolean)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_changes jsonb;
+  v_problem record;
+  v_entry jobtree.queue_entry;
+  v_is_blocked boolean;
+  v_job record;
+  v_state text;
+  v_item record;
+begin
+  if strpos(p_changes::text, '\u') > 0 then
+    perform jobtree.check_text(p_changes);
+  end if;
+  if json_typeof(p_changes) = 'object' and jobtree.is_too_deep((p_changes -> 'payload')::text) then
+    raise exception 'payload is nested more than 256 levels deep.' using errcode = 'JT002', column = 'payload';
+  end if;
+  v_changes := p_changes;
+  select * into v_problem from jobtree.input_problem(v_changes, '{payload,priority,runAt}') p limit 1;
+  if found then
+    raise exception '% %.', v_problem.field, v_problem.message using errcode = 'JT002', column = v_problem.field;
+  elsif v_changes = '{}' then
+    raise exception 'Nothing is to be changed.' using errcode = 'JT002';
+  end if;
+
+  loop
+    select q.* into v_entry from jobtree.queue_entry q
+    where q.job_id = p_job_id and q.position between p_position - 127 and p_position and q.position + q.count > p_position
+    for update;
+    perform from jobtree.blocked_item b where b.job_id = p_job_id and b.position = p_position for update;
+    v_is_blocked := found;
+    select j.root_id, j.priority, j.cancelled_at is not null as is_cancelled into v_job from jobtree.job j where j.id = p_job_id;
+    exit when (v_entry.job_id is not null or v_is_blocked) and not v_job.is_cancelled;
+    select s.state into v_state from jobtree.item_state s where s.job_id = p_job_id and s.position = p_position;
+    if v_state is null then
+      raise exception 'There is no item % of job %.', p_position, p_job_id using errcode = 'JT001', column = 'itemId';
+    end if;
+    -- Or it waits: whoever had the entry has split it, or its key has gone on.
+    if v_state in ('HELD', 'SUCCEEDED', 'FAILED', 'CANCELLED') then
+      raise exception 'Item % of job % can''t be changed: it is %.', p_position, p_job_id, lower(v_state)
+        using errcode = 'JT007', column = 'itemId', detail = v_state;
+    end if;
+  end loop;
+
+  update jobtree.job_item i
+  set payload = case when v_changes ? 'payload' then p_changes -> 'payload' else i.payload end,
+    payload_bytes = case when v_changes ? 'payload' then octet_length((p_changes -> 'payload')::text) else i.payload_bytes end,
+    priority = case when v_changes ? 'priority' then (v_changes ->> 'priority')::smallint else i.priority end,
+    run_at = case when v_changes ? 'runAt' then coalesce((v_changes ->> 'runAt')::timestamptz, v_now) else i.run_at end
+  where i.job_id = p_job_id and i.position = p_position
+  returning i.payload_bytes, coalesce(i.priority, v_job.priority) as priority, i.run_at, i.created_at into v_item;
+  if v_is_blocked then
+    update jobtree.blocked_item b
+    set priority = v_item.priority, run_at = case when v_changes ? 'runAt' then v_item.run_at else b.run_at end,
+      waits_since = case when b.attempt = 1 then greatest(v_item.created_at, v_item.run_at) end
+    where b.job_id = p_job_id and b.position = p_position;
+    return query select v_job.root_id, null::text, v_item.priority, null::bigint, false;
+    return;
+  end if;
+
+  -- An entry of its own: it waits under other conditions, or is of another size.
+  delete from jobtree.queue_entry q where q.job_id = p_job_id and q.position = v_entry.position;
+  perform jobtree.put_back_rest(array[v_entry], array[jobtree.bit_at((p_position - v_entry.position)::integer + 1)]);
+  v_entry.place := v_entry.place + p_position - v_entry.position;
+  if v_changes ? 'runAt' and v_entry.run_at is distinct from 'infinity' then
+    made_ready := v_item.run_at <= v_now;
+    v_entry.run_at := case when not made_ready then v_item.run_at end;
+    v_entry.place := nextval('jobtree.block_seq') * 1024;
+  end if;
+  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed)
+  values (p_job_id, p_position, v_entry.place, v_item.payload_bytes, v_entry.run_at, v_entry.attempt, 1, v_item.priority, v_entry.type, v_entry.keyed);
+  return query select v_job.root_id, v_entry.type, v_item.priority, v_entry.place, coalesce(made_ready, false);
+end
 $$;
 
 -- The host of a URL, without its port: what deliveries are counted by.

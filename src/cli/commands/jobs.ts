@@ -1,5 +1,5 @@
 /** `jobtree jobs`: a list of jobs, the newest first. */
-import type { Job, JobStatus } from '../../client/index.ts';
+import type { Job, JobOutcome, JobStatus } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count } from '../figures.ts';
@@ -7,16 +7,18 @@ import { count } from '../figures.ts';
 export interface JobsOptions extends ApiOptions {
   readonly type?: string;
   readonly status?: Lowercase<JobStatus>;
+  readonly outcome?: Lowercase<JobOutcome>;
   readonly schedule?: string;
   readonly limit: number;
   readonly all?: true;
 }
 
 export async function listJobs(options: JobsOptions): Promise<number> {
-  const { type, status, schedule, limit, all } = options;
+  const { type, status, outcome, schedule, limit, all } = options;
   const filter = {
     type,
     status: status?.toUpperCase() as JobStatus | undefined,
+    outcome: outcome?.toUpperCase() as JobOutcome | undefined,
     schedule,
     rootsOnly: all !== true,
   };

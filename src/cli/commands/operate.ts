@@ -1,6 +1,15 @@
-/** `jobtree replay` and `jobtree discard`: dead letters are tried again, or settled. The server goes on if this is broken off. */
+/**
+ * `jobtree replay` and `jobtree discard`: dead letters are tried again, or settled. `jobtree cancel-items`: pending items are cancelled.
+ * The server goes on if this is broken off.
+ */
 import { createInterface } from 'node:readline/promises';
-import type { Client, DeadLetterFilter, Operation } from '../../client/index.ts';
+import type {
+  Client,
+  DeadLetterFilter,
+  Operation,
+  PendingItemFilter,
+  PendingState,
+} from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, counted } from '../figures.ts';
@@ -12,6 +21,7 @@ export interface OperateOptions extends ApiOptions {
   readonly type?: string[];
   readonly code?: string[];
   readonly group?: string[];
+  readonly state?: string[];
   readonly item?: string[];
   readonly dedupeKey?: string[];
   readonly since?: Date;
@@ -24,8 +34,9 @@ export interface OperateOptions extends ApiOptions {
 const few = 10;
 
 const words = {
-  REPLAY: { verb: 'Replay', doing: 'Replaying', done: 'Replayed' },
-  DISCARD: { verb: 'Discard', doing: 'Discarding', done: 'Discarded' },
+  REPLAY: { verb: 'Replay', doing: 'Replaying', done: 'Replayed', left: 'settled' },
+  DISCARD: { verb: 'Discard', doing: 'Discarding', done: 'Discarded', left: 'settled' },
+  CANCEL: { verb: 'Cancel', doing: 'Cancelling', done: 'Cancelled', left: 'finished' },
 } as const;
 type Kind = keyof typeof words;
 
@@ -34,13 +45,12 @@ export async function operate(kind: Kind, options: OperateOptions): Promise<numb
   const { signal } = interruption;
   try {
     const operation = await withClient(options, async (client) => {
-      const filter = toFilter(options);
       if (options.yes !== true && process.stdin.isTTY && process.stderr.isTTY) {
-        const found = await client.deadLetterCount(filter, { signal });
+        const found = await countItems(client, kind, options, signal);
         if (found > few && !(await isConfirmed(`${words[kind].verb} ${counted(found, 'item')}?`, signal)))
           return;
       }
-      const begun = await begin(client, kind, filter, options.payload);
+      const begun = await begin(client, kind, options);
       return follow(client, kind, begun, signal);
     });
     return operation === undefined ? exitCodes.failure : print(kind, operation, options);
@@ -50,23 +60,45 @@ export async function operate(kind: Kind, options: OperateOptions): Promise<numb
   }
 }
 
-function toFilter(options: OperateOptions): DeadLetterFilter {
-  return {
-    jobId: options.job,
-    types: options.type,
-    codes: options.code,
-    groupIds: options.group,
-    itemIds: options.item,
-    dedupeKeys: options.dedupeKey,
-    diedFrom: options.since?.toISOString(),
-    diedUntil: options.until?.toISOString(),
-  };
+const toFilter = (options: OperateOptions) => ({
+  jobId: options.job,
+  types: options.type,
+  codes: options.code,
+  itemIds: options.item,
+  dedupeKeys: options.dedupeKey,
+});
+
+const toDeadLetterFilter = (options: OperateOptions): DeadLetterFilter => ({
+  ...toFilter(options),
+  groupIds: options.group,
+  diedFrom: options.since?.toISOString(),
+  diedUntil: options.until?.toISOString(),
+});
+
+const toPendingFilter = (options: OperateOptions): PendingItemFilter => ({
+  ...toFilter(options),
+  states: options.state?.map((state) => state.toUpperCase() as PendingState),
+  addedFrom: options.since?.toISOString(),
+  addedUntil: options.until?.toISOString(),
+});
+
+function countItems(
+  client: Client,
+  kind: Kind,
+  options: OperateOptions,
+  signal: AbortSignal,
+): Promise<number> {
+  return kind === 'CANCEL'
+    ? client.pendingItemCount(toPendingFilter(options), { signal })
+    : client.deadLetterCount(toDeadLetterFilter(options), { signal });
 }
 
-function begin(client: Client, kind: Kind, filter: DeadLetterFilter, payload: unknown): Promise<Operation> {
+function begin(client: Client, kind: Kind, options: OperateOptions): Promise<Operation> {
+  if (kind === 'CANCEL') return client.cancelItems(toPendingFilter(options));
+  const filter = toDeadLetterFilter(options);
   return kind === 'DISCARD'
     ? client.discardDeadLetters(filter)
-    : client.replayDeadLetters(filter, { payload });
+    : client.replayDeadLetters(filter, { payload: options.payload });
 }
 
 async function isConfirmed(question: string, signal: AbortSignal): Promise<boolean> {
@@ -102,7 +134,8 @@ async function follow(client: Client, kind: Kind, begun: Operation, signal: Abor
 
 function print(kind: Kind, operation: Operation, { json }: OperateOptions): number {
   const { done, total, status } = operation;
-  const left = total > done ? `; ${count(total - done)} could not be, or were settled otherwise` : '';
+  const left =
+    total > done ? `; ${count(total - done)} could not be, or were ${words[kind].left} otherwise` : '';
   const cancelled = status === 'CANCELLED' ? ' before it was cancelled' : '';
   const text = `${words[kind].done} ${counted(done, 'item')}${cancelled}${left}.`;
   process.stdout.write(`${json ? JSON.stringify(operation) : text}\n`);

@@ -22,7 +22,7 @@ export type WorkerEvents = {
   succeeded: [assignment: Assignment];
   /** The server has taken the failure. */
   failed: [assignment: Assignment, failure: ReportedFailure];
-  /** The outcome came too late: the assignment was lost, or the job was cancelled. It is dropped. */
+  /** The outcome came too late: the assignment was lost, or the item or its job was cancelled. It is dropped. */
   stale: [assignment: Assignment];
   /** The handler's signal has aborted. */
   aborted: [assignment: Assignment, code: AbortCode];

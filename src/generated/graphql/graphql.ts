@@ -84,6 +84,12 @@ export type CallbackTrigger =
   /** When the tree is complete. */
   | 'TREE';
 
+/** What is cancelled. */
+export type CancelItemsInput = {
+  /** Which items. */
+  filter: PendingItemFilter;
+};
+
 /** Which job to cancel. */
 export type CancelJobInput = {
   /** The job. */
@@ -184,6 +190,8 @@ export type ErrorCode =
   | 'INVALID_INPUT'
   /** The item is not waiting for a worker. */
   | 'ITEM_NOT_CLAIMABLE'
+  /** A worker has the item, or it is finished. */
+  | 'ITEM_NOT_UPDATABLE'
   /** The job is fed by its parent, whose completion seals it; it can't be sealed by hand. */
   | 'JOB_FED_BY_PARENT'
   /** The job is sealed or cancelled, and takes no more items. */
@@ -240,7 +248,7 @@ export type HeartbeatInput = {
 
 /** What became of an assignment. For all but HELD the worker stops its work on the item. */
 export type HeartbeatStatus =
-  /** The job was cancelled. */
+  /** The item was cancelled, or its job. */
   | 'CANCELLED'
   /** Its outcome was reported. */
   | 'FINISHED'
@@ -278,6 +286,8 @@ export type ItemStatus =
 
 /** Which jobs a list shows; all conditions hold together. */
 export type JobFilter = {
+  /** Only complete jobs of which this came, whatever came of the jobs below them. */
+  outcome?: InputMaybe<JobOutcome>;
   /** Only roots of trees. Default: true. */
   rootsOnly?: InputMaybe<Scalars['Boolean']['input']>;
   /** Only trees that the schedule of this name made: 1 to 200 characters. */
@@ -401,6 +411,17 @@ export type NotClaimableReason =
   /** Its job waits for other jobs of its tree. */
   | 'WAITING';
 
+/** Why an item can't be changed. */
+export type NotUpdatableReason =
+  /** It was cancelled. */
+  | 'CANCELLED'
+  /** It failed for good. */
+  | 'FAILED'
+  /** A worker holds it. */
+  | 'HELD'
+  /** It has its result. */
+  | 'SUCCEEDED';
+
 /** What to note about which group. */
 export type NoteDeadLettersInput = {
   /** The group. */
@@ -409,11 +430,13 @@ export type NoteDeadLettersInput = {
   note?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** What an operation does with dead letters. */
+/** What an operation does with items. */
 export type OperationKind =
-  /** Settles them: the items stay failed, and are no dead letters any more. */
+  /** Cancels pending items of jobs that go on. */
+  | 'CANCEL'
+  /** Settles dead letters: the items stay failed, and are no dead letters any more. */
   | 'DISCARD'
-  /** Tries the items again, as if they were new. */
+  /** Tries dead letters again, as if they were new. */
   | 'REPLAY';
 
 /** Where an operation stands. */
@@ -439,6 +462,39 @@ export type PauseScheduleInput = {
   /** The name of the schedule. */
   name: Scalars['String']['input'];
 };
+
+/** Which pending items: those that meet all that is set, and something must be. Lists have 1 to 1,000 entries. */
+export type PendingItemFilter = {
+  /** That were added at this time or later. */
+  addedFrom?: InputMaybe<Scalars['DateTime']['input']>;
+  /** That were added before this time. */
+  addedUntil?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Whose last failure has one of these codes. */
+  codes?: InputMaybe<Array<Scalars['String']['input']>>;
+  /** With one of these dedupe keys. */
+  dedupeKeys?: InputMaybe<Array<Scalars['String']['input']>>;
+  /** These items. */
+  itemIds?: InputMaybe<Array<Scalars['ID']['input']>>;
+  /** Items of this job and of all jobs below it. */
+  jobId?: InputMaybe<Scalars['ID']['input']>;
+  /** That stand in one of these places. */
+  states?: InputMaybe<Array<PendingState>>;
+  /** Of one of these types. */
+  types?: InputMaybe<Array<Scalars['String']['input']>>;
+};
+
+/** Where a pending item stands. */
+export type PendingState =
+  /** It waits behind another item with its serialize key. */
+  | 'BLOCKED'
+  /** A worker has it. */
+  | 'HELD'
+  /** It is due, and no worker has it. */
+  | 'READY'
+  /** It is due later: its `runAt`, or the backoff after a failure, lies ahead. */
+  | 'SCHEDULED'
+  /** Its job waits for other jobs of its tree. */
+  | 'WAITING';
 
 /** An endpoint of callbacks. */
 export type PutCallbackEndpointInput = {
@@ -624,6 +680,18 @@ export type SyncSchedulesInput = {
   schedules: Array<ScheduleInput>;
 };
 
+/** What becomes of an item. What is left out stays as it is. */
+export type UpdateItemInput = {
+  /** The item. */
+  itemId: Scalars['ID']['input'];
+  /** Another payload: any JSON, up to 1 MB of text (a setting of the server). */
+  payload?: InputMaybe<Scalars['JSON']['input']>;
+  /** Its priority, -32,768 to 32,767; null for that of its job. It keeps its age among equals. */
+  priority?: InputMaybe<Scalars['Int']['input']>;
+  /** When it is due; null for now. It goes behind what is ready then. Of an item that waits out a backoff it is when that ends; of one whose job waits for others it counts once that is over. */
+  runAt?: InputMaybe<Scalars['DateTime']['input']>;
+};
+
 export type CreateJobMutationVariables = Exact<{
   input: JobInput;
 }>;
@@ -669,6 +737,29 @@ export type CancelJobMutation = { cancelJob:
     | { job: { id: string } }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
+   };
+
+export type CancelItemsMutationVariables = Exact<{
+  input: CancelItemsInput;
+}>;
+
+
+export type CancelItemsMutation = { cancelItems:
+    | { operation: { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null } }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   };
+
+export type UpdateItemMutationVariables = Exact<{
+  input: UpdateItemInput;
+}>;
+
+
+export type UpdateItemMutation = { updateItem:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null, reason: NotUpdatableReason }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { item: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }
    };
 
 export type DeleteJobMutationVariables = Exact<{
@@ -770,6 +861,13 @@ export type DeadLetterCountQueryVariables = Exact<{
 
 
 export type DeadLetterCountQuery = { deadLetterCount: number };
+
+export type PendingItemCountQueryVariables = Exact<{
+  filter: PendingItemFilter;
+}>;
+
+
+export type PendingItemCountQuery = { pendingItemCount: number };
 
 export type OperationFieldsFragment = { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null };
 
@@ -1420,6 +1518,80 @@ export const CancelJobDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<CancelJobMutation, CancelJobMutationVariables>;
+export const CancelItemsDocument = new TypedDocumentString(`
+    mutation CancelItems($input: CancelItemsInput!) {
+  cancelItems(input: $input) {
+    ... on CancelItemsPayload {
+      operation {
+        ...OperationFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment OperationFields on Operation {
+  id
+  kind
+  status
+  total
+  done
+  requestedAt
+  finishedAt
+}`) as unknown as TypedDocumentString<CancelItemsMutation, CancelItemsMutationVariables>;
+export const UpdateItemDocument = new TypedDocumentString(`
+    mutation UpdateItem($input: UpdateItemInput!) {
+  updateItem(input: $input) {
+    ... on UpdateItemPayload {
+      item {
+        ...ItemFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+    ... on ItemNotUpdatableError {
+      reason
+    }
+  }
+}
+    fragment ItemFields on JobItem {
+  id
+  status
+  payload
+  result
+  failureCount
+  failures {
+    attempt
+    code
+    message
+    worker
+    at
+  }
+  priority
+  runAt
+  retryAt
+  dedupeKey
+  serializeKey
+  blockedBy {
+    id
+  }
+  createdAt
+  finishedAt
+  assignment {
+    id
+    worker
+    attempt
+    claimedAt
+    heartbeatAt
+    deadlineAt
+  }
+}`) as unknown as TypedDocumentString<UpdateItemMutation, UpdateItemMutationVariables>;
 export const DeleteJobDocument = new TypedDocumentString(`
     mutation DeleteJob($input: DeleteJobInput!) {
   deleteJob(input: $input) {
@@ -1638,6 +1810,11 @@ export const DeadLetterCountDocument = new TypedDocumentString(`
   deadLetterCount(filter: $filter)
 }
     `) as unknown as TypedDocumentString<DeadLetterCountQuery, DeadLetterCountQueryVariables>;
+export const PendingItemCountDocument = new TypedDocumentString(`
+    query PendingItemCount($filter: PendingItemFilter!) {
+  pendingItemCount(filter: $filter)
+}
+    `) as unknown as TypedDocumentString<PendingItemCountQuery, PendingItemCountQueryVariables>;
 export const JobDocument = new TypedDocumentString(`
     query Job($id: ID!) {
   job(id: $id) {

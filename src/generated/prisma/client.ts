@@ -108,6 +108,11 @@ export type DeadLetter = Prisma.DeadLetterModel
  */
 export type Replay = Prisma.ReplayModel
 /**
+ * Model Cancellation
+ * Consecutive items of a job that were cancelled.
+ */
+export type Cancellation = Prisma.CancellationModel
+/**
  * Model DeadLetterNote
  * What people know about a group of dead letters.
  */

@@ -8,7 +8,7 @@ const HeartbeatStatus = builder.enumType('HeartbeatStatus', {
     HELD: { description: 'It is kept: its deadline has moved.' },
     FINISHED: { description: 'Its outcome was reported.' },
     LOST: { description: 'It is unknown, was released, or was taken back after its deadline.' },
-    CANCELLED: { description: 'The job was cancelled.' },
+    CANCELLED: { description: 'The item was cancelled, or its job.' },
     ...invalidStatus,
   } as const,
 });

@@ -5,6 +5,7 @@ import { newClaimId } from '../../../src/client/claim-id.ts';
 import { createJob } from '../../../src/domain/create-job.ts';
 import { exchange } from '../../../src/domain/exchange.ts';
 import { heartbeat } from '../../../src/domain/heartbeat.ts';
+import type { PendingState } from '../../../src/domain/operations.ts';
 import { setQueue } from '../../../src/domain/queues.ts';
 import { releaseAssignments } from '../../../src/domain/release-assignments.ts';
 import type { Report } from '../../../src/domain/report-outcomes.ts';
@@ -34,7 +35,10 @@ import { checkInvariants, compareWithModel } from './invariants.ts';
 import type { Model, ModelJob } from './model.ts';
 import {
   add,
+  type Choice,
   cancel,
+  cancelSome,
+  change,
   claimByName,
   claimBySql,
   comeDue,
@@ -43,6 +47,7 @@ import {
   refused,
   remove,
   repeat,
+  settleSome,
 } from './operations.ts';
 import type { System } from './system.ts';
 
@@ -241,6 +246,36 @@ export function commandsOf(counter: Counter): fc.Arbitrary<fc.AsyncCommand<Model
   const cancelStep = step('cancel', { server, n }, (model, system, { server, n }) =>
     cancel(model, system, server, n),
   );
+  const choice = fc.constantFrom('ITEMS', 'JOB', 'TYPE') as fc.Arbitrary<Choice>;
+  const states = fc.option(
+    fc.subarray(['WAITING', 'SCHEDULED', 'READY', 'HELD'] as PendingState[], { minLength: 1 }),
+  );
+  const cancelItems = step('cancelItems', { server, n, choice, states }, (model, system, args) =>
+    cancelSome(model, system, args.server, args.n, args.choice, args.states),
+  );
+  const kind = fc.constantFrom('REPLAY', 'REPLAY', 'DISCARD') as fc.Arbitrary<'REPLAY' | 'DISCARD'>;
+  const settleDead = step('settle', { server, n, choice, kind }, (model, system, args) =>
+    settleSome(model, system, args.server, args.n, args.choice, args.kind),
+  );
+  const update = step(
+    'update',
+    {
+      server,
+      n,
+      due: fc.constantFrom('NOW', 'LATER', null),
+      priority: fc.option(fc.integer({ min: -2, max: 2 }), { nil: undefined }),
+      own: fc.boolean(),
+      correct: fc.boolean(),
+    },
+    (model, system, { server, n, due, priority, own, correct }) =>
+      change(system, server, pick(model.items(), n), {
+        ...(due !== null && { runAt: due === 'NOW' ? null : new Date(Date.now() + 2 * hour) }),
+        priority: own ? priority : null,
+        ...((correct || (due === null && own && priority === undefined)) && {
+          payload: { n, text: 'x'.repeat(n % 30_000) },
+        }),
+      }),
+  );
   const removeStep = step('delete', { server, n }, (model, system, { server, n }) =>
     remove(model, system, server, n),
   );
@@ -299,6 +334,9 @@ export function commandsOf(counter: Counter): fc.Arbitrary<fc.AsyncCommand<Model
     promote,
     ...often(3, fold),
     cancelStep,
+    ...often(3, cancelItems),
+    ...often(3, settleDead),
+    ...often(4, update),
     removeStep,
     queueStep,
     ...often(5, cut),

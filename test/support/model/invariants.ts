@@ -4,7 +4,7 @@ import type { TestDatabase } from '../database.ts';
 import { type Model, shownState } from './model.ts';
 import type { System } from './system.ts';
 
-/** Where each item is: in an entry, in an open lease, blocked, finished. */
+/** Where each item is: in an entry, in an open lease, blocked, finished, cancelled. */
 const places = `
   select q.job_id, q.position + n as position from jobtree.queue_entry q cross join lateral generate_series(0, q.count - 1) n
   union all
@@ -13,16 +13,17 @@ const places = `
   union all
   select job_id, position from jobtree.blocked_item
   union all
-  select job_id, position from jobtree.outcome`;
+  select job_id, position from jobtree.outcome
+  union all
+  select c.job_id, c.position + n from jobtree.cancellation c cross join lateral generate_series(0, c.count - 1) n`;
 
 const rules: Readonly<Record<string, string>> = {
   'an item is in one place, and nothing else is': `
-    select coalesce(i.job_id, p.job_id) as job_id, coalesce(i.position, p.position) as position, p.places, j.cancelled_at
+    select coalesce(i.job_id, p.job_id) as job_id, coalesce(i.position, p.position) as position, p.places
     from jobtree.job_item i
     full join (select job_id, position, count(*) as places from (${places}) p group by 1, 2) p
       on p.job_id = i.job_id and p.position = i.position
-    left join jobtree.job j on j.id = i.job_id
-    where i.job_id is null or p.places > 1 or (p.places is null and j.cancelled_at is null)`,
+    where i.job_id is null or p.places is distinct from 1`,
   'an item has one state': `
     select i.job_id, i.position, count(s.state)
     from jobtree.job_item i left join jobtree.item_state s on s.job_id = i.job_id and s.position = i.position
@@ -63,7 +64,7 @@ const rules: Readonly<Record<string, string>> = {
         (select count(*) from jobtree.job_item i where i.job_id = j.id) as item_rows,
         (select count(*) from jobtree.outcome o where o.job_id = j.id and not o.failed) as success_rows,
         (select count(*) from jobtree.outcome o where o.job_id = j.id and o.failed) as failure_rows,
-        (select count(*) from (${places}) x where x.job_id = j.id) as placed
+        (select coalesce(sum(c.count), 0) from jobtree.cancellation c where c.job_id = j.id) as cancelled_rows
       from jobtree.job j
       join jobtree.job_progress p on p.job_id = j.id
       left join (
@@ -71,7 +72,7 @@ const rules: Readonly<Record<string, string>> = {
         from jobtree.progress_delta group by job_id
       ) d on d.job_id = j.id
     ) c
-    where (items, succeeded, failed, cancelled) <> (item_rows, success_rows, failure_rows, item_rows - placed)`,
+    where (items, succeeded, failed, cancelled) <> (item_rows, success_rows, failure_rows, cancelled_rows)`,
   'the root knows how many jobs are open': `
     select p.job_id, p.open_jobs from jobtree.job_progress p
     where p.is_root <> (p.job_id = (select j.root_id from jobtree.job j where j.id = p.job_id))
@@ -95,10 +96,15 @@ const rules: Readonly<Record<string, string>> = {
         from jobtree.job j join jobtree.job_progress o on o.job_id = j.id where j.root_id = p.job_id) end`,
   'nothing fails more often than it may': `
     select f.job_id, f.position, f.attempt from jobtree.failure f join jobtree.job j on j.id = f.job_id
-    where f.attempt > j.max_failures_per_item + 1
+    left join jobtree.replay r on r.job_id = f.job_id and r.position = f.position
+    where f.attempt > coalesce(r.attempt, 0) + j.max_failures_per_item + 1
     union all
     select q.job_id, q.position, q.attempt from jobtree.queue_entry q join jobtree.job j on j.id = q.job_id
-    where q.attempt not between 1 and j.max_failures_per_item + 1
+    cross join lateral (
+      select coalesce(max(r.attempt), 0) as replayed from jobtree.replay r
+      where r.job_id = q.job_id and r.position >= q.position and r.position < q.position + q.count
+    ) r
+    where q.attempt not between 1 and r.replayed + j.max_failures_per_item + 1
     union all
     select o.job_id, o.position, 0 from jobtree.outcome o
     where o.failed and not exists (
@@ -165,4 +171,11 @@ export async function compareWithModel({ db }: System, model: Model): Promise<vo
     }
   }
   expect(wrong.slice(0, 5)).toEqual([]);
+  const dead = await db.query<{ id: string }>(
+    `select concat(job_id, ':', position) as id from jobtree.dead_letter`,
+  );
+  const expected = model.items().filter((item) => item.dead);
+  expect(dead.map(({ id }) => id).sort()).toEqual(
+    expected.map(({ job, position }) => `${job.id}:${position}`).sort(),
+  );
 }

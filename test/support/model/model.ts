@@ -8,22 +8,27 @@
  *     DUE         that instant is over, and nobody has promoted it: only a claim by name finds it
  *     HELD        a worker has it, under the item's assignment
  *     SUCCEEDED, FAILED
+ *     CANCELLED   by itself, and not with its job
  *
  * What is pending in a cancelled job counts as cancelled, whatever its state here.
  */
 import type { Feed, NewJob } from '../../../src/domain/create-job.ts';
 
-export type State = 'WAITING' | 'READY' | 'SCHEDULED' | 'DUE' | 'HELD' | 'SUCCEEDED' | 'FAILED';
+export type State = 'WAITING' | 'READY' | 'SCHEDULED' | 'DUE' | 'HELD' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
 
 export interface ModelItem {
   readonly job: ModelJob;
   readonly position: number;
-  readonly priority: number;
-  readonly payload: unknown;
+  priority: number;
+  payload: unknown;
   attempt: number;
+  /** The attempts that it had had when it was replayed. */
+  forgiven: number;
+  /** It failed for good, and was neither replayed nor discarded. */
+  dead: boolean;
   state: State;
   /** What it becomes when its job waits no longer. */
-  readonly released: State;
+  released: State;
   /** The last assignment that had it. */
   assignment: ModelAssignment | undefined;
 }
@@ -49,6 +54,8 @@ export interface ModelJob {
   cancelled: boolean;
   /** Cancelled since more items failed than are tolerated. */
   failed: boolean;
+  /** By a replay, once or more. */
+  reopened: boolean;
 }
 
 export interface ModelTree {
@@ -66,7 +73,7 @@ export interface ModelAssignment {
   overdue: boolean;
   /** What was reported under it. */
   report: ModelReport | undefined;
-  end: 'REPORTED' | 'RELEASED' | 'LOST' | undefined;
+  end: 'REPORTED' | 'RELEASED' | 'LOST' | 'CANCELLED' | undefined;
 }
 
 export interface ModelReport {
@@ -166,6 +173,7 @@ export class Model {
         sealed: job.sealed ?? false,
         cancelled: false,
         failed: false,
+        reopened: false,
       };
       waiting.push([made, job.after ?? []]);
       this.jobs.set(id, made);
@@ -197,8 +205,8 @@ export class Model {
   ): void {
     const { position, payload, priority = job.priority, state: released = initial(job) } = item;
     const state = job.waits ? 'WAITING' : released;
-    const added = { job, position, priority, payload, attempt: 1, state, released, assignment: undefined };
-    job.items.set(position, added as ModelItem);
+    const fresh = { attempt: 1, forgiven: 0, dead: false, assignment: undefined };
+    job.items.set(position, { job, position, priority, payload, state, released, ...fresh });
   }
 
   hold(item: ModelItem, assignment: { id: string; leaseId: string; worker: string }): ModelAssignment {
@@ -247,11 +255,13 @@ export class Model {
     const { item } = assignment;
     const { backoffMs, maxFailures } = item.job;
     this.#end(assignment, end, report);
-    if (permanent || item.attempt > maxFailures) {
+    const tries = item.attempt - item.forgiven;
+    if (permanent || tries > maxFailures) {
       item.state = 'FAILED';
+      item.dead = true;
       return;
     }
-    const wait = backoffMs[Math.min(item.attempt, backoffMs.length) - 1] ?? 0;
+    const wait = backoffMs[Math.min(tries, backoffMs.length) - 1] ?? 0;
     item.state = wait > 0 ? 'SCHEDULED' : 'READY';
     item.attempt++;
   }
@@ -268,10 +278,32 @@ export class Model {
     const assignment = this.assignments.get(id);
     if (assignment === undefined || assignment.end === 'LOST') return 'LOST';
     if (assignment.end === 'REPORTED') return 'FINISHED';
-    if (assignment.item.job.cancelled) return 'CANCELLED';
+    if (assignment.item.job.cancelled || assignment.item.state === 'CANCELLED') return 'CANCELLED';
     if (assignment.end === 'RELEASED') return 'LOST';
     assignment.overdue = false;
     return 'HELD';
+  }
+
+  /** Cancels an item by itself. */
+  cancel(item: ModelItem): void {
+    if (item.state === 'HELD' && item.assignment !== undefined) this.#end(item.assignment, 'CANCELLED');
+    item.state = 'CANCELLED';
+  }
+
+  /** Tries an item again that failed for good: its job is open again, and what that feeds. */
+  replay(item: ModelItem): void {
+    Object.assign(item, { state: 'READY', dead: false, forgiven: item.attempt, attempt: item.attempt + 1 });
+    this.#reopen(item.job);
+  }
+
+  #reopen(job: ModelJob): void {
+    job.reopened = true;
+    this.completed.delete(job.id);
+    for (const child of job.children) {
+      if (child.feed === undefined || !child.sealed || child.cancelled) continue;
+      child.sealed = false;
+      this.#reopen(child);
+    }
   }
 
   sweep(): number {
@@ -282,7 +314,7 @@ export class Model {
     return lost.length;
   }
 
-  #end(assignment: ModelAssignment, end: 'REPORTED' | 'RELEASED' | 'LOST', report?: ModelReport): void {
+  #end(assignment: ModelAssignment, end: NonNullable<ModelAssignment['end']>, report?: ModelReport): void {
     assignment.end = end;
     assignment.report = report;
     this.ended = [...this.ended.slice(-99), assignment.id];
@@ -301,7 +333,8 @@ export function isOverLimit({ items, tolerated: { count, share } }: ModelJob, se
 
 export const isOpen = ({ end }: ModelAssignment) => end === undefined;
 
-export const isFinished = ({ state }: ModelItem) => state === 'SUCCEEDED' || state === 'FAILED';
+export const isFinished = ({ state }: ModelItem) =>
+  state === 'SUCCEEDED' || state === 'FAILED' || state === 'CANCELLED';
 
 export function subtree(job: ModelJob): ModelJob[] {
   return [job, ...job.children.flatMap(subtree)];

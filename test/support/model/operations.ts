@@ -8,9 +8,22 @@ import { deleteJob } from '../../../src/domain/delete-job.ts';
 import { foldProgress } from '../../../src/domain/fold-progress.ts';
 import { assignmentIdOf, itemIdOf } from '../../../src/domain/item-state.ts';
 import { splitTexts } from '../../../src/domain/json-text.ts';
-import { ItemNotClaimableError, JobSealedError, JobtreeError, NotFoundError } from '../../../src/errors.ts';
+import {
+  type OperationKind,
+  type PendingState,
+  readOperations,
+  startOperation,
+} from '../../../src/domain/operations.ts';
+import { type ItemChanges, updateItem } from '../../../src/domain/update-item.ts';
+import {
+  ItemNotClaimableError,
+  ItemNotUpdatableError,
+  JobSealedError,
+  JobtreeError,
+  NotFoundError,
+} from '../../../src/errors.ts';
 import { type Batch, jobOf, pick, toItems, treeOf } from './inputs.ts';
-import { isOpen, type Model, type ModelItem, shownState, subtree } from './model.ts';
+import { isFinished, isOpen, type Model, type ModelItem, shownState, subtree } from './model.ts';
 import type { System } from './system.ts';
 
 /** What the operation throws, if the model says so. */
@@ -174,6 +187,110 @@ export async function cancel(model: Model, system: System, at: number, from: num
     each.sealed = true;
     each.waits = false;
   }
+}
+
+/** Which items an operation is about: some of them by id, those below a job, or those of a type. */
+export type Choice = 'ITEMS' | 'JOB' | 'TYPE';
+
+function choose(model: Model, from: number, choice: Choice) {
+  if (choice === 'ITEMS') {
+    const items = model.items().filter((_, i) => (i + from) % 7 === 0);
+    const some = items.slice(0, 50);
+    const filter = { items: some.map(({ job, position }) => ({ jobId: job.id, position })) };
+    return some.length === 0 ? undefined : { filter, items: some };
+  }
+  const job = jobOf(model, from);
+  if (job === undefined) return undefined;
+  const jobs =
+    choice === 'JOB' ? subtree(job) : [...model.jobs.values()].filter(({ type }) => type === job.type);
+  const items = jobs.flatMap((each) => [...each.items.values()]);
+  return { filter: choice === 'JOB' ? { jobId: job.id } : { types: [job.type] }, items };
+}
+
+/** An operation to its end: it finds and does as many items as the model says. */
+async function operate<Kind extends OperationKind>(
+  system: System,
+  at: number,
+  kind: Kind,
+  filter: Parameters<typeof startOperation<Kind>>[2],
+  counts: { readonly total: number; readonly done: number },
+): Promise<void> {
+  const engine = system.engines[at] as System['engines'][0];
+  const id = await startOperation(engine, kind, filter);
+  await system.finish();
+  expect(await readOperations(engine.database, [id])).toMatchObject([
+    { ...counts, finishedAt: expect.any(Date) },
+  ]);
+}
+
+export async function cancelSome(
+  model: Model,
+  system: System,
+  at: number,
+  from: number,
+  choice: Choice,
+  states: readonly PendingState[] | null,
+): Promise<void> {
+  const chosen = choose(model, from, choice);
+  if (chosen === undefined) return;
+  const items = new Set(
+    chosen.items.filter((item) => {
+      const state = shownState(item);
+      const isPending = state !== 'CANCELLED' && !isFinished(item);
+      return isPending && (states === null || states.includes(state as PendingState));
+    }),
+  );
+  const filter = { ...chosen.filter, ...(states && { states }) };
+  await operate(system, at, 'CANCEL', filter, { total: items.size, done: items.size });
+  for (const item of items) model.cancel(item);
+}
+
+/** Replays or discards dead letters. */
+export async function settleSome(
+  model: Model,
+  system: System,
+  at: number,
+  from: number,
+  choice: Choice,
+  kind: 'REPLAY' | 'DISCARD',
+): Promise<void> {
+  const engine = system.engines[at] as System['engines'][0];
+  // A replay folds first, and a fold may complete a job, or fail it.
+  for (const tree of model.trees.values()) await system.fold(model, engine, tree);
+  const chosen = choose(model, from, choice);
+  if (chosen === undefined) return;
+  const dead = chosen.items.filter((item) => item.dead);
+  const done = kind === 'DISCARD' ? dead : dead.filter(({ job }) => !job.cancelled);
+  await operate(system, at, kind, chosen.filter, { total: dead.length, done: done.length });
+  for (const item of done) {
+    if (kind === 'REPLAY') model.replay(item);
+    else item.dead = false;
+  }
+}
+
+/** Changes an item, or is told why it can't. */
+export async function change(
+  system: System,
+  at: number,
+  item: ModelItem | undefined,
+  changes: ItemChanges,
+): Promise<void> {
+  if (item === undefined) return;
+  const key = { jobId: item.job.id, position: item.position };
+  const engine = system.engines[at] as System['engines'][0];
+  const answer = await updateItem(engine, key, changes).catch((error: unknown) => error);
+  const state = shownState(item);
+  if (state === 'HELD' || state === 'CANCELLED' || isFinished(item)) {
+    expect(answer).toBeInstanceOf(ItemNotUpdatableError);
+    expect((answer as ItemNotUpdatableError).reason).toBe(state);
+    return;
+  }
+  expect(answer).toBeUndefined();
+  if (changes.payload !== undefined) item.payload = changes.payload;
+  if (changes.priority !== undefined) item.priority = changes.priority ?? item.job.priority;
+  if (changes.runAt === undefined) return;
+  item.released = changes.runAt === null ? 'READY' : 'SCHEDULED';
+  if (item.state !== 'WAITING') item.state = item.released;
 }
 
 export async function remove(model: Model, system: System, at: number, from: number): Promise<void> {

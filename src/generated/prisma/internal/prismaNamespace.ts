@@ -410,6 +410,7 @@ export const ModelName = {
   Failure: 'Failure',
   DeadLetter: 'DeadLetter',
   Replay: 'Replay',
+  Cancellation: 'Cancellation',
   DeadLetterNote: 'DeadLetterNote',
   Operation: 'Operation',
   TreeDeletion: 'TreeDeletion',
@@ -437,7 +438,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "deadLetterNote" | "operation" | "treeDeletion" | "watch" | "schedule" | "queue" | "queueLease" | "rateSlice" | "callbackEndpoint" | "callback" | "callbackDelivery" | "deadLetterAlert"
+    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "watch" | "schedule" | "queue" | "queueLease" | "rateSlice" | "callbackEndpoint" | "callback" | "callbackDelivery" | "deadLetterAlert"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1400,6 +1401,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.ReplayCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.ReplayCountAggregateOutputType> | number
+        }
+      }
+    }
+    Cancellation: {
+      payload: Prisma.$CancellationPayload<ExtArgs>
+      fields: Prisma.CancellationFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.CancellationFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CancellationPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.CancellationFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CancellationPayload>
+        }
+        findFirst: {
+          args: Prisma.CancellationFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CancellationPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.CancellationFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CancellationPayload>
+        }
+        findMany: {
+          args: Prisma.CancellationFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CancellationPayload>[]
+        }
+        create: {
+          args: Prisma.CancellationCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CancellationPayload>
+        }
+        createMany: {
+          args: Prisma.CancellationCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.CancellationCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CancellationPayload>[]
+        }
+        delete: {
+          args: Prisma.CancellationDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CancellationPayload>
+        }
+        update: {
+          args: Prisma.CancellationUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CancellationPayload>
+        }
+        deleteMany: {
+          args: Prisma.CancellationDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.CancellationUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.CancellationUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CancellationPayload>[]
+        }
+        upsert: {
+          args: Prisma.CancellationUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CancellationPayload>
+        }
+        aggregate: {
+          args: Prisma.CancellationAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateCancellation>
+        }
+        groupBy: {
+          args: Prisma.CancellationGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.CancellationGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.CancellationCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.CancellationCountAggregateOutputType> | number
         }
       }
     }
@@ -2535,6 +2610,16 @@ export const ReplayScalarFieldEnum = {
 export type ReplayScalarFieldEnum = (typeof ReplayScalarFieldEnum)[keyof typeof ReplayScalarFieldEnum]
 
 
+export const CancellationScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  count: 'count',
+  cancelledAt: 'cancelledAt'
+} as const
+
+export type CancellationScalarFieldEnum = (typeof CancellationScalarFieldEnum)[keyof typeof CancellationScalarFieldEnum]
+
+
 export const DeadLetterNoteScalarFieldEnum = {
   fingerprint: 'fingerprint',
   note: 'note',
@@ -2557,6 +2642,10 @@ export const OperationScalarFieldEnum = {
   dedupeKeys: 'dedupeKeys',
   itemJobIds: 'itemJobIds',
   itemPositions: 'itemPositions',
+  states: 'states',
+  addedFrom: 'addedFrom',
+  addedUntil: 'addedUntil',
+  beforePosition: 'beforePosition',
   payload: 'payload',
   total: 'total',
   done: 'done',
@@ -3016,6 +3105,7 @@ export type GlobalOmitConfig = {
   failure?: Prisma.FailureOmit
   deadLetter?: Prisma.DeadLetterOmit
   replay?: Prisma.ReplayOmit
+  cancellation?: Prisma.CancellationOmit
   deadLetterNote?: Prisma.DeadLetterNoteOmit
   operation?: Prisma.OperationOmit
   treeDeletion?: Prisma.TreeDeletionOmit

@@ -64,6 +64,7 @@ export const ModelName = {
   Failure: 'Failure',
   DeadLetter: 'DeadLetter',
   Replay: 'Replay',
+  Cancellation: 'Cancellation',
   DeadLetterNote: 'DeadLetterNote',
   Operation: 'Operation',
   TreeDeletion: 'TreeDeletion',
@@ -299,6 +300,16 @@ export const ReplayScalarFieldEnum = {
 export type ReplayScalarFieldEnum = (typeof ReplayScalarFieldEnum)[keyof typeof ReplayScalarFieldEnum]
 
 
+export const CancellationScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  count: 'count',
+  cancelledAt: 'cancelledAt'
+} as const
+
+export type CancellationScalarFieldEnum = (typeof CancellationScalarFieldEnum)[keyof typeof CancellationScalarFieldEnum]
+
+
 export const DeadLetterNoteScalarFieldEnum = {
   fingerprint: 'fingerprint',
   note: 'note',
@@ -321,6 +332,10 @@ export const OperationScalarFieldEnum = {
   dedupeKeys: 'dedupeKeys',
   itemJobIds: 'itemJobIds',
   itemPositions: 'itemPositions',
+  states: 'states',
+  addedFrom: 'addedFrom',
+  addedUntil: 'addedUntil',
+  beforePosition: 'beforePosition',
   payload: 'payload',
   total: 'total',
   done: 'done',

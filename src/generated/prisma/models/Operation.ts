@@ -28,6 +28,7 @@ export type AggregateOperation = {
 
 export type OperationAvgAggregateOutputType = {
   itemPositions: number | null
+  beforePosition: number | null
   total: number | null
   done: number | null
   nextPosition: number | null
@@ -35,6 +36,7 @@ export type OperationAvgAggregateOutputType = {
 
 export type OperationSumAggregateOutputType = {
   itemPositions: bigint[]
+  beforePosition: bigint | null
   total: bigint | null
   done: bigint | null
   nextPosition: bigint | null
@@ -47,6 +49,9 @@ export type OperationMinAggregateOutputType = {
   jobId: string | null
   diedFrom: Date | null
   diedUntil: Date | null
+  addedFrom: Date | null
+  addedUntil: Date | null
+  beforePosition: bigint | null
   total: bigint | null
   done: bigint | null
   nextJobId: string | null
@@ -63,6 +68,9 @@ export type OperationMaxAggregateOutputType = {
   jobId: string | null
   diedFrom: Date | null
   diedUntil: Date | null
+  addedFrom: Date | null
+  addedUntil: Date | null
+  beforePosition: bigint | null
   total: bigint | null
   done: bigint | null
   nextJobId: string | null
@@ -85,6 +93,10 @@ export type OperationCountAggregateOutputType = {
   dedupeKeys: number
   itemJobIds: number
   itemPositions: number
+  states: number
+  addedFrom: number
+  addedUntil: number
+  beforePosition: number
   payload: number
   total: number
   done: number
@@ -99,6 +111,7 @@ export type OperationCountAggregateOutputType = {
 
 export type OperationAvgAggregateInputType = {
   itemPositions?: true
+  beforePosition?: true
   total?: true
   done?: true
   nextPosition?: true
@@ -106,6 +119,7 @@ export type OperationAvgAggregateInputType = {
 
 export type OperationSumAggregateInputType = {
   itemPositions?: true
+  beforePosition?: true
   total?: true
   done?: true
   nextPosition?: true
@@ -118,6 +132,9 @@ export type OperationMinAggregateInputType = {
   jobId?: true
   diedFrom?: true
   diedUntil?: true
+  addedFrom?: true
+  addedUntil?: true
+  beforePosition?: true
   total?: true
   done?: true
   nextJobId?: true
@@ -134,6 +151,9 @@ export type OperationMaxAggregateInputType = {
   jobId?: true
   diedFrom?: true
   diedUntil?: true
+  addedFrom?: true
+  addedUntil?: true
+  beforePosition?: true
   total?: true
   done?: true
   nextJobId?: true
@@ -156,6 +176,10 @@ export type OperationCountAggregateInputType = {
   dedupeKeys?: true
   itemJobIds?: true
   itemPositions?: true
+  states?: true
+  addedFrom?: true
+  addedUntil?: true
+  beforePosition?: true
   payload?: true
   total?: true
   done?: true
@@ -266,6 +290,10 @@ export type OperationGroupByOutputType = {
   dedupeKeys: string[]
   itemJobIds: string[]
   itemPositions: bigint[]
+  states: string[]
+  addedFrom: Date | null
+  addedUntil: Date | null
+  beforePosition: bigint
   payload: runtime.JsonValue | null
   total: bigint
   done: bigint
@@ -312,6 +340,10 @@ export type OperationWhereInput = {
   dedupeKeys?: Prisma.StringNullableListFilter<"Operation">
   itemJobIds?: Prisma.StringNullableListFilter<"Operation">
   itemPositions?: Prisma.BigIntNullableListFilter<"Operation">
+  states?: Prisma.StringNullableListFilter<"Operation">
+  addedFrom?: Prisma.DateTimeNullableFilter<"Operation"> | Date | string | null
+  addedUntil?: Prisma.DateTimeNullableFilter<"Operation"> | Date | string | null
+  beforePosition?: Prisma.BigIntFilter<"Operation"> | bigint | number
   payload?: Prisma.JsonNullableFilter<"Operation">
   total?: Prisma.BigIntFilter<"Operation"> | bigint | number
   done?: Prisma.BigIntFilter<"Operation"> | bigint | number
@@ -335,6 +367,10 @@ export type OperationOrderByWithRelationInput = {
   dedupeKeys?: Prisma.SortOrder
   itemJobIds?: Prisma.SortOrder
   itemPositions?: Prisma.SortOrder
+  states?: Prisma.SortOrder
+  addedFrom?: Prisma.SortOrderInput | Prisma.SortOrder
+  addedUntil?: Prisma.SortOrderInput | Prisma.SortOrder
+  beforePosition?: Prisma.SortOrder
   payload?: Prisma.SortOrderInput | Prisma.SortOrder
   total?: Prisma.SortOrder
   done?: Prisma.SortOrder
@@ -361,6 +397,10 @@ export type OperationWhereUniqueInput = Prisma.AtLeast<{
   dedupeKeys?: Prisma.StringNullableListFilter<"Operation">
   itemJobIds?: Prisma.StringNullableListFilter<"Operation">
   itemPositions?: Prisma.BigIntNullableListFilter<"Operation">
+  states?: Prisma.StringNullableListFilter<"Operation">
+  addedFrom?: Prisma.DateTimeNullableFilter<"Operation"> | Date | string | null
+  addedUntil?: Prisma.DateTimeNullableFilter<"Operation"> | Date | string | null
+  beforePosition?: Prisma.BigIntFilter<"Operation"> | bigint | number
   payload?: Prisma.JsonNullableFilter<"Operation">
   total?: Prisma.BigIntFilter<"Operation"> | bigint | number
   done?: Prisma.BigIntFilter<"Operation"> | bigint | number
@@ -384,6 +424,10 @@ export type OperationOrderByWithAggregationInput = {
   dedupeKeys?: Prisma.SortOrder
   itemJobIds?: Prisma.SortOrder
   itemPositions?: Prisma.SortOrder
+  states?: Prisma.SortOrder
+  addedFrom?: Prisma.SortOrderInput | Prisma.SortOrder
+  addedUntil?: Prisma.SortOrderInput | Prisma.SortOrder
+  beforePosition?: Prisma.SortOrder
   payload?: Prisma.SortOrderInput | Prisma.SortOrder
   total?: Prisma.SortOrder
   done?: Prisma.SortOrder
@@ -415,6 +459,10 @@ export type OperationScalarWhereWithAggregatesInput = {
   dedupeKeys?: Prisma.StringNullableListFilter<"Operation">
   itemJobIds?: Prisma.StringNullableListFilter<"Operation">
   itemPositions?: Prisma.BigIntNullableListFilter<"Operation">
+  states?: Prisma.StringNullableListFilter<"Operation">
+  addedFrom?: Prisma.DateTimeNullableWithAggregatesFilter<"Operation"> | Date | string | null
+  addedUntil?: Prisma.DateTimeNullableWithAggregatesFilter<"Operation"> | Date | string | null
+  beforePosition?: Prisma.BigIntWithAggregatesFilter<"Operation"> | bigint | number
   payload?: Prisma.JsonNullableWithAggregatesFilter<"Operation">
   total?: Prisma.BigIntWithAggregatesFilter<"Operation"> | bigint | number
   done?: Prisma.BigIntWithAggregatesFilter<"Operation"> | bigint | number
@@ -438,6 +486,10 @@ export type OperationCreateInput = {
   dedupeKeys?: Prisma.OperationCreatededupeKeysInput | string[]
   itemJobIds?: Prisma.OperationCreateitemJobIdsInput | string[]
   itemPositions?: Prisma.OperationCreateitemPositionsInput | bigint[] | number[]
+  states?: Prisma.OperationCreatestatesInput | string[]
+  addedFrom?: Date | string | null
+  addedUntil?: Date | string | null
+  beforePosition: bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   total?: bigint | number
   done?: bigint | number
@@ -461,6 +513,10 @@ export type OperationUncheckedCreateInput = {
   dedupeKeys?: Prisma.OperationCreatededupeKeysInput | string[]
   itemJobIds?: Prisma.OperationCreateitemJobIdsInput | string[]
   itemPositions?: Prisma.OperationCreateitemPositionsInput | bigint[] | number[]
+  states?: Prisma.OperationCreatestatesInput | string[]
+  addedFrom?: Date | string | null
+  addedUntil?: Date | string | null
+  beforePosition: bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   total?: bigint | number
   done?: bigint | number
@@ -484,6 +540,10 @@ export type OperationUpdateInput = {
   dedupeKeys?: Prisma.OperationUpdatededupeKeysInput | string[]
   itemJobIds?: Prisma.OperationUpdateitemJobIdsInput | string[]
   itemPositions?: Prisma.OperationUpdateitemPositionsInput | bigint[] | number[]
+  states?: Prisma.OperationUpdatestatesInput | string[]
+  addedFrom?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  addedUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  beforePosition?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   total?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   done?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -507,6 +567,10 @@ export type OperationUncheckedUpdateInput = {
   dedupeKeys?: Prisma.OperationUpdatededupeKeysInput | string[]
   itemJobIds?: Prisma.OperationUpdateitemJobIdsInput | string[]
   itemPositions?: Prisma.OperationUpdateitemPositionsInput | bigint[] | number[]
+  states?: Prisma.OperationUpdatestatesInput | string[]
+  addedFrom?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  addedUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  beforePosition?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   total?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   done?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -530,6 +594,10 @@ export type OperationCreateManyInput = {
   dedupeKeys?: Prisma.OperationCreatededupeKeysInput | string[]
   itemJobIds?: Prisma.OperationCreateitemJobIdsInput | string[]
   itemPositions?: Prisma.OperationCreateitemPositionsInput | bigint[] | number[]
+  states?: Prisma.OperationCreatestatesInput | string[]
+  addedFrom?: Date | string | null
+  addedUntil?: Date | string | null
+  beforePosition: bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   total?: bigint | number
   done?: bigint | number
@@ -553,6 +621,10 @@ export type OperationUpdateManyMutationInput = {
   dedupeKeys?: Prisma.OperationUpdatededupeKeysInput | string[]
   itemJobIds?: Prisma.OperationUpdateitemJobIdsInput | string[]
   itemPositions?: Prisma.OperationUpdateitemPositionsInput | bigint[] | number[]
+  states?: Prisma.OperationUpdatestatesInput | string[]
+  addedFrom?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  addedUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  beforePosition?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   total?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   done?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -576,6 +648,10 @@ export type OperationUncheckedUpdateManyInput = {
   dedupeKeys?: Prisma.OperationUpdatededupeKeysInput | string[]
   itemJobIds?: Prisma.OperationUpdateitemJobIdsInput | string[]
   itemPositions?: Prisma.OperationUpdateitemPositionsInput | bigint[] | number[]
+  states?: Prisma.OperationUpdatestatesInput | string[]
+  addedFrom?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  addedUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  beforePosition?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   payload?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   total?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   done?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -607,6 +683,10 @@ export type OperationCountOrderByAggregateInput = {
   dedupeKeys?: Prisma.SortOrder
   itemJobIds?: Prisma.SortOrder
   itemPositions?: Prisma.SortOrder
+  states?: Prisma.SortOrder
+  addedFrom?: Prisma.SortOrder
+  addedUntil?: Prisma.SortOrder
+  beforePosition?: Prisma.SortOrder
   payload?: Prisma.SortOrder
   total?: Prisma.SortOrder
   done?: Prisma.SortOrder
@@ -619,6 +699,7 @@ export type OperationCountOrderByAggregateInput = {
 
 export type OperationAvgOrderByAggregateInput = {
   itemPositions?: Prisma.SortOrder
+  beforePosition?: Prisma.SortOrder
   total?: Prisma.SortOrder
   done?: Prisma.SortOrder
   nextPosition?: Prisma.SortOrder
@@ -631,6 +712,9 @@ export type OperationMaxOrderByAggregateInput = {
   jobId?: Prisma.SortOrder
   diedFrom?: Prisma.SortOrder
   diedUntil?: Prisma.SortOrder
+  addedFrom?: Prisma.SortOrder
+  addedUntil?: Prisma.SortOrder
+  beforePosition?: Prisma.SortOrder
   total?: Prisma.SortOrder
   done?: Prisma.SortOrder
   nextJobId?: Prisma.SortOrder
@@ -647,6 +731,9 @@ export type OperationMinOrderByAggregateInput = {
   jobId?: Prisma.SortOrder
   diedFrom?: Prisma.SortOrder
   diedUntil?: Prisma.SortOrder
+  addedFrom?: Prisma.SortOrder
+  addedUntil?: Prisma.SortOrder
+  beforePosition?: Prisma.SortOrder
   total?: Prisma.SortOrder
   done?: Prisma.SortOrder
   nextJobId?: Prisma.SortOrder
@@ -658,6 +745,7 @@ export type OperationMinOrderByAggregateInput = {
 
 export type OperationSumOrderByAggregateInput = {
   itemPositions?: Prisma.SortOrder
+  beforePosition?: Prisma.SortOrder
   total?: Prisma.SortOrder
   done?: Prisma.SortOrder
   nextPosition?: Prisma.SortOrder
@@ -685,6 +773,10 @@ export type OperationCreateitemJobIdsInput = {
 
 export type OperationCreateitemPositionsInput = {
   set: bigint[] | number[]
+}
+
+export type OperationCreatestatesInput = {
+  set: string[]
 }
 
 export type OperationUpdatetypesInput = {
@@ -717,6 +809,11 @@ export type OperationUpdateitemPositionsInput = {
   push?: bigint | number | bigint[] | number[]
 }
 
+export type OperationUpdatestatesInput = {
+  set?: string[]
+  push?: string | string[]
+}
+
 
 
 export type OperationSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -732,6 +829,10 @@ export type OperationSelect<ExtArgs extends runtime.Types.Extensions.InternalArg
   dedupeKeys?: boolean
   itemJobIds?: boolean
   itemPositions?: boolean
+  states?: boolean
+  addedFrom?: boolean
+  addedUntil?: boolean
+  beforePosition?: boolean
   payload?: boolean
   total?: boolean
   done?: boolean
@@ -755,6 +856,10 @@ export type OperationSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ext
   dedupeKeys?: boolean
   itemJobIds?: boolean
   itemPositions?: boolean
+  states?: boolean
+  addedFrom?: boolean
+  addedUntil?: boolean
+  beforePosition?: boolean
   payload?: boolean
   total?: boolean
   done?: boolean
@@ -778,6 +883,10 @@ export type OperationSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ext
   dedupeKeys?: boolean
   itemJobIds?: boolean
   itemPositions?: boolean
+  states?: boolean
+  addedFrom?: boolean
+  addedUntil?: boolean
+  beforePosition?: boolean
   payload?: boolean
   total?: boolean
   done?: boolean
@@ -801,6 +910,10 @@ export type OperationSelectScalar = {
   dedupeKeys?: boolean
   itemJobIds?: boolean
   itemPositions?: boolean
+  states?: boolean
+  addedFrom?: boolean
+  addedUntil?: boolean
+  beforePosition?: boolean
   payload?: boolean
   total?: boolean
   done?: boolean
@@ -811,7 +924,7 @@ export type OperationSelectScalar = {
   finishedAt?: boolean
 }
 
-export type OperationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "requestedAt" | "jobId" | "types" | "codes" | "fingerprints" | "diedFrom" | "diedUntil" | "dedupeKeys" | "itemJobIds" | "itemPositions" | "payload" | "total" | "done" | "nextJobId" | "nextPosition" | "wasBusy" | "cancelledAt" | "finishedAt", ExtArgs["result"]["operation"]>
+export type OperationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "requestedAt" | "jobId" | "types" | "codes" | "fingerprints" | "diedFrom" | "diedUntil" | "dedupeKeys" | "itemJobIds" | "itemPositions" | "states" | "addedFrom" | "addedUntil" | "beforePosition" | "payload" | "total" | "done" | "nextJobId" | "nextPosition" | "wasBusy" | "cancelledAt" | "finishedAt", ExtArgs["result"]["operation"]>
 
 export type $OperationPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Operation"
@@ -821,7 +934,7 @@ export type $OperationPayload<ExtArgs extends runtime.Types.Extensions.InternalA
     kind: string
     requestedAt: Date
     /**
-     * Which dead letters: those that meet all that is set. A job stands for all below it.
+     * Which dead letters, or pending items: those that meet all that is set. A job stands for all below it.
      */
     jobId: string | null
     types: string[]
@@ -832,6 +945,13 @@ export type $OperationPayload<ExtArgs extends runtime.Types.Extensions.InternalA
     dedupeKeys: string[]
     itemJobIds: string[]
     itemPositions: bigint[]
+    states: string[]
+    addedFrom: Date | null
+    addedUntil: Date | null
+    /**
+     * What it is about stands before this position.
+     */
+    beforePosition: bigint
     /**
      * What they get as their payload.
      */
@@ -1281,6 +1401,10 @@ export interface OperationFieldRefs {
   readonly dedupeKeys: Prisma.FieldRef<"Operation", 'String[]'>
   readonly itemJobIds: Prisma.FieldRef<"Operation", 'String[]'>
   readonly itemPositions: Prisma.FieldRef<"Operation", 'BigInt[]'>
+  readonly states: Prisma.FieldRef<"Operation", 'String[]'>
+  readonly addedFrom: Prisma.FieldRef<"Operation", 'DateTime'>
+  readonly addedUntil: Prisma.FieldRef<"Operation", 'DateTime'>
+  readonly beforePosition: Prisma.FieldRef<"Operation", 'BigInt'>
   readonly payload: Prisma.FieldRef<"Operation", 'Json'>
   readonly total: Prisma.FieldRef<"Operation", 'BigInt'>
   readonly done: Prisma.FieldRef<"Operation", 'BigInt'>

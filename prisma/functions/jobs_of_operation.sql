@@ -1,0 +1,20 @@
+-- The jobs that an operation's filter names: a job with all below it, or those of single items. Null if it names none.
+create or replace function jobtree.jobs_of_operation(p_operation jobtree.operation)
+returns uuid[]
+language plpgsql stable
+set enable_seqscan = off
+as $$
+begin
+  if p_operation.job_id is not null then
+    return (
+      with recursive subtree as (
+        select p_operation.job_id as id
+        union all
+        select c.id from jobtree.job c join subtree s on c.parent_id = s.id
+      )
+      select array_agg(s.id) from subtree s
+    );
+  end if;
+  return (select array_agg(distinct u) from unnest(p_operation.item_job_ids) u);
+end
+$$;

@@ -1,0 +1,85 @@
+-- The pending items that a cancelling operation is about, by the ranges that they are in: entries, leases that are held, and each that is
+-- blocked by its serialize key.
+--
+-- p_job_id   only of this job; null for all that the operation names
+-- p_after, p_until   only items behind this position, and up to this one; null for no end
+-- returns    of each range with such items what it is known by, its lease if it is one, whether it is blocked, and a bit for each of its
+--            items that matches
+create or replace function jobtree.matching_pending(
+  p_operation jobtree.operation, p_job_id uuid default null, p_after bigint default -1, p_until bigint default null
+)
+returns table (job_id uuid, "position" bigint, count integer, attempt integer, lease_id uuid, blocked boolean, matching bit(128))
+language plpgsql stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+-- Of what the filter does not name, the condition is gone before it is planned.
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz := clock_timestamp();
+  v_jobs constant uuid[] := case
+    when p_job_id is null then jobtree.jobs_of_operation(p_operation) else array[p_job_id]
+  end;
+  v_after constant bigint := greatest(p_after, (select min(u) - 1 from unnest(p_operation.item_positions) u));
+  v_end constant bigint := least(p_until, p_operation.before_position - 1);
+  v_states constant text[] := p_operation.states;
+  -- Whether the items themselves have to be looked at.
+  v_by_item constant boolean := num_nonnulls(
+    p_operation.added_from, p_operation.added_until, p_operation.dedupe_keys, p_operation.item_positions, p_operation.codes
+  ) > 0;
+begin
+  return query
+  with pending as (
+    select q.job_id, q.position, q.count::integer as count, q.attempt, null::uuid as lease_id, false as blocked, ~B'0'::bit(128) as open
+    from jobtree.queue_entry q
+    where (v_jobs is null or q.job_id = any (v_jobs)) and q.position > v_after - 128 and q.position <= v_end
+      and (v_states is null or case
+        when q.run_at = 'infinity' then 'WAITING' when q.run_at > v_now then 'SCHEDULED' else 'READY'
+      end = any (v_states))
+    union all
+    select l.job_id, l.position, l.count, l.attempt, l.id, false, l.open
+    from (select * from jobtree.lease l where l.deadline_at is not null offset 0) l
+    where (v_jobs is null or l.job_id = any (v_jobs)) and l.position > v_after - 128 and l.position <= v_end
+      and (v_states is null or 'HELD' = any (v_states))
+    union all
+    select b.job_id, b.position, 1, b.attempt, null, true, ~B'0'::bit(128)
+    from jobtree.blocked_item b
+    where (v_jobs is null or b.job_id = any (v_jobs)) and b.position > v_after and b.position <= v_end
+      and (v_states is null or 'BLOCKED' = any (v_states))
+  ), named as (
+    select p.*, (
+        -- Its items between the two positions.
+        p.open & (~B'0'::bit(128) << (127 - least(p.count - 1, v_end - p.position)::integer))
+        & (~B'0'::bit(128) >> greatest(0, v_after + 1 - p.position)::integer)
+      ) as items
+    from pending p
+    cross join lateral (select j.type, j.cancelled_at from jobtree.job j where j.id = p.job_id offset 0) j
+    where j.cancelled_at is null and (p_operation.types is null or j.type = any (p_operation.types))
+      and (p_operation.codes is null or p.attempt > 1)
+  ), found as (
+    select n.*, case when not v_by_item then n.items else (
+      select bit_or(jobtree.bit_at((i.position - n.position)::integer + 1))
+      from jobtree.job_item i
+      where i.job_id = n.job_id and i.position >= n.position and i.position < n.position + n.count
+        and get_bit(n.items, (i.position - n.position)::integer) = 1
+        and (p_operation.added_from is null or i.created_at >= p_operation.added_from)
+        and (p_operation.added_until is null or i.created_at < p_operation.added_until)
+        and (p_operation.dedupe_keys is null or i.dedupe_key = any (p_operation.dedupe_keys))
+        and (p_operation.item_positions is null or exists (
+          select from unnest(p_operation.item_job_ids, p_operation.item_positions) u(job_id, position)
+          where u.job_id = i.job_id and u.position = i.position
+        ))
+        and (p_operation.codes is null or exists (
+          select from jobtree.failure f
+          where f.job_id = i.job_id and f.position = i.position and f.attempt = n.attempt - 1 and f.code = any (p_operation.codes)
+        ))
+    ) end as matching
+    from named n
+    where bit_count(n.items) > 0
+  )
+  select f.job_id, f.position, f.count, f.attempt, f.lease_id, f.blocked, f.matching from found f where bit_count(f.matching) > 0;
+end
+$$;

@@ -1,0 +1,21 @@
+-- Puts back into the queue what is left of entries of which some items are taken out, each in its place and as it waited. What is left
+-- of a small entry gets the size of the whole, as put_back has it.
+--
+-- p_entries, p_taken   the entries, which are deleted, and a bit for each item that is taken
+create or replace function jobtree.put_back_rest(p_entries jobtree.queue_entry[], p_taken bit(128)[])
+returns void
+language sql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed)
+  select e.job_id, e.position + r."from", e.place + r."from",
+    case when e.bytes > 100000 then (
+      select sum(i.payload_bytes) from jobtree.job_item i
+      where i.job_id = e.job_id and i.position >= e.position + r."from" and i.position < e.position + r."from" + r.count
+    ) else e.bytes end,
+    e.run_at, e.attempt, r.count, e.priority, e.type, e.keyed
+  from generate_subscripts(p_entries, 1) n
+  cross join lateral (select (p_entries[n]).*) e
+  cross join lateral jobtree.bit_runs(~p_taken[n] & (~B'0'::bit(128) << (128 - e.count)), e.count) r
+$$;

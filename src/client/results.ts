@@ -1,0 +1,137 @@
+/** What a tree results in, line by line, however much it is: a request that breaks off is taken up where it was. */
+import type { ErrorCode } from '../generated/graphql/graphql.ts';
+import { backoffMs, wait } from './backoff.ts';
+import { isTransient, JobtreeError, refusal } from './errors.ts';
+import type { CallOptions } from './types.ts';
+
+export interface ExportOptions extends CallOptions {
+  /** The id of the item behind which to begin: the last one that you have. Default: from the start. */
+  readonly after?: string | undefined;
+}
+
+export interface ResultLines {
+  /** Whether the tree was complete when the export began, so that these are all of its results. */
+  readonly complete: boolean;
+  /** Each a JSON text, `{"itemId": …, "payload": …, "result": …}`, with all digits and in the order in which it was written. */
+  readonly lines: AsyncIterable<string>;
+}
+
+export interface ResultsEndpoint {
+  readonly url: string;
+  readonly fetch: typeof globalThis.fetch;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly retryMs: number;
+}
+
+export async function exportResults(
+  endpoint: ResultsEndpoint,
+  jobId: string,
+  { after, signal }: ExportOptions,
+): Promise<ResultLines> {
+  const first = await open(endpoint, jobId, after, signal);
+  return {
+    complete: first.headers.get('jobtree-complete') === 'true',
+    lines: readLines(first, (last) => open(endpoint, jobId, last ?? after, signal), endpoint.retryMs, signal),
+  };
+}
+
+async function* readLines(
+  first: Response,
+  goOn: (last: string | undefined) => Promise<Response>,
+  retryMs: number,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<string, void, undefined> {
+  let response = first;
+  let last: string | undefined;
+  let movedAt = performance.now();
+  for (let failures = 1; ; failures++) {
+    try {
+      for await (const line of splitLines(response)) {
+        yield line;
+        last = itemIdIn(line);
+        [movedAt, failures] = [performance.now(), 0];
+      }
+      return;
+    } catch (cause) {
+      signal?.throwIfAborted();
+      if (performance.now() - movedAt > retryMs) {
+        throw new JobtreeError('UNREACHABLE', 'The results broke off, and did not go on.', { cause });
+      }
+      await wait(backoffMs(failures), signal);
+      response = await goOn(last);
+    }
+  }
+}
+
+/** Whole lines alone: what a connection breaks off in is left. */
+async function* splitLines({ body }: Response): AsyncGenerator<string, void, undefined> {
+  let rest = '';
+  if (body === null) return;
+  for await (const text of body.pipeThrough(new TextDecoderStream()) as unknown as AsyncIterable<string>) {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+}
+
+/** It stands first in each line. */
+function itemIdIn(line: string): string | undefined {
+  return /^{"itemId":"([^"]*)"/.exec(line)?.[1];
+}
+
+/** The answer, once it begins. */
+async function open(
+  endpoint: ResultsEndpoint,
+  jobId: string,
+  after: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Response> {
+  const giveUpAt = performance.now() + endpoint.retryMs;
+  for (let failures = 1; ; failures++) {
+    try {
+      return await ask(endpoint, jobId, after, signal);
+    } catch (error) {
+      signal?.throwIfAborted();
+      const delay = backoffMs(failures);
+      if (!(error instanceof JobtreeError) || !isTransient(error) || performance.now() + delay > giveUpAt)
+        throw error;
+      await wait(delay, signal);
+    }
+  }
+}
+
+async function ask(
+  { url, fetch, headers }: ResultsEndpoint,
+  jobId: string,
+  after: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Response> {
+  // Beside the API, wherever that is.
+  const address = new URL(`api/jobs/${encodeURIComponent(jobId)}/results`, url);
+  if (after !== undefined) address.searchParams.set('after', after);
+  let response: Response;
+  try {
+    response = await fetch(address, { headers, signal: signal ?? null });
+  } catch (cause) {
+    throw new JobtreeError('UNREACHABLE', `No answer from ${address.origin}.`, { cause });
+  }
+  if (response.ok) return response;
+  const text = await response.text();
+  throw (
+    toError(response.status, text) ??
+    new JobtreeError('BAD_RESPONSE', `${address.origin} answered ${response.status}.`)
+  );
+}
+
+function toError(status: number, text: string): JobtreeError | undefined {
+  if (status === 429 || status >= 502)
+    return new JobtreeError('UNREACHABLE', `The server answered ${status}.`);
+  try {
+    const { code, message, field } = (
+      JSON.parse(text) as { error: { code: ErrorCode; message: string; field?: string } }
+    ).error;
+    return refusal(code, message, { field });
+  } catch {
+    return undefined;
+  }
+}

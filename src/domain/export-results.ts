@@ -1,0 +1,83 @@
+/** What a tree results in, as the text that Postgres has: for whoever copies it out, however much it is. */
+import type { Queries } from '../db/database.ts';
+import type { ItemKey } from './item-state.ts';
+import { readResultKeys } from './pages.ts';
+import { latestProgress } from './progress.ts';
+
+/** An item that succeeded, in a final stage. */
+export interface ResultText extends ItemKey {
+  readonly payload: string;
+  readonly result: string;
+}
+
+/** With so many bytes they are enough. */
+const maxPartBytes = 1_000_000;
+const maxPartItems = 1_000;
+
+/** The tree that a job belongs to, and whether it is complete; undefined if there is no such job. */
+export async function readTreeOf(
+  database: Queries,
+  jobId: string,
+): Promise<{ rootId: string; complete: boolean } | undefined> {
+  const { rows } = await database.pool.query<{ root_id: string; complete: boolean }>({
+    name: 'read_tree_of',
+    text: `select j.root_id, p.open_jobs = 0 as complete
+           from (select root_id as id, root_id from jobtree.job where id = $1) j
+           ${latestProgress}`,
+    values: [jobId],
+  });
+  return rows[0] && { rootId: rows[0].root_id, complete: rows[0].complete };
+}
+
+/**
+ * The successes of the final stages of a tree behind an item, by job and then in the order in which the items were added. Each part
+ * is a query of its own, so no snapshot is held while a slow client reads.
+ */
+export async function* exportResults(
+  database: Queries,
+  rootId: string,
+  after: ItemKey | undefined,
+): AsyncGenerator<ResultText[], void, undefined> {
+  let last = after;
+  for (let take = maxPartItems; ; ) {
+    const range = { after: last, take, backwards: false };
+    const [keys = []] = await readResultKeys(database, false, [{ rootId, range }]);
+    const part = await readTexts(database, keys);
+    // What is deleted or replayed meanwhile is left out.
+    if (part.length > 0) yield part;
+    const isCut = part.length > 0 && part.length < keys.length;
+    if (keys.length < take && !isCut) return;
+    last = (isCut ? part : keys).at(-1);
+    // What follows is about as large.
+    take = Math.min(2 * Math.max(part.length, 1), maxPartItems);
+  }
+}
+
+/** Of the first of these items, as many as a part may have. */
+async function readTexts(database: Queries, keys: readonly ItemKey[]): Promise<ResultText[]> {
+  const { rows } = await database.pool.query<{
+    job_id: string;
+    position: number;
+    payload: string;
+    result: string;
+  }>({
+    name: 'read_result_texts',
+    text: `select r.job_id, r.position, r.payload, r.result
+           from (
+             select u.n, i.job_id, i.position, i.payload::text as payload, o.result::text as result,
+               sum(i.payload_bytes + octet_length(o.result::text))
+                 over (order by u.n rows between unbounded preceding and 1 preceding) as bytes_before
+             from unnest($1::uuid[], $2::bigint[]) with ordinality as u(job_id, position, n)
+             cross join lateral (
+               select * from jobtree.job_item where job_id = u.job_id and position = u.position limit 1
+             ) i
+             cross join lateral (
+               select * from jobtree.outcome where job_id = u.job_id and position = u.position and not failed limit 1
+             ) o
+           ) r
+           where coalesce(r.bytes_before, 0) < ${maxPartBytes}
+           order by r.n`,
+    values: [keys.map(({ jobId }) => jobId), keys.map(({ position }) => position)],
+  });
+  return rows.map(({ job_id: jobId, position, payload, result }) => ({ jobId, position, payload, result }));
+}

@@ -1,0 +1,38 @@
+import { InvalidInputError } from '../errors.ts';
+import { checkInstant, checkInteger, toJsonText } from './checks.ts';
+import type { Engine } from './engine.ts';
+import type { ItemKey } from './item-state.ts';
+import { priorityRange } from './limits.ts';
+
+/** What becomes of an item that waits; what is undefined stays as it is. */
+export interface ItemChanges {
+  /** Null for now. */
+  readonly runAt?: Date | null | undefined;
+  /** Null for that of its job. */
+  readonly priority?: number | null | undefined;
+  readonly payload?: unknown;
+}
+
+/** Changes an item that no worker has, and that is not finished; an ItemNotUpdatableError says why it can't. */
+export async function updateItem(
+  engine: Engine,
+  { jobId, position }: ItemKey,
+  { runAt, priority, payload }: ItemChanges,
+): Promise<void> {
+  const changes = Object.entries({
+    runAt: runAt && JSON.stringify(checkInstant(runAt, 'runAt')),
+    priority: priority && checkInteger(priority, 'priority', ...priorityRange),
+    payload: payload === undefined ? undefined : toJsonText(payload, 'payload', engine.limits.maxJsonBytes),
+  }).flatMap(([key, text]) => (text === undefined ? [] : `"${key}":${text}`));
+  if (changes.length === 0) throw new InvalidInputError('Nothing is to be changed.');
+  const [row] = await engine.database.call<{
+    type: string;
+    priority: number;
+    place: number | null;
+    made_ready: boolean;
+  }>('update_item', jobId, position, `{${changes.join()}}`);
+  if (row === undefined) throw new Error('update_item returned no row');
+  const { type, priority: of, place } = row;
+  if (place !== null) engine.lowWater.goBack({ type, priority: of, place });
+  if (row.made_ready) engine.effects.ready(new Map([[row.type, 1]]));
+}

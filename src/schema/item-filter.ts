@@ -1,0 +1,39 @@
+/** What the filters of all operations have. */
+import type { ItemFilter } from '../domain/operations.ts';
+import type { SchemaTypes } from './builder.ts';
+import { itemKeyOf, keyOf } from './global-id.ts';
+
+type Types = PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>;
+
+export function itemFilterFields(t: PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>) {
+  return {
+    jobId: t.id({ description: 'Items of this job and of all jobs below it.' }),
+    types: t.stringList({ description: 'Of one of these types.' }),
+    codes: t.stringList({ description: 'Whose last failure has one of these codes.' }),
+    dedupeKeys: t.stringList({ description: 'With one of these dedupe keys.' }),
+    itemIds: t.idList({ description: 'These items.' }),
+  };
+}
+
+/** The same as the operations take it. */
+export function toItemFilter({
+  jobId,
+  types,
+  codes,
+  dedupeKeys,
+  itemIds,
+}: {
+  readonly jobId?: string | null | undefined;
+  readonly types?: readonly string[] | null | undefined;
+  readonly codes?: readonly string[] | null | undefined;
+  readonly dedupeKeys?: readonly string[] | null | undefined;
+  readonly itemIds?: readonly string[] | null | undefined;
+}): ItemFilter {
+  return {
+    jobId: jobId == null ? undefined : keyOf('Job', jobId, 'filter.jobId'),
+    types: types ?? undefined,
+    codes: codes ?? undefined,
+    dedupeKeys: dedupeKeys ?? undefined,
+    items: itemIds?.map((id, i) => itemKeyOf(id, `filter.itemIds[${i}]`)),
+  };
+}

@@ -1,0 +1,48 @@
+import { updateItem } from '../../domain/update-item.ts';
+import { InvalidInputError, ItemNotUpdatableError, NotFoundError } from '../../errors.ts';
+import { builder } from '../builder.ts';
+import { itemKeyOf, keyOf } from '../global-id.ts';
+import { JobItem } from '../job-item.ts';
+
+const Payload = builder.objectRef<string>('UpdateItemPayload').implement({
+  description: 'The item is changed.',
+  fields: (t) => ({
+    item: t.field({ type: JobItem, description: 'The item, as it is now.', resolve: (id) => id }),
+  }),
+});
+
+const Input = builder.inputType('UpdateItemInput', {
+  description: 'What becomes of an item. What is left out stays as it is.',
+  fields: (t) => ({
+    itemId: t.id({ required: true, description: 'The item.' }),
+    runAt: t.field({
+      type: 'DateTime',
+      description:
+        'When it is due; null for now. It goes behind what is ready then. Of an item that waits out a backoff it is when that ends; of one whose job waits for others it counts once that is over.',
+    }),
+    priority: t.int({
+      description:
+        'Its priority, -32,768 to 32,767; null for that of its job. It keeps its age among equals.',
+    }),
+    payload: t.field({
+      type: 'JSON',
+      description: 'Another payload: any JSON, up to 1 MB of text (a setting of the server).',
+    }),
+  }),
+});
+
+builder.mutationField('updateItem', (t) =>
+  t.field({
+    type: Payload,
+    description:
+      'Changes an item that waits for a worker, for its time or for other jobs. It keeps its attempts and failures. What a worker has, or what is finished, is refused.',
+    args: {
+      input: t.arg({ type: Input, required: true, description: 'Which item, and what becomes of it.' }),
+    },
+    errors: { types: [NotFoundError, InvalidInputError, ItemNotUpdatableError] },
+    resolve: async (_, { input }, { engine }) => {
+      await updateItem(engine, itemKeyOf(input.itemId, 'itemId'), input);
+      return keyOf('JobItem', input.itemId, 'itemId');
+    },
+  }),
+);

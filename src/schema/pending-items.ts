@@ -1,0 +1,52 @@
+import { countMatching, type PendingItemFilter as Filter } from '../domain/operations.ts';
+import { builder } from './builder.ts';
+import { itemFilterFields, toItemFilter } from './item-filter.ts';
+
+const PendingState = builder.enumType('PendingState', {
+  description: 'Where a pending item stands.',
+  values: {
+    WAITING: { description: 'Its job waits for other jobs of its tree.' },
+    SCHEDULED: {
+      description: 'It is due later: its `runAt`, or the backoff after a failure, lies ahead.',
+    },
+    READY: { description: 'It is due, and no worker has it.' },
+    BLOCKED: { description: 'It waits behind another item with its serialize key.' },
+    HELD: { description: 'A worker has it.' },
+  } as const,
+});
+
+export const PendingItemFilter = builder.inputType('PendingItemFilter', {
+  description:
+    'Which pending items: those that meet all that is set, and something must be. Lists have 1 to 1,000 entries.',
+  fields: (t) => ({
+    ...itemFilterFields(t),
+    states: t.field({ type: [PendingState], description: 'That stand in one of these places.' }),
+    addedFrom: t.field({ type: 'DateTime', description: 'That were added at this time or later.' }),
+    addedUntil: t.field({ type: 'DateTime', description: 'That were added before this time.' }),
+  }),
+});
+
+/** The filter as the operations take it. */
+export function toPendingFilter({
+  states,
+  addedFrom,
+  addedUntil,
+  ...filter
+}: typeof PendingItemFilter.$inferInput): Filter {
+  return {
+    ...toItemFilter(filter),
+    states: states ?? undefined,
+    addedFrom: addedFrom ?? undefined,
+    addedUntil: addedUntil ?? undefined,
+  };
+}
+
+builder.queryField('pendingItemCount', (t) =>
+  t.field({
+    type: 'Count',
+    description:
+      'How many pending items an operation with this filter would be about. NOT_FOUND and INVALID_INPUT as `cancelItems` has them.',
+    args: { filter: t.arg({ type: PendingItemFilter, required: true, description: 'Which items.' }) },
+    resolve: (_, { filter }, { engine }) => countMatching(engine, 'CANCEL', toPendingFilter(filter)),
+  }),
+);

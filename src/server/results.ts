@@ -1,0 +1,135 @@
+/**
+ * `GET /api/jobs/:id/results`: what the tree of a job results in, as NDJSON, however much it is. What waits for a slow reader is a
+ * part of it, and between two parts nothing of Postgres is held.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import type { Logger } from 'pino';
+import type { Queries } from '../db/database.ts';
+import { asRefusal } from '../db/sqlstate.ts';
+import { exportResults, type ResultText, readTreeOf } from '../domain/export-results.ts';
+import { type ItemKey, itemIdOf } from '../domain/item-state.ts';
+import { type ErrorCode, InvalidInputError, JobtreeError, NotFoundError } from '../errors.ts';
+import { encodeGlobalId, itemKeyOf, keyOf } from '../schema/global-id.ts';
+
+/** Answers the request if it is one for results, and says whether it was. */
+export type ServeResults = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+const statuses: Partial<Record<ErrorCode, number>> = { NOT_FOUND: 404, INVALID_INPUT: 400 };
+const path = /^\/api\/jobs\/([^/]*)\/results$/;
+
+export function createResults(options: {
+  database: Queries;
+  isClosing: () => boolean;
+  logger: Logger;
+}): ServeResults {
+  const { database, isClosing, logger } = options;
+
+  const serve = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    id: string,
+    query: URLSearchParams,
+  ) => {
+    const { rootId, after, complete } = await find(database, id, query);
+    const isZipped = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
+    response.writeHead(200, {
+      'content-type': 'application/x-ndjson; charset=utf-8',
+      'cache-control': 'no-store',
+      'jobtree-complete': String(complete),
+      vary: 'accept-encoding',
+      ...(isZipped && { 'content-encoding': 'gzip' }),
+    });
+    const lines = Readable.from(toLines(exportResults(database, rootId, after), isClosing), {
+      objectMode: false,
+    });
+    await (isZipped ? pipeline(lines, createGzip(), response) : pipeline(lines, response));
+  };
+
+  const fail = (response: ServerResponse, error: unknown) => {
+    if (response.headersSent) {
+      // The answer ends without its end, so whoever reads knows that there is more, and asks for it.
+      response.destroy();
+      if (!isClosing() && !hasLeft(error)) logger.warn({ err: error }, 'reading results broke off');
+      return;
+    }
+    const refusal = asRefusal(error);
+    if (refusal instanceof JobtreeError) {
+      const { code, message, field } = refusal;
+      return refuse(response, statuses[code] ?? 503, { code, message, field });
+    }
+    logger.error({ err: error }, 'reading results failed');
+    refuse(response, 500, { code: 'INTERNAL', message: 'The results could not be read.' });
+  };
+
+  return (request, response) => {
+    if (request.url?.startsWith('/api/') !== true) return false;
+    const { pathname, searchParams } = new URL(request.url, 'http://localhost');
+    const id = path.exec(pathname)?.[1];
+    if (id === undefined) return false;
+    if (request.method !== 'GET') {
+      refuse(response, 405, { code: 'INVALID_INPUT', message: 'Results are read by GET.' }, { allow: 'GET' });
+      return true;
+    }
+    serve(request, response, decode(id), searchParams).catch((error) => fail(response, error));
+    return true;
+  };
+}
+
+async function find(database: Queries, id: string, query: URLSearchParams) {
+  for (const name of query.keys()) {
+    if (name !== 'after') throw new InvalidInputError(`There is no parameter ${JSON.stringify(name)}.`, name);
+  }
+  const jobId = keyOf('Job', id, 'id');
+  const itemId = query.get('after');
+  const after = itemId === null ? undefined : itemKeyOf(itemId, 'after');
+  const tree = await readTreeOf(database, jobId);
+  if (tree === undefined) throw new NotFoundError(`There is no job ${id}.`, 'id');
+  return { ...tree, after };
+}
+
+async function* toLines(
+  parts: AsyncIterable<readonly ResultText[]>,
+  isClosing: () => boolean,
+): AsyncGenerator<string> {
+  for await (const part of parts) {
+    // The rest can be had from another server, and a shutdown waits for nobody's reading.
+    if (isClosing()) throw new Error('The server is shutting down.');
+    yield part.map(toLine).join('');
+  }
+}
+
+function toLine({ jobId, position, payload, result }: ResultText): string {
+  const itemId = encodeGlobalId('JobItem', itemIdOf({ jobId, position } satisfies ItemKey));
+  return `{"itemId":"${itemId}","payload":${inOneLine(payload)},"result":${inOneLine(result)}}\n`;
+}
+
+/** What came by SQL may have line breaks between its tokens; within strings JSON has none. */
+function inOneLine(json: string): string {
+  return /[\n\r]/.test(json) ? json.replaceAll(/[\n\r]/g, ' ') : json;
+}
+
+function hasLeft(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === 'ERR_STREAM_PREMATURE_CLOSE';
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function refuse(
+  response: ServerResponse,
+  status: number,
+  error: { code: string; message: string; field?: string | undefined },
+  headers: Record<string, string> = {},
+): void {
+  response
+    .writeHead(status, { 'content-type': 'application/json', ...headers })
+    .end(`${JSON.stringify({ error })}\n`);
+}

@@ -1,0 +1,93 @@
+/** Pending items on the command line; the story is that of docs/pending-items.md, whose commands it runs. */
+import { expect, test } from 'vitest';
+import { example } from '../support/documentation.ts';
+import { run, runCommands, startOnTerminal } from './program.ts';
+import { unknownJob, useServer } from './setup.ts';
+
+const server = useServer();
+const env = () => ({ env: server.env });
+const printed = (name: string) =>
+  example('pending-items.md', name)
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('$'))
+    .map((line) => `${line}\n`);
+
+test('letters that nobody wants any more', async () => {
+  const { client } = server;
+  const runAt = new Date(Date.now() + 3_600_000);
+  const { id } = await client.createJob({
+    type: 'sendLetter',
+    sealed: true,
+    items: [{ dedupeKey: 'ada' }, { dedupeKey: 'grace' }, { payload: 1 }, ...Array(3).fill({ runAt })],
+  });
+  const [held] = await client.claimItems('w', [{ type: 'sendLetter', limit: 1 }]);
+  const ids = { Job: id };
+  expect(await runCommands(example('pending-items.md', 'cancel'), ids, server.env)).toEqual(
+    printed('cancel'),
+  );
+  expect((await client.heartbeat([held?.id ?? ''])).map(({ status }) => status)).toEqual(['CANCELLED']);
+
+  const [last] = (await client.items(id, { status: 'PENDING' })).nodes;
+  const items = { JobItem: last?.id ?? '' };
+  expect(await runCommands(example('pending-items.md', 'update'), items, server.env)).toEqual(
+    printed('update'),
+  );
+  const { stdout } = await run(
+    ['update-item', items.JobItem, '--run-at', '2026-03-01T09:30:00Z', '--json'],
+    env(),
+  );
+  expect(JSON.parse(stdout)).toMatchObject({
+    id: items.JobItem,
+    payload: { to: 'Ada' },
+    priority: 0,
+    runAt: '2026-03-01T09:30:00.000Z',
+  });
+  expect((await run(['work', 'sendLetter', '--stop-when-idle', '0.5', '--', 'cat'], env())).code).toBe(0);
+  await expect
+    .poll(async () => (await client.job(id)).progress)
+    .toMatchObject({ outcome: 'SUCCEEDED', cancelled: 5, succeeded: 1 });
+
+  const listed = await run(['jobs', '--outcome', 'succeeded'], env());
+  expect(listed.stdout).toContain(id);
+  expect((await run(['jobs', '--outcome', 'cancelled'], env())).stdout).not.toContain(id);
+});
+
+test('on a terminal, what is about more than a few items is asked back', async () => {
+  const { id } = await server.client.createJob({ type: 'asked', items: Array(12).fill({}) });
+  const refused = startOnTerminal(['cancel-items', '--job', id], server.env);
+  await refused.printed('Cancel 12 items? [y/N]');
+  refused.process.stdin.write('n\n');
+  expect((await refused.ended).code).toBe(1);
+  expect(await server.client.pendingItemCount({ jobId: id })).toBe(12);
+  const sure = startOnTerminal(['cancel-items', '--job', id, '--yes'], server.env);
+  expect((await sure.ended).stdout).toContain('Cancelled 12 items.');
+});
+
+test('what can not be is said at once, with nothing done', async () => {
+  const { id } = await server.client.createJob({ type: 'refused', items: [{ payload: 1 }] });
+  const [item] = (await server.client.items(id)).nodes;
+  const itemId = item?.id ?? '';
+  const cases: [string[], number, string][] = [
+    [['cancel-items'], 2, 'filter names nothing'],
+    [['cancel-items', '--yes'], 2, 'filter names nothing'],
+    [['cancel-items', '--job', unknownJob], 4, 'There is no job'],
+    [['cancel-items', '--state', 'dead'], 2, 'Allowed choices are waiting, scheduled, ready'],
+    [['cancel-items', '--group', 'x'], 2, 'unknown option'],
+    [['update-item'], 2, "missing required argument 'id'"],
+    [['update-item', itemId], 2, 'Nothing is to be changed'],
+    [['update-item', itemId, '--run-at', 'soon'], 2, 'Give now, a time'],
+    [['update-item', itemId, '--payload', '{'], 2, 'Give JSON'],
+    [['update-item', itemId, '--priority', '40000'], 2, 'Give a whole number'],
+    [['update-item', id, '--payload', '2'], 2, 'is not the id of an item'],
+    [['update-item', `JobItem:${id.slice(4)}:1`, '--payload', '2'], 4, 'There is no item'],
+  ];
+  for (const [args, code, message] of cases) {
+    const ended = await run(args, env());
+    expect({ args, code: ended.code, stdout: ended.stdout }).toEqual({ args, code, stdout: '' });
+    expect(ended.stderr).toContain(message);
+  }
+  const [held] = await server.client.claimItems('w', [{ type: 'refused', limit: 1 }]);
+  expect(held?.payload).toBe(1);
+  const late = await run(['update-item', itemId, '--payload', '2'], env());
+  expect([late.code, late.stderr]).toEqual([1, expect.stringContaining('it is held')]);
+});

@@ -1,0 +1,287 @@
+/** Single pending items of jobs that go on, cancelled by a filter: in batches, beside workers. */
+import { describe, expect, it } from 'vitest';
+import { cancelJob } from '../../src/domain/cancel-job.ts';
+import { claimItems } from '../../src/domain/claim-items.ts';
+import { deleteJob } from '../../src/domain/delete-job.ts';
+import { heartbeat } from '../../src/domain/heartbeat.ts';
+import { readItems } from '../../src/domain/items.ts';
+import {
+  countMatching,
+  type PendingItemFilter,
+  readOperations,
+  startOperation,
+} from '../../src/domain/operations.ts';
+import { readItemKeys } from '../../src/domain/pages.ts';
+import { releaseAssignments } from '../../src/domain/release-assignments.ts';
+import { reportOutcomes } from '../../src/domain/report-outcomes.ts';
+import { newType, useEngine } from '../support/engine.ts';
+import { checkInvariants } from '../support/model/invariants.ts';
+
+const t = useEngine();
+
+const many = (count: number) => Array.from({ length: count }, (_, i) => ({ payload: i }));
+const failure = { code: 'E', message: 'no' };
+const later = () => new Date(Date.now() + 3_600_000);
+
+async function cancel(filter: PendingItemFilter) {
+  const id = await startOperation(t.engine, 'CANCEL', filter);
+  await t.finish();
+  const [operation] = await readOperations(t.engine.database, [id]);
+  return operation;
+}
+
+const statesOf = async (jobId: string) =>
+  (
+    await t.db.query<{ state: string; count: number }>(
+      'select state, count(*)::int from jobtree.item_state where job_id = $1 group by state order by state',
+      [jobId],
+    )
+  ).map(({ state, count }) => `${count} ${state}`);
+
+describe('cancelling pending items', () => {
+  it('takes what waits out of the queue and what is held from its worker, and leaves what is done', async () => {
+    const type = newType();
+    const { [type]: jobId = '' } = await t.create({ type, sealed: true, items: many(400) });
+    const held = await claimItems(t.engine, 'w', [{ type, limit: 10 }]);
+    await reportOutcomes(t.engine, [{ assignmentId: held[0]?.id ?? '', result: 1 }]);
+    const operation = await cancel({ jobId });
+    expect(operation).toMatchObject({ total: 399, done: 399, finishedAt: expect.any(Date) });
+    expect(await statesOf(jobId)).toEqual(['399 CANCELLED', '1 SUCCEEDED']);
+    expect(await heartbeat(t.engine, [held[0]?.id ?? '', held[1]?.id ?? ''])).toEqual([
+      'FINISHED',
+      'CANCELLED',
+    ]);
+    const [late] = await reportOutcomes(t.engine, [{ assignmentId: held[1]?.id ?? '', result: 1 }]);
+    expect(late?.status).toBe('STALE');
+    expect((await t.fold(jobId))[type]).toMatchObject({
+      itemCount: 400,
+      succeeded: 1,
+      cancelled: 399,
+      completedAt: expect.any(Number),
+      outcome: 'SUCCEEDED',
+    });
+    expect(await t.db.query('select count from jobtree.cancellation where job_id = $1', [jobId])).toEqual([
+      { count: '399' },
+    ]);
+    await checkInvariants(t.db);
+  });
+
+  it('splits entries around what it takes, each rest in its place and as it waited', async () => {
+    const type = newType();
+    const runAt = later();
+    const { [type]: jobId = '' } = await t.create({
+      type,
+      items: Array.from({ length: 100 }, (_, i) => ({ payload: i, dedupeKey: `k${i}`, runAt })),
+    });
+    const entries = () =>
+      t.db.query(
+        `select position - min(position) over () as at, place - position as shift, count, run_at, attempt from jobtree.queue_entry
+         where job_id = $1 order by position`,
+        [jobId],
+      );
+    const [before] = await entries();
+    await cancel({ jobId, dedupeKeys: ['k3', 'k4', 'k50', 'k99'] });
+    expect(await entries()).toEqual(
+      [
+        ['0', 3],
+        ['5', 45],
+        ['51', 48],
+      ].map(([at, count]) => ({ ...before, at, count })),
+    );
+    const [first = { jobId, position: 0 }] = await t.items(jobId);
+    const pages = await readItemKeys(t.engine.database, 'CANCELLED', false, [
+      { jobId, range: { take: 10, backwards: false } },
+    ]);
+    expect(pages[0]?.map(({ position }) => position - first.position)).toEqual([3, 4, 50, 99]);
+    const [item] = await readItems(t.engine.database, pages[0] ?? []);
+    expect(item).toMatchObject({ status: 'CANCELLED', finishedAt: expect.any(Date), retryAt: null });
+    await checkInvariants(t.db);
+  });
+
+  it.each<[string, PendingItemFilter, number]>([
+    ['state', { states: ['SCHEDULED'] }, 3],
+    ['states', { states: ['READY', 'HELD'] }, 7],
+    ['state of what is held', { states: ['HELD'] }, 2],
+    ['dedupe key', { dedupeKeys: ['a', 'nobody'] }, 1],
+    ['code of the last failure', { codes: ['E'] }, 1],
+    ['another code', { codes: ['F'] }, 0],
+    ['time added', { addedFrom: new Date(Date.now() - 600_000) }, 10],
+    ['time added before', { addedUntil: new Date(Date.now() - 600_000) }, 0],
+    ['all that is set', { states: ['READY'], dedupeKeys: ['a', 'b'] }, 2],
+  ])('by %s', async (_, filter, expected) => {
+    const type = newType();
+    const { [type]: jobId = '' } = await t.create({
+      type,
+      backoffMs: [3_600_000],
+      items: [
+        ...many(3),
+        { dedupeKey: 'a' },
+        { dedupeKey: 'b' },
+        ...many(3),
+        { runAt: later() },
+        { runAt: later() },
+      ],
+    });
+    const held = await claimItems(t.engine, 'w', [{ type, limit: 3 }]);
+    await reportOutcomes(t.engine, [{ assignmentId: held[1]?.id ?? '', failure }]);
+    expect(await countMatching(t.engine, 'CANCEL', { types: [type], ...filter })).toBe(expected);
+    expect(await cancel({ types: [type], ...filter })).toMatchObject({ total: expected, done: expected });
+    expect((await t.fold(jobId))[type]).toMatchObject({ cancelled: expected });
+    await checkInvariants(t.db);
+  });
+
+  it('of a job and those below it, of named items, and not of a cancelled job', async () => {
+    const [type, below, other] = [newType(), newType(), newType()];
+    const jobs = await t.create({ type, items: many(4), children: [{ type: below, items: many(3) }] });
+    const others = await t.create({ type: other, items: many(2) });
+    await cancelJob(t.engine, others[other] ?? '');
+    const [, item] = await t.items(jobs[type] ?? '');
+    const items = [item, item, { jobId: others[other] ?? '', position: 1 }].flatMap((each) => each ?? []);
+    expect(await cancel({ items })).toMatchObject({ total: 1, done: 1 });
+    expect(await cancel({ types: [type, below, other] })).toMatchObject({ total: 6, done: 6 });
+    expect(await cancel({ jobId: jobs[type] ?? '' })).toMatchObject({ total: 0 });
+    await checkInvariants(t.db);
+  });
+
+  it('leaves what is added after it was asked for', async () => {
+    const type = newType();
+    const { [type]: jobId = '' } = await t.create({ type, items: many(2) });
+    const [row] = await t.db.query<{ operation_id: string }>(
+      `select operation_id from jobtree.start_operation('CANCEL', $1)`,
+      [JSON.stringify({ jobId })],
+    );
+    await t.db.query(`select jobtree.add_items($1, '[{"payload": 1}]')`, [jobId]);
+    await t.finish();
+    expect(await readOperations(t.engine.database, [row?.operation_id ?? ''])).toMatchObject([{ done: 2 }]);
+    expect(await statesOf(jobId)).toEqual(['2 CANCELLED', '1 READY']);
+  });
+
+  it('lets a job complete, and what it feeds, with the outcome of one that nobody cancelled', async () => {
+    const [type, fed] = [newType(), newType()];
+    const jobs = await t.create({ type, sealed: true, items: many(2), children: [{ type: fed, feed: {} }] });
+    const { id } = await t.claimOne(type);
+    await reportOutcomes(t.engine, [{ assignmentId: id, result: 1 }]);
+    await cancel({ jobId: jobs[type] ?? '' });
+    expect(await t.fold(jobs[type] ?? '')).toMatchObject({
+      [type]: { outcome: 'SUCCEEDED', cancelled: 1 },
+      [fed]: { outcome: 'SUCCEEDED', cancelled: 1, itemCount: 1 },
+    });
+  });
+
+  it('takes every item that matches, however it moves between entries and leases meanwhile', async () => {
+    const type = newType();
+    const { [type]: jobId = '' } = await t.create({
+      type,
+      backoffMs: [0],
+      maxFailuresPerItem: 1_000,
+      items: many(900),
+    });
+    let done = false;
+    const work = async (worker: string) => {
+      while (!done) {
+        const held = await claimItems(t.engine, worker, [{ type, limit: 40 }]);
+        await reportOutcomes(
+          t.engine,
+          held.filter((_, i) => i % 3 === 0).map(({ id }) => ({ assignmentId: id, failure })),
+        ).catch(() => []);
+        if (held.length > 0)
+          await releaseAssignments(
+            t.engine,
+            held.map(({ id }) => id),
+          );
+      }
+    };
+    const workers = [work('a'), work('b')];
+    const id = await startOperation(t.engine, 'CANCEL', { jobId });
+    const finished = async () => (await readOperations(t.engine.database, [id]))[0]?.finishedAt;
+    while ((await finished()) === null) await t.finish();
+    done = true;
+    await Promise.all(workers);
+    expect(await statesOf(jobId)).toEqual(['900 CANCELLED']);
+    await checkInvariants(t.db);
+  });
+
+  it('passes by what somebody has locked, and comes back to it', async () => {
+    const type = newType();
+    const { [type]: jobId = '' } = await t.create({ type, items: many(3) });
+    const { id } = await t.claimOne(type);
+    const other = await t.db.connect();
+    await other.query('begin');
+    await other.query('select from jobtree.lease where id = jobtree.lease_id($1) for update', [id]);
+    const operation = await startOperation(t.engine, 'CANCEL', { jobId });
+    expect(await readOperations(t.engine.database, [operation])).toMatchObject([
+      { done: 2, finishedAt: null },
+    ]);
+    await other.query('rollback');
+    await other.end();
+    await t.finish();
+    expect(await readOperations(t.engine.database, [operation])).toMatchObject([
+      { done: 3, finishedAt: expect.any(Date) },
+    ]);
+  });
+
+  it('goes on in another server, window after window, over very many small ranges', async () => {
+    const type = newType();
+    const { [type]: jobId = '' } = await t.create({
+      type,
+      items: Array.from({ length: 900 }, (_, i) => ({ payload: i, priority: i % 2 })),
+    });
+    const [row] = await t.db.query<{ operation_id: string; total: string }>(
+      `select * from jobtree.start_operation('CANCEL', $1)`,
+      [JSON.stringify({ jobId })],
+    );
+    const steps = await t.db.query<{ cancelled: string; next_after: string | null }>(
+      `select s.* from jobtree.operation o cross join lateral jobtree.cancel_pending(o, $2, -1, 50) s where o.id = $1`,
+      [row?.operation_id, jobId],
+    );
+    expect(Number(steps[0]?.cancelled)).toBe(50);
+    await t.finish();
+    expect(await statesOf(jobId)).toEqual(['900 CANCELLED']);
+    expect(await readOperations(t.engine.database, [row?.operation_id ?? ''])).toMatchObject([
+      { total: 900, done: 850 },
+    ]);
+    await checkInvariants(t.db);
+  });
+
+  it('lets the next of a serialize key go, whoever had the key, and takes what is behind out of the line', async () => {
+    const type = newType();
+    const { [type]: jobId = '' } = await t.create({
+      type,
+      items: Array.from({ length: 5 }, (_, payload) => ({ payload, serializeKey: type })),
+    });
+    const items = await t.items(jobId);
+    const at = (...numbers: number[]) => numbers.flatMap((n) => items[n] ?? []);
+    await t.claimOne(type);
+    expect(await cancel({ jobId, states: ['BLOCKED'], items: at(0, 1, 3) })).toMatchObject({
+      total: 2,
+      done: 2,
+    });
+    expect(await statesOf(jobId)).toEqual(['2 BLOCKED', '2 CANCELLED', '1 HELD']);
+    t.ready.length = 0;
+    expect(await cancel({ items: at(0) })).toMatchObject({ done: 1 });
+    expect(t.ready).toEqual([type]);
+    expect(JSON.parse((await t.claimOne(type)).payload.text)).toBe(2);
+    expect(await cancel({ jobId })).toMatchObject({ total: 2, done: 2 });
+    expect(await t.db.query('select from jobtree.serialize_key where key = $1', [type])).toEqual([]);
+    await checkInvariants(t.db);
+  });
+
+  it('ends with the job: what was cancelled is deleted with its tree', async () => {
+    const type = newType();
+    const { [type]: jobId = '' } = await t.create({ type, items: many(5) });
+    await cancel({ jobId });
+    expect(await deleteJob(t.engine, jobId)).toEqual({ deleted: true });
+    expect(await t.db.query('select from jobtree.cancellation where job_id = $1', [jobId])).toEqual([]);
+  });
+
+  it.each([
+    [{}, 'JT002', 'filter'],
+    [{ groupIds: ['00000000-0000-0000-0000-000000000000'] }, 'JT002', 'filter.groupIds'],
+    [{ states: ['DEAD'] }, 'JT002', 'filter.states'],
+    [{ jobId: '00000000-0000-0000-0000-000000000000' }, 'JT001', 'filter.jobId'],
+  ])('is refused for %j', async (filter, code, column) => {
+    await expect(
+      t.db.query('select jobtree.start_operation($1, $2)', ['CANCEL', JSON.stringify(filter)]),
+    ).rejects.toMatchObject({ code, column });
+  });
+});

@@ -1,0 +1,171 @@
+/** What a tree results in, read as NDJSON over HTTP. */
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { gunzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { useServer } from '../cli/setup.ts';
+
+const server = useServer();
+
+/** A root whose results feed two jobs, of which one feeds no other: its results and those of the grandchild count. */
+async function makeTree() {
+  const feed = { source: 'SUCCESSES' } as const;
+  const { id } = await server.client.createJob({
+    type: 'first',
+    items: [1, 2, 3].map((payload) => ({ payload })),
+    sealed: true,
+    children: [
+      { type: 'second', feed },
+      { type: 'third', feed, children: [{ type: 'fourth', feed }] },
+    ],
+  });
+  return id;
+}
+
+async function workAll(types: readonly string[], result: (payload: unknown) => unknown) {
+  for (;;) {
+    const items = await server.client.claimItems(
+      'w',
+      types.map((type) => ({ type, limit: 20 })),
+    );
+    if (items.length === 0) return;
+    await server.client.reportOutcomes(
+      items.map((item) => ({ assignmentId: item.id, result: result(item.payload) })),
+    );
+  }
+}
+
+const address = (id: string, query = '') => new URL(`api/jobs/${id}/results${query}`, server.url);
+
+async function read(id: string, query = '') {
+  const response = await fetch(address(id, query));
+  const text = await response.text();
+  return {
+    response,
+    lines: text
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line)),
+  };
+}
+
+test('the successes of final stages, a line each, as the pages of the API have them', async () => {
+  const id = await makeTree();
+  const early = await read(id);
+  expect(early.response.headers.get('jobtree-complete')).toBe('false');
+  expect(early.lines).toEqual([]);
+  await workAll(['first', 'second', 'third', 'fourth'], (payload) => (payload as number) * 10);
+  await expect.poll(async () => (await server.client.job(id)).progress.status).toBe('COMPLETED');
+  await expect.poll(async () => (await read(id)).response.headers.get('jobtree-complete')).toBe('true');
+
+  const { response, lines } = await read(id);
+  expect(response.headers.get('content-type')).toBe('application/x-ndjson; charset=utf-8');
+  expect(lines.map(({ payload, result }) => [payload, result])).toEqual([
+    [10, 100],
+    [20, 200],
+    [30, 300],
+    [100, 1_000],
+    [200, 2_000],
+    [300, 3_000],
+  ]);
+  const paged = [];
+  for await (const entry of server.client.results(id)) paged.push(entry);
+  expect(lines).toEqual(paged);
+
+  const { root, children } = await server.client.job(id);
+  expect(root.id).toBe(id);
+  expect((await read(children[0]?.id as string)).lines).toEqual(lines);
+  expect((await read(id, `?after=${lines[1].itemId}`)).lines).toEqual(lines.slice(2));
+  expect((await read(id, `?after=${lines[5].itemId}`)).lines).toEqual([]);
+});
+
+test('large results come in parts, whole and in order, compressed if the reader takes that', async () => {
+  const type = 'large';
+  const large = 'x'.repeat(300_000);
+  const { id } = await server.client.createJob({
+    type,
+    items: Array.from({ length: 40 }, (_, payload) => ({ payload })),
+    sealed: true,
+  });
+  await workAll([type], (payload) => (payload === 20 ? 'y' : `${payload}${large}`));
+  const request = get(address(id), { headers: { 'accept-encoding': 'gzip' } });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk);
+  expect(response.headers['content-encoding']).toBe('gzip');
+  const lines = String(gunzipSync(Buffer.concat(chunks)))
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines.map(({ payload }) => payload)).toEqual(Array.from({ length: 40 }, (_, n) => n));
+  expect(lines[20].result).toBe('y');
+  expect(lines[39].result).toBe(`39${large}`);
+});
+
+test('a payload that came by SQL in several lines stands in one, with all of its digits', async () => {
+  const { id } = await server.client.createJob({ type: 'sql' });
+  const key = id.replace('Job:', '');
+  await server.db.query('select count(*) from jobtree.add_items($1, $2, true)', [
+    key,
+    '[{"payload": {\n  "number": 12345678901234567890,\r\n "text": "a\\nb" }}]',
+  ]);
+  await workAll(['sql'], () => null);
+  const text = await (await fetch(address(id))).text();
+  expect(text.trim().split('\n')).toHaveLength(1);
+  expect(text).toContain('12345678901234567890');
+  expect(JSON.parse(text).payload.text).toBe('a\nb');
+});
+
+test('a reader that leaves in the middle leaves nothing behind, and a slow one holds no snapshot', async () => {
+  const { id } = await server.client.createJob({
+    type: 'slow',
+    items: Array.from({ length: 60 }, (_, payload) => ({ payload })),
+    sealed: true,
+  });
+  await workAll(['slow'], () => 'z'.repeat(500_000));
+  const request = get(address(id));
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  await once(response, 'readable');
+  response.pause();
+  // It has more than the buffers between the two take, and waits.
+  const held = async () =>
+    (
+      await server.db.query(
+        `select count(*)::int as n from pg_stat_activity
+         where datname = current_database() and application_name like 'jobtree%' and state like 'idle in transaction%'`,
+      )
+    )[0];
+  await expect.poll(async () => (await held())?.n).toBe(0);
+  response.destroy();
+  const { lines } = await read(id);
+  expect((await read(id, `?after=${lines[58].itemId}`)).lines).toEqual(lines.slice(59));
+});
+
+test('what can not be read is refused with a code', async () => {
+  const id = await makeTree();
+  const refused = async (url: URL, method = 'GET') => {
+    const response = await fetch(url, { method });
+    return [response.status, ((await response.json()) as { error: { code: string; field?: string } }).error];
+  };
+  const unknown = 'Job:01890000-0000-7000-8000-000000000000';
+  expect(await refused(address(unknown))).toMatchObject([404, { code: 'NOT_FOUND', field: 'id' }]);
+  expect(await refused(address('nonsense'))).toMatchObject([400, { code: 'INVALID_INPUT', field: 'id' }]);
+  expect(await refused(address('%E0%A4%A'))).toMatchObject([400, { code: 'INVALID_INPUT', field: 'id' }]);
+  expect(await refused(address(id, '?after=1'))).toMatchObject([
+    400,
+    { code: 'INVALID_INPUT', field: 'after' },
+  ]);
+  expect(await refused(address(id, '?first=1'))).toMatchObject([
+    400,
+    { code: 'INVALID_INPUT', field: 'first' },
+  ]);
+  expect(await refused(address(id), 'DELETE')).toMatchObject([405, { code: 'INVALID_INPUT' }]);
+});
+
+test('a page of another site reads nothing', async () => {
+  const id = await makeTree();
+  const request = get(address(id), { headers: { 'sec-fetch-site': 'cross-site' } });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  expect(response.statusCode).toBe(403);
+  response.resume();
+});
