@@ -19,7 +19,7 @@ import type { Question, Sight } from '../support/hostile/bystanders.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
 
 const isLong = process.env.HOSTILE === 'long';
-const watcherCount = Number(process.env.HOSTILE_WATCHERS ?? (isLong ? 100 : 30));
+const watcherCount = Number(process.env.HOSTILE_WATCHERS ?? (isLong ? 100 : 10));
 const only = new RegExp(process.env.HOSTILE_ONLY ?? '');
 const mostMb = 600;
 const timeoutMs = isLong ? 600_000 : 120_000;

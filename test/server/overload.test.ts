@@ -97,7 +97,7 @@ it('servers for which Postgres has hardly a connection answer, or say that nothi
   try {
     for (let i = 0; i < 3; i++) apps.push(await startServer(url, { JOBTREE_SWEEP_INTERVAL_MS: '100' }));
     const [first] = apps as [App];
-    await createJob(first.url, { type: 'few', heartbeatIntervalMs: 1_000, items: [{}, {}, {}] });
+    await createJob(first.url, { type: 'few', heartbeatIntervalMs: 2_000, items: [{}, {}, {}] });
     for (const app of apps) {
       const worker = new Worker({
         url: app.url,
@@ -110,7 +110,7 @@ it('servers for which Postgres has hardly a connection answer, or say that nothi
       await worker.start();
       await claimed;
     }
-    const until = performance.now() + 4_000;
+    const until = performance.now() + 5_000;
     const codes = new Map<unknown, number>();
     const ids = new Set<string>();
     let created = 0;
