@@ -15,7 +15,7 @@ import { createJob, request } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { cli, freePort, type ServerProcess, startServerProcess } from '../support/server.ts';
 
-const rows = Number(process.env.CRASH_ROWS ?? 5_000);
+const rows = Number(process.env.CRASH_ROWS ?? 3_000);
 const workerScript = fileURLToPath(new URL('../support/crash-worker.ts', import.meta.url));
 const type = 'crash';
 

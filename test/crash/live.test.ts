@@ -19,7 +19,7 @@ import { Fleet } from './live-fleet.ts';
 import { kinds, type Watcher, Watchers } from './live-watchers.ts';
 
 const processes = Number(process.env.LIVE_PROCESSES ?? 1);
-const subscriberCount = Number(process.env.LIVE_SUBSCRIBERS ?? 60);
+const subscriberCount = Number(process.env.LIVE_SUBSCRIBERS ?? 36);
 const treeCount = Number(process.env.LIVE_TREES ?? 12);
 const rounds = Number(process.env.LIVE_ROUNDS ?? 1);
 const faultEveryMs = Number(process.env.LIVE_FAULT_EVERY_MS ?? 500);

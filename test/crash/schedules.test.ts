@@ -68,13 +68,13 @@ it('after an outage of all servers each policy does what it says', async () => {
   const client = createClient({ url: (servers[1] as ServerProcess).url });
   const template = { type: 'late', sealed: true };
   await client.schedules.sync(
-    policies.map((missed) => ({ name: missed, everyMs: 60_000, missed, template })),
+    policies.map((missed) => ({ name: missed, everyMs: 86_400_000, missed, template })),
   );
   await client.close();
   await Promise.all(servers.map((server) => server.end('SIGKILL')));
-  // As if they had been away for ten minutes.
+  // As if they had been away for ten days: occurrences are far enough apart that none falls due meanwhile.
   const [moved] = await db.query<{ first: number }>(
-    `update jobtree.schedule set next_at = next_at - interval '10 minutes' where name = any ($1)
+    `update jobtree.schedule set next_at = next_at - interval '10 days' where name = any ($1)
      returning extract(epoch from next_at)::float8 as first`,
     [policies],
   );
@@ -96,9 +96,9 @@ it('after an outage of all servers each policy does what it says', async () => {
   const skip = await made('SKIP');
   expect([skip.times, skip.skipped]).toEqual([[], first]);
   const once = await made('RUN_ONCE');
-  expect([once.times, once.skipped]).toEqual([[(once.next as number) - 60], first]);
+  expect([once.times, once.skipped]).toEqual([[(once.next as number) - 86_400], first]);
   const all = await made('RUN_ALL');
   expect(all.times.length).toBeGreaterThanOrEqual(10);
-  expect(all.times).toEqual(all.times.map((_, i) => first + i * 60));
-  expect([all.skipped, all.next]).toEqual([null, (all.times.at(-1) as number) + 60]);
+  expect(all.times).toEqual(all.times.map((_, i) => first + i * 86_400));
+  expect([all.skipped, all.next]).toEqual([null, (all.times.at(-1) as number) + 86_400]);
 }, 60_000);

@@ -2,7 +2,7 @@
  * Sixteen workers on two servers work on items with serialize keys, some of which fail, while servers and workers are killed: of each
  * key one item runs at a time, in the order in which they were added, and none is forgotten.
  *
- *     SERIALIZE_ITEMS  how many items, for each count of keys (200)
+ *     SERIALIZE_ITEMS  how many items, for each count of keys (100)
  *     SERIALIZE_KEYS   over how many keys: counts, each a round of its own (1,50)
  *     SERIALIZE_KILLS  how often a server or the workers of a process are killed in a round (2)
  */
@@ -16,7 +16,7 @@ import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { freePort } from '../support/ports.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
 
-const total = Number(process.env.SERIALIZE_ITEMS ?? 200);
+const total = Number(process.env.SERIALIZE_ITEMS ?? 100);
 const rounds = (process.env.SERIALIZE_KEYS ?? '1,50').split(',').map(Number);
 const kills = Number(process.env.SERIALIZE_KILLS ?? 2);
 

@@ -2,7 +2,7 @@
  * Random commands on two servers, compared with a model; and many workers at once, with everything that can go wrong between them.
  * Both print the seed, with which a failure repeats:
  *
- *     PROPERTY_COMMANDS   commands in all, in runs of up to 300                     (300)
+ *     PROPERTY_COMMANDS   commands in all, in runs of up to 300                     (200)
  *     PROPERTY_EVERY      after so many commands all invariants are checked          (25)
  *     PROPERTY_ITEMS, PROPERTY_WORKERS, PROPERTY_RUNS   how large the second test is (400, 32, 2)
  *     PROPERTY_SEED       the seed that was printed
@@ -48,7 +48,7 @@ async function clear(): Promise<void> {
 }
 
 describe('random commands', () => {
-  const total = Number(process.env.PROPERTY_COMMANDS ?? 300);
+  const total = Number(process.env.PROPERTY_COMMANDS ?? 200);
   const maxCommands = Math.min(300, total);
 
   it('leave the tables as the model says, whatever is cut in between', async () => {
@@ -102,7 +102,7 @@ describe('many workers at once', () => {
         'select from jobtree.queue_entry union all select from jobtree.lease where deadline_at is not null';
       expect(await db.query(pending)).toEqual([]);
     });
-    await fc.assert(property, { ...replay, numRuns: Number(process.env.PROPERTY_RUNS ?? 2) });
+    await fc.assert(property, { ...replay, numRuns: Number(process.env.PROPERTY_RUNS ?? 1) });
   }, 3_600_000);
 });
 
