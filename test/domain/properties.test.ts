@@ -4,7 +4,7 @@
  *
  *     PROPERTY_COMMANDS   commands in all, in runs of up to 300                     (200)
  *     PROPERTY_EVERY      after so many commands all invariants are checked          (25)
- *     PROPERTY_ITEMS, PROPERTY_WORKERS, PROPERTY_RUNS   how large the second test is (400, 32, 2)
+ *     PROPERTY_ITEMS, PROPERTY_WORKERS, PROPERTY_RUNS   how large the second test is (400, 32, 1)
  *     PROPERTY_SEED       the seed that was printed
  *     PROPERTY_PATH       the path of a failure: repeats that run alone, and makes it smaller
  */
