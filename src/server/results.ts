@@ -10,7 +10,7 @@ import type { Logger } from 'pino';
 import type { Queries } from '../db/database.ts';
 import { asRefusal } from '../db/sqlstate.ts';
 import { exportResults, type ResultText, readTreeOf } from '../domain/export-results.ts';
-import { type ItemKey, itemIdOf } from '../domain/item-state.ts';
+import { itemIdOf } from '../domain/item-state.ts';
 import { type ErrorCode, InvalidInputError, JobtreeError, NotFoundError } from '../errors.ts';
 import { encodeGlobalId, itemKeyOf, keyOf } from '../schema/global-id.ts';
 
@@ -58,7 +58,9 @@ export function createResults(options: {
     const refusal = asRefusal(error);
     if (refusal instanceof JobtreeError) {
       const { code, message, field } = refusal;
-      return refuse(response, statuses[code] ?? 503, { code, message, field });
+      const status = statuses[code];
+      if (status !== undefined) return refuse(response, status, { code, message, field });
+      return refuse(response, 503, { code, message }, { 'retry-after': '1' });
     }
     logger.error({ err: error }, 'reading results failed');
     refuse(response, 500, { code: 'INTERNAL', message: 'The results could not be read.' });
@@ -102,7 +104,7 @@ async function* toLines(
 }
 
 function toLine({ jobId, position, payload, result }: ResultText): string {
-  const itemId = encodeGlobalId('JobItem', itemIdOf({ jobId, position } satisfies ItemKey));
+  const itemId = encodeGlobalId('JobItem', itemIdOf({ jobId, position }));
   return `{"itemId":"${itemId}","payload":${inOneLine(payload)},"result":${inOneLine(result)}}\n`;
 }
 

@@ -1,14 +1,16 @@
 /** `jobtree export`, and the examples of docs/results.md as they stand there. */
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { Client } from '../../src/client/index.ts';
 import { example } from '../support/documentation.ts';
+import { startProxy } from '../support/proxy.ts';
 import { makeFolder } from './folder.ts';
-import { run } from './program.ts';
+import { run, start } from './program.ts';
 import { unknownJob, useServer } from './setup.ts';
 
 const server = useServer();
@@ -63,6 +65,39 @@ test('the examples of the documentation do what they say', async () => {
   ) => Promise<void>;
   await act(server.client, { id }, { log: (...what) => printed.push(what) });
   expect(printed).toEqual(itemIds.map((itemId, number) => [itemId, { number }, 'done']));
+});
+
+test('what is interrupted has all lines up to the item that it says, and is whole', async () => {
+  const count = 60;
+  const { id } = await server.client.createJob({
+    type: 'interrupted',
+    items: Array.from({ length: count }, (_, payload) => ({ payload })),
+  });
+  for (let done = 0; done < count; ) {
+    const items = await server.client.claimItems('w', [{ type: 'interrupted', limit: 20 }]);
+    done += items.length;
+    await server.client.reportOutcomes(
+      items.map((item) => ({ assignmentId: item.id, result: randomBytes(300_000).toString('base64') })),
+    );
+  }
+  const proxy = await startProxy(server.url);
+  try {
+    const file = join(await makeFolder(), 'results.ndjson.gz');
+    const program = start(['export', id, '--out', file], { JOBTREE_URL: proxy.url });
+    await expect.poll(() => existsSync(file) && statSync(file).size).toBeGreaterThan(0);
+    proxy.freeze();
+    program.process.kill('SIGINT');
+    const { code, stderr } = await program.ended;
+    expect(code).toBe(130);
+    const written = String(gunzipSync(readFileSync(file)))
+      .trim()
+      .split('\n');
+    const last = JSON.parse(written.at(-1) as string);
+    expect(written.map((line) => JSON.parse(line).payload)).toEqual(written.map((_, n) => n));
+    expect(stderr).toContain(`--after ${last.itemId}\n`);
+  } finally {
+    await proxy.close();
+  }
 });
 
 test('a tree that is not complete is exported as far as it is, and that is said', async () => {

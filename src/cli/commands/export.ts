@@ -19,32 +19,41 @@ const retryMs = 60_000;
 export async function exportResults(id: string, { url, out, after }: ExportOptions): Promise<number> {
   const interruption = catchInterruption();
   const { signal } = interruption;
-  // A server that is not there from the start is most likely the wrong one, and not worth that patience.
-  await withClient({ url }, (client) => client.job(id, { signal }));
-  return withClient({ url, retryMs }, async (client) => {
-    const { complete, lines } = await client.exportResults(id, { after, signal });
-    let last = after;
-    async function* text() {
+  let last: string | undefined;
+  let failure: unknown;
+  /** Ends where the results break off, so that all that came before is written, and a compressed file is whole. */
+  async function* text(lines: AsyncIterable<string>) {
+    try {
       for await (const line of lines) {
         yield `${line}\n`;
         last = line;
       }
-    }
-    const file =
-      out === undefined ? process.stdout : createWriteStream(out, { flags: after === undefined ? 'w' : 'a' });
-    const source = Readable.from(text(), { objectMode: false });
-    try {
-      await (out?.endsWith('.gz') ? pipeline(source, createGzip(), file) : pipeline(source, file));
     } catch (error) {
-      if (last !== undefined) process.stderr.write(`Go on with --after ${idIn(last)}\n`);
-      if (signal.aborted) return interruption.exitCode;
-      throw error;
+      failure = error;
+    }
+  }
+  try {
+    // A server that is not there from the start is most likely the wrong one, and not worth that patience.
+    await withClient({ url }, (client) => client.job(id, { signal }));
+    const complete = await withClient({ url, retryMs }, async (client) => {
+      const results = await client.exportResults(id, { after, signal });
+      const source = Readable.from(text(results.lines), { objectMode: false });
+      const file =
+        out === undefined
+          ? process.stdout
+          : createWriteStream(out, { flags: after === undefined ? 'w' : 'a' });
+      await (out?.endsWith('.gz') ? pipeline(source, createGzip(), file) : pipeline(source, file));
+      return results.complete;
+    });
+    if (failure !== undefined) {
+      const itemId = last === undefined ? after : (JSON.parse(last) as { itemId: string }).itemId;
+      if (itemId !== undefined) process.stderr.write(`Go on with --after ${itemId}\n`);
+      throw failure;
     }
     if (!complete) process.stderr.write('The tree is not complete: these are its results so far.\n');
     return exitCodes.success;
-  });
-}
-
-function idIn(line: string): string {
-  return line.startsWith('{') ? (JSON.parse(line) as { itemId: string }).itemId : line;
+  } catch (error) {
+    if (signal.aborted) return interruption.exitCode;
+    throw error;
+  }
 }
