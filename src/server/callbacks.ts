@@ -10,6 +10,7 @@ import {
   pruneDeliveries,
 } from '../domain/callback-deliveries.ts';
 import type { Engine } from '../domain/engine.ts';
+import { Signal } from '../events/signal.ts';
 import { sendCallback } from './callback-request.ts';
 
 /** So often it looks for what is due. */
@@ -26,7 +27,7 @@ export class Callbacks {
   readonly #underWay = new Map<Promise<void>, LeasedDelivery>();
   /** A place became free since it looked last. */
   #freed = false;
-  #wake = () => {};
+  readonly #woken = new Signal();
   #loop: Promise<void> | undefined;
   #pruneAt = 0;
 
@@ -43,7 +44,7 @@ export class Callbacks {
   /** What is under way is broken off: its lease is over soon, and another server sends it again. */
   async stop(): Promise<void> {
     this.#stopped.abort();
-    this.#wake();
+    this.#woken.fire();
     await this.#loop;
     await Promise.all(this.#underWay.keys());
   }
@@ -59,19 +60,9 @@ export class Callbacks {
       } catch (error) {
         this.#logger.warn({ err: error }, 'callbacks could not be looked at; it is tried again');
       }
-      if (!this.#freed && !signal.aborted) await this.#pause();
+      // There may be something new by then.
+      if (!this.#freed && !signal.aborted) await this.#woken.wait(pollMs);
     }
-  }
-
-  /** Until a place is free, or there may be something new. */
-  #pause(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, pollMs);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 
   async #sendSome(): Promise<void> {
@@ -87,7 +78,7 @@ export class Callbacks {
       const sent = this.#send(delivery).finally(() => {
         this.#underWay.delete(sent);
         this.#freed = true;
-        this.#wake();
+        this.#woken.fire();
       });
       this.#underWay.set(sent, delivery);
     }
