@@ -69,6 +69,17 @@ export async function migrate({
   }
 }
 
+/** Which migrations a database lacks, and how many it has. Throws a MigrationError if this version can't go on from them. Changes nothing. */
+export async function pendingMigrations(
+  client: pg.Client,
+  directory: string = MIGRATIONS_DIRECTORY,
+): Promise<{ pending: string[]; applied: number }> {
+  const [migrations, books] = [await readMigrations(directory), await readBooks(client)];
+  requireReadableBooks(migrations, books);
+  const pending = migrations.filter(({ name }) => !books.some((row) => row.name === name));
+  return { pending: pending.map(({ name }) => name), applied: books.length };
+}
+
 async function connect(connectionString: string, waitMs: number): Promise<pg.Client> {
   const giveUpAt = performance.now() + waitMs;
   for (;;) {
