@@ -270,7 +270,7 @@ test('a database that lacks a migration, one that has none, and one of a newer j
   expect(others).toEqual({});
   await migrate({ connectionString: url });
   await client.query(
-    `insert into jobtree._prisma_migrations (id, checksum, migration_name, finished_at) values ('1', '', '30000101000000_future', now())`,
+    `insert into jobtree._prisma_migrations (id, checksum, migration_name, finished_at) values ('1', '', '30000101000000_future_breaks_9999_0', now())`,
   );
   expect((await complaints(url)).migrations?.message).toContain('was migrated by a newer jobtree');
 });
