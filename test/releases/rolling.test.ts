@@ -1,4 +1,5 @@
 /** Two servers are replaced one after the other under load: clients, workers and watchers notice nothing that they do not repeat by themselves. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createClient, Worker } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
@@ -61,6 +62,7 @@ test('a release rolls over two servers, and nobody notices', async () => {
     while (!over) {
       await producer.addItems(id, [{ payload: added, dedupeKey: String(added) }]);
       added++;
+      await delay(10); // as fast as it can it only keeps the processor busy
     }
   })().catch((error) => errors.push(error));
   const progress = async () => {
