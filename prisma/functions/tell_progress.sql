@@ -19,9 +19,9 @@ begin
       'jobId', p.job_id, 'generation', p.generation, 'itemCount', p.item_count, 'succeeded', p.succeeded,
       'failed', p.failed, 'cancelled', p.cancelled, 'sealed', j.sealed_at is not null,
       'startedAt', floor(extract(epoch from p.started_at) * 1000),
-      'completedAt', floor(extract(epoch from p.completed_at) * 1000), 'outcome', p.outcome, 'completions', p.completions
+      'completedAt', floor(extract(epoch from p.completed_at) * 1000), 'outcome', p.outcome, 'cancelReason', j.cancel_reason, 'completions', p.completions
     )) as jobs, coalesce(sum(count(p.completed_at)) over (order by p.page rows between 1 following and unbounded following), 0) as later
-    from (select r.*, (row_number() over (order by r.job_id) - 1) / 25 as page from unnest(p_rows) r) p
+    from (select r.*, (row_number() over (order by r.job_id) - 1) / 22 as page from unnest(p_rows) r) p
     join jobtree.job j on j.id = p.job_id
     group by p.page
     order by p.page

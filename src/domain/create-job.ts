@@ -20,6 +20,7 @@ import {
   maxTreeJobs,
   priorityRange,
 } from './limits.ts';
+import { checkRetention, type RetentionChange } from './retention.ts';
 
 export interface Feed {
   readonly source?: 'SUCCESSES' | 'REPORTS' | null | undefined;
@@ -37,7 +38,8 @@ export interface NewCallback {
   readonly on?: 'TREE' | 'JOB' | null | undefined;
 }
 
-export interface NewJob {
+/** The root says for how long its tree is kept. */
+export interface NewJob extends RetentionChange {
   readonly type: string;
   readonly dedupeKey?: string | null | undefined;
   readonly priority?: number | null | undefined;
@@ -116,6 +118,10 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
   }
   if (walk.depth > 0 && job.callbacks != null)
     throw new InvalidInputError('Callbacks belong to the root.', `${path}callbacks`);
+  for (const field of ['retentionSeconds', 'idleExpirySeconds'] as const) {
+    if (walk.depth > 0 && job[field] !== undefined)
+      throw new InvalidInputError('A tree is kept as a whole: this belongs to the root.', `${path}${field}`);
+  }
   const items = job.items ?? [];
   if (items.length > maxBatch) {
     throw new InvalidInputError(
@@ -149,6 +155,7 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
     sealed: job.sealed ?? undefined,
     feed: given(job.feed, (feed) => checkFeed(feed, `${path}feed`)),
     callbacks: given(job.callbacks, (callbacks) => checkCallbacks(callbacks, `${path}callbacks`)),
+    ...checkRetention(job, path),
   });
   // What waits for other jobs is no work yet.
   if (items.length > 0 && !job.after?.length)

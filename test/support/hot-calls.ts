@@ -487,7 +487,9 @@ export const calls: Readonly<Record<string, Call>> = {
       'queue_entry by Tid Scan',
       'queue_entry by queue_entry_pkey',
       'replay by replay_pkey',
+      'idle_tree by idle_tree_pkey',
       'tree_deletion by tree_deletion_pkey',
+      'tree_hold by tree_hold_pkey',
     ],
   },
 };

@@ -68,6 +68,8 @@ export const ModelName = {
   DeadLetterNote: 'DeadLetterNote',
   Operation: 'Operation',
   TreeDeletion: 'TreeDeletion',
+  TreeHold: 'TreeHold',
+  IdleTree: 'IdleTree',
   Watch: 'Watch',
   Schedule: 'Schedule',
   Queue: 'Queue',
@@ -124,7 +126,10 @@ export const JobScalarFieldEnum = {
   awaited: 'awaited',
   waits: 'waits',
   releasing: 'releasing',
-  blocksOnFailure: 'blocksOnFailure'
+  blocksOnFailure: 'blocksOnFailure',
+  cancelReason: 'cancelReason',
+  retentionSeconds: 'retentionSeconds',
+  idleExpirySeconds: 'idleExpirySeconds'
 } as const
 
 export type JobScalarFieldEnum = (typeof JobScalarFieldEnum)[keyof typeof JobScalarFieldEnum]
@@ -144,7 +149,10 @@ export const JobProgressScalarFieldEnum = {
   completedAt: 'completedAt',
   outcome: 'outcome',
   treeOutcome: 'treeOutcome',
-  completions: 'completions'
+  completions: 'completions',
+  changedAt: 'changedAt',
+  reapAt: 'reapAt',
+  defaultRetention: 'defaultRetention'
 } as const
 
 export type JobProgressScalarFieldEnum = (typeof JobProgressScalarFieldEnum)[keyof typeof JobProgressScalarFieldEnum]
@@ -352,6 +360,7 @@ export type OperationScalarFieldEnum = (typeof OperationScalarFieldEnum)[keyof t
 export const TreeDeletionScalarFieldEnum = {
   rootId: 'rootId',
   requestedAt: 'requestedAt',
+  reaped: 'reaped',
   itemCount: 'itemCount',
   deletedItems: 'deletedItems',
   nextJobId: 'nextJobId',
@@ -359,6 +368,22 @@ export const TreeDeletionScalarFieldEnum = {
 } as const
 
 export type TreeDeletionScalarFieldEnum = (typeof TreeDeletionScalarFieldEnum)[keyof typeof TreeDeletionScalarFieldEnum]
+
+
+export const TreeHoldScalarFieldEnum = {
+  rootId: 'rootId',
+  heldUntil: 'heldUntil'
+} as const
+
+export type TreeHoldScalarFieldEnum = (typeof TreeHoldScalarFieldEnum)[keyof typeof TreeHoldScalarFieldEnum]
+
+
+export const IdleTreeScalarFieldEnum = {
+  rootId: 'rootId',
+  idleSince: 'idleSince'
+} as const
+
+export type IdleTreeScalarFieldEnum = (typeof IdleTreeScalarFieldEnum)[keyof typeof IdleTreeScalarFieldEnum]
 
 
 export const WatchScalarFieldEnum = {
