@@ -10,6 +10,14 @@ import { parseRedisUrl, type RedisConfig } from './redis-url.ts';
 const milliseconds = (lowest: number, highest: number, standard: number) =>
   z.coerce.number().int().min(lowest).max(highest).default(standard);
 
+const seconds = (lowest: number, highest: number, standard: number | 'never') =>
+  z
+    .union([z.literal('never'), z.coerce.number().int().min(lowest).max(highest)], {
+      error: `must be a whole number from ${lowest} to ${highest}, or never`,
+    })
+    .default(standard);
+const orNull = (value: number | 'never') => (value === 'never' ? null : value);
+
 const postgresUrl = z
   .string()
   .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
@@ -204,6 +212,21 @@ const settings = {
     .describe(
       'Networks that callbacks may reach beside the public internet: `10.0.0.0/8,fd00::/8`, with commas between. Without it, addresses that are private, loopback, link-local or otherwise not public are refused.',
     ),
+  JOBTREE_RETENTION_SECONDS: seconds(0, 315_576_000, 604_800).describe(
+    'For how long trees are kept once they are complete, in seconds, or `never` to reap none: of trees that say nothing else, also of those that are complete already. All servers of a database should have the same.',
+  ),
+  JOBTREE_IDLE_SECONDS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(315_576_000)
+    .default(86_400)
+    .describe(
+      'After how long a tree counts as idle, in seconds: a job of it is not sealed, and nothing of it is left to do.',
+    ),
+  JOBTREE_IDLE_EXPIRY_SECONDS: seconds(1, 315_576_000, 'never').describe(
+    'After how long idle trees that say nothing else are cancelled, in seconds, or `never`.',
+  ),
   JOBTREE_SHUTDOWN_DELAY_MS: milliseconds(0, 600_000, 0).describe(
     'How long the server goes on after SIGTERM while /readyz already says 503, for load balancers to notice, in milliseconds.',
   ),
@@ -284,6 +307,9 @@ export interface Config {
   readonly sweepIntervalMs: number;
   readonly callbackTimeoutMs: number;
   readonly callbackNetworks: readonly string[];
+  readonly retentionSeconds: number | null;
+  readonly idleSeconds: number;
+  readonly idleExpirySeconds: number | null;
   readonly shutdownDelayMs: number;
   readonly shutdownTimeoutMs: number;
   readonly logLevel: z.infer<typeof settings.JOBTREE_LOG_LEVEL>;
@@ -348,6 +374,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     sweepIntervalMs: value.JOBTREE_SWEEP_INTERVAL_MS,
     callbackTimeoutMs: value.JOBTREE_CALLBACK_TIMEOUT_MS,
     callbackNetworks: value.JOBTREE_CALLBACK_NETWORKS?.split(',') ?? [],
+    retentionSeconds: orNull(value.JOBTREE_RETENTION_SECONDS),
+    idleSeconds: value.JOBTREE_IDLE_SECONDS,
+    idleExpirySeconds: orNull(value.JOBTREE_IDLE_EXPIRY_SECONDS),
     shutdownDelayMs: value.JOBTREE_SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: value.JOBTREE_SHUTDOWN_TIMEOUT_MS,
     logLevel: value.JOBTREE_LOG_LEVEL,

@@ -78,7 +78,7 @@ begin
   ), written as (
     insert into jobtree.job_progress
     select c.job_id, c.version + 1, c.is_root, c.generation, c.item_count, c.succeeded, c.failed, c.cancelled, c.open_jobs,
-      c.started_at, c.completed_at, c.outcome, c.tree_outcome, c.completions
+      c.started_at, c.completed_at, c.outcome, c.tree_outcome, c.completions, v_now
     from counted c
     where c.root_id in (select j.root_id from judged j)
     returning job_progress

@@ -49,6 +49,10 @@ begin
       when e.key = 'heartbeatIntervalMs'
         and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1000 && @ <= 86400000)'
         then 'must be a whole number from 1000 to 86400000'
+      when e.key in ('retentionSeconds', 'idleExpirySeconds')
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 315576000)'
+        then 'must be a whole number from 0 to 315576000, or null for never'
+      when e.key = 'idleExpirySeconds' and e.value = '0' then 'must be a whole number from 1 to 315576000, or null for never'
       when e.key in ('concurrency', 'limit')
         and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1 && @ <= 1000000)'
         then 'must be a whole number from 1 to 1000000'

@@ -17,13 +17,13 @@ begin
       'jobId', p.job_id, 'generation', p.generation, 'itemCount', p.item_count, 'succeeded', p.succeeded,
       'failed', p.failed, 'cancelled', p.cancelled, 'sealed', p.sealed_at is not null,
       'startedAt', floor(extract(epoch from p.started_at) * 1000),
-      'completedAt', floor(extract(epoch from p.completed_at) * 1000), 'outcome', p.outcome, 'completions', p.completions
+      'completedAt', floor(extract(epoch from p.completed_at) * 1000), 'outcome', p.outcome, 'cancelReason', p.cancel_reason, 'completions', p.completions
     )) as jobs, coalesce(
       sum(count(p.completed_at)) over (partition by p.root_id order by p.page rows between 1 following and unbounded following), 0
     ) as later
     from (
-      select r.*, j.root_id, j.sealed_at, max(r.open_jobs) over (partition by j.root_id) as tree_open_jobs,
-        (row_number() over (partition by j.root_id order by r.job_id) - 1) / 25 as page
+      select r.*, j.root_id, j.sealed_at, j.cancel_reason, max(r.open_jobs) over (partition by j.root_id) as tree_open_jobs,
+        (row_number() over (partition by j.root_id order by r.job_id) - 1) / 22 as page
       from unnest(p_rows) r
       join jobtree.job j on j.id = r.job_id
     ) p

@@ -13,7 +13,9 @@ import {
   parseAlert,
   parseDuration,
   parseDurations,
+  parseInstant,
   parseRate,
+  parseSeconds,
   parseTolerance,
   parseWholeNumber,
 } from './figures.ts';
@@ -106,6 +108,11 @@ program
   .option('--backoff <times>', 'the waits after failures: 30s,5m,30m', parseDurations)
   .option('--priority <n>', 'higher goes first', parseWholeNumber(-32_768, 32_767))
   .option('--callback <endpoint...>', 'the endpoints to call when the job is complete')
+  .option(
+    '--retention <time>',
+    'for how long the job is kept once it is complete: 30d, or never',
+    parseSeconds,
+  )
   .option('--no-seal', 'leave the job open for more items')
   .option('--watch', 'then watch the job until it is complete')
   .addOption(
@@ -206,6 +213,11 @@ program
   )
   .option('--limit <n>', 'how many', parseWholeNumber(1, 1_000_000), 20)
   .option('--schedule <name>', 'only trees that this schedule made')
+  .option(
+    '--idle-since <time>',
+    'only trees that are idle since then: a time, or how long ago (2d)',
+    parseInstant,
+  )
   .option('--all', 'also jobs below the roots of their trees')
   .addOption(urlOption())
   .addOption(jsonOption('an object a line'))
@@ -281,6 +293,28 @@ program
   .addOption(jsonOption('the outcome as JSON'))
   .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable'))
   .action(run('end', async (id, options) => (await import('./commands/delete.ts')).deleteJob(id, options)));
+
+program
+  .command('retention')
+  .description('Show for how long a tree is kept. With options, first set that.')
+  .argument('<id>', 'the root of the tree')
+  .option(
+    '--keep <time>',
+    'for how long once it is complete: 30d, 0 (it goes at once), or never',
+    parseSeconds,
+  )
+  .option('--idle-expiry <time>', 'cancel it after being idle for so long: 2d, or never', parseSeconds)
+  .addOption(urlOption())
+  .addOption(jsonOption('the outcome as JSON'))
+  .addHelpText(
+    'after',
+    `
+With --keep never a tree stays until somebody deletes it; with --idle-expiry never it may stay idle.
+${exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable')}`,
+  )
+  .action(
+    run('end', async (id, options) => (await import('./commands/retention.ts')).retention(id, options)),
+  );
 
 addScheduleCommands(program, run);
 addCallbackCommands(program, run);

@@ -43,6 +43,7 @@ import type {
   ReportAnswer,
   Result,
   SerializeKey,
+  TreeRetention,
 } from './types.ts';
 import { watchJob, watchOperation, watchTree, watchWork } from './watches.ts';
 
@@ -202,6 +203,17 @@ export class Client {
   async deleteJob(jobId: string, options: CallOptions = {}): Promise<{ deleted: boolean }> {
     const data = await this.#send(operations.deleteJob, { input: { jobId } }, options, false);
     return { deleted: payloadOf(data.deleteJob).deleted };
+  }
+
+  /**
+   * Changes for how long a tree is kept, by its root; what is left out stays as it is. Of a tree that is complete the retention counts
+   * from its completion, so it may be over at once.
+   *
+   * @throws JobtreeError NOT_FOUND, also for a tree that is being deleted; INVALID_INPUT, also for a job that is no root
+   */
+  async setRetention(jobId: string, retention: TreeRetention, options: CallOptions = {}): Promise<Job> {
+    const input = { ...retention, jobId };
+    return payloadOf((await this.#send(operations.setRetention, { input }, options, true)).setRetention).job;
   }
 
   /** @throws JobtreeError NOT_FOUND */

@@ -3,6 +3,7 @@ export type {
   AddStatus,
   CallbackDeliveryFilter,
   CallbackTrigger,
+  CancelReason,
   ErrorCode,
   FeedSource,
   HeartbeatStatus,
@@ -57,6 +58,7 @@ export type {
   ReportAnswer,
   Result,
   SerializeKey,
+  TreeRetention,
 } from './types.ts';
 export { type CallbackMessage, verifyCallback } from './verify-callback.ts';
 export { type WatchJobOptions, watchJob } from './watch-job.ts';

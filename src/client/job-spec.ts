@@ -102,6 +102,16 @@ export interface JobSpec extends JobPolicies {
   readonly items?: readonly ItemSpec[] | undefined;
   /** Of the root: what is called when the tree is complete, or each of its jobs. Up to 10. Default: none. */
   readonly callbacks?: readonly CallbackSpec[] | undefined;
+  /**
+   * Of the root: for how long the tree is kept once it is complete, in seconds: 0 (it goes at once) to 315,576,000 (ten years); null
+   * for ever. Then it is deleted, with its items and results. Default: that of the server, 7 days unless it is set otherwise.
+   */
+  readonly retentionSeconds?: number | null | undefined;
+  /**
+   * Of the root: after how long the tree is cancelled if it is idle, in seconds: 1 to 315,576,000 (ten years); null for never. It is
+   * idle while a job is not sealed and nothing of the tree is left to do. Default: that of the server, never unless it is set otherwise.
+   */
+  readonly idleExpirySeconds?: number | null | undefined;
   /** The jobs right below it. Default: none. */
   readonly children?: readonly JobSpec[] | undefined;
 }

@@ -60,6 +60,15 @@ export const updateItem = graphql(`
   }
 `);
 
+export const setRetention = graphql(`
+  mutation SetRetention($input: SetRetentionInput!) {
+    setRetention(input: $input) {
+      ... on SetRetentionPayload { job { ...JobFields } }
+      ... on Error { code message field }
+    }
+  }
+`);
+
 export const deleteJob = graphql(`
   mutation DeleteJob($input: DeleteJobInput!) {
     deleteJob(input: $input) {
@@ -151,7 +160,7 @@ export const operationFields = graphql(`
 
 export const progressFields = graphql(`
   fragment ProgressFields on JobProgress {
-    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome completions
+    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome cancelReason completions
   }
 `);
 
@@ -159,7 +168,7 @@ export const jobFields = graphql(`
   fragment JobFields on Job {
     id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter
     heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage serializeOnFailure finalStage feed waitsForJobs createdAt sealedAt failedAt
-    cancelledAt occurrence { schedule at } treeOutcome progress { ...ProgressFields }
+    cancelledAt cancelReason retentionSeconds reapAt idleExpirySeconds idleSince occurrence { schedule at } treeOutcome progress { ...ProgressFields }
   }
 `);
 
@@ -172,7 +181,7 @@ export const itemFields = graphql(`
 
 export const job = graphql(`
   query Job($id: ID!) {
-    job(id: $id) { ...JobFields children { id } after { id } callbacks { endpoint on } deletion { requestedAt itemCount deletedItems } }
+    job(id: $id) { ...JobFields children { id } after { id } callbacks { endpoint on } deletion { requestedAt reaped itemCount deletedItems } }
   }
 `);
 

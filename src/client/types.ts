@@ -78,6 +78,13 @@ export interface ItemChanges<Payload = unknown> {
   /** Any JSON, up to 1 MB of text (a setting of the server). */
   readonly payload?: Payload | undefined;
 }
+/** For how long a tree is kept. What is left out stays as it is. */
+export interface TreeRetention {
+  /** Once it is complete, in seconds: 0 to 315,576,000 (ten years); null for ever. */
+  readonly retentionSeconds?: number | null | undefined;
+  /** Until it is cancelled if it is idle, in seconds: 1 to 315,576,000 (ten years); null for never. */
+  readonly idleExpirySeconds?: number | null | undefined;
+}
 /** Items that failed for good in the same way. Times are text in ISO 8601. */
 export type DeadLetterGroup = DeadLetterGroupsQuery['deadLetterGroups'][number];
 /** A group with items of it, those that failed last first. */

@@ -21,6 +21,7 @@ import {
   priorityRange,
 } from './limits.ts';
 import { checkTraceContext, type TraceContext } from './trace-context.ts';
+import { checkRetention, type RetentionChange } from './retention.ts';
 
 export interface Feed {
   readonly source?: 'SUCCESSES' | 'REPORTS' | null | undefined;
@@ -38,7 +39,8 @@ export interface NewCallback {
   readonly on?: 'TREE' | 'JOB' | null | undefined;
 }
 
-export interface NewJob {
+/** The root says for how long its tree is kept. */
+export interface NewJob extends RetentionChange {
   readonly type: string;
   readonly dedupeKey?: string | null | undefined;
   readonly priority?: number | null | undefined;
@@ -121,6 +123,10 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
     throw new InvalidInputError('Callbacks belong to the root.', `${path}callbacks`);
   if (walk.depth > 0 && job.traceContext != null)
     throw new InvalidInputError('The trace context belongs to the root.', `${path}traceContext`);
+  for (const field of ['retentionSeconds', 'idleExpirySeconds'] as const) {
+    if (walk.depth > 0 && job[field] !== undefined)
+      throw new InvalidInputError('A tree is kept as a whole: this belongs to the root.', `${path}${field}`);
+  }
   const items = job.items ?? [];
   if (items.length > maxBatch) {
     throw new InvalidInputError(
@@ -155,6 +161,7 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
     feed: given(job.feed, (feed) => checkFeed(feed, `${path}feed`)),
     callbacks: given(job.callbacks, (callbacks) => checkCallbacks(callbacks, `${path}callbacks`)),
     traceContext: given(job.traceContext, (trace) => checkTraceContext(trace, `${path}traceContext`)),
+    ...checkRetention(job, path),
   });
   // What waits for other jobs is no work yet.
   if (items.length > 0 && !job.after?.length)

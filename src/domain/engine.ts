@@ -23,6 +23,14 @@ export interface Effects {
   unfinished(): void;
 }
 
+/** What holds for trees that say nothing else; null for never. */
+export interface RetentionPolicy {
+  readonly retentionSeconds: number | null;
+  /** For how long a tree is to be idle until that is shown. */
+  readonly idleSeconds: number;
+  readonly idleExpirySeconds: number | null;
+}
+
 export interface Engine<Source extends Queries = Queries> {
   readonly database: Source;
   readonly limits: Limits;
@@ -33,6 +41,8 @@ export interface Engine<Source extends Queries = Queries> {
   /** Whether a claim that was answered survives a crash of Postgres. */
   readonly durableClaims: boolean;
   readonly callbackAddresses: CallbackAddresses;
+  /** Of trees that say nothing else. */
+  readonly retention: RetentionPolicy;
   readonly lowWater: LowWater;
   readonly merged: Merged;
   /** Of a request: whose it is, by address. */

@@ -41,6 +41,9 @@ export const maxTimeZoneLength = 100;
 export const everyMsRange = [1_000, 31_622_400_000] as const;
 /** Of what a schedule makes, as JSON text. */
 export const maxTemplateBytes = 1_000_000;
+/** From at once to ten years. */
+export const retentionSecondsRange = [0, 315_576_000] as const;
+export const idleExpirySecondsRange = [1, 315_576_000] as const;
 /** Of a tree. */
 export const maxCallbacks = 10;
 export const maxUrlLength = 2_000;

@@ -25,6 +25,7 @@ import './mutations/add-items.ts';
 import './mutations/seal-job.ts';
 import './mutations/cancel-job.ts';
 import './mutations/delete-job.ts';
+import './mutations/set-retention.ts';
 import './mutations/update-item.ts';
 import './mutations/claim-items.ts';
 import './mutations/claim-item.ts';

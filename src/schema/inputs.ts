@@ -196,6 +196,14 @@ JobInput.implement({
       description:
         'Of the root: the trace that the items of the tree belong to which are given here; workers are told it with them. Default: none.',
     }),
+    retentionSeconds: t.int({
+      description:
+        'Of the root: for how long the tree is kept once it is complete, in seconds: 0 (it goes at once) to 315,576,000 (ten years); null for ever. Then it is reaped: deleted, with its items and results. Default: that of the server, 7 days unless it is set otherwise.',
+    }),
+    idleExpirySeconds: t.int({
+      description:
+        'Of the root: after how long the tree is cancelled if it is idle, in seconds: 1 to 315,576,000 (ten years); null for never. It is idle while a job is not sealed and nothing of the tree is left to do. Default: that of the server, never unless it is set otherwise.',
+    }),
     children: t.field({ type: [JobInput], description: 'The jobs right below it. Default: none.' }),
   }),
 });

@@ -32,6 +32,7 @@ import { Operations } from './operations.ts';
 import { createGuard } from './origin.ts';
 import { Parts } from './parts.ts';
 import { Quota } from './quota.ts';
+import { Reaper } from './reaper.ts';
 import { createResults } from './results.ts';
 import { Scheduler } from './scheduler.ts';
 import { Stalls } from './stalls.ts';
@@ -144,12 +145,18 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       },
       unfinished: () => sweeper.poke(),
     },
+    retention: {
+      retentionSeconds: config.retentionSeconds,
+      idleSeconds: config.idleSeconds,
+      idleExpirySeconds: config.idleExpirySeconds,
+    },
     durableClaims: config.durableClaims,
     logger,
     logPayloads: config.logPayloads,
   });
   const sweeper = new Sweeper({ engine, intervalMs: config.sweepIntervalMs, logger });
   const scheduler = new Scheduler({ engine, logger });
+  const reaper = new Reaper({ engine, logger });
   const callbacks = new Callbacks({ engine, timeoutMs: config.callbackTimeoutMs, logger });
 
   const operations = new Operations({
@@ -262,6 +269,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       { name: 'requests under way', stop: requestsEnd },
       { name: 'sweeper', start: () => sweeper.start(), stop: () => sweeper.stop() },
       { name: 'schedules', start: () => scheduler.start(), stop: () => scheduler.stop() },
+      { name: 'reaper', start: () => reaper.start(), stop: () => reaper.stop() },
       { name: 'callbacks', start: () => callbacks.start(), stop: () => callbacks.stop() },
       { name: 'HTTP', start: () => http.listen(config.port, config.host), stop: stopListening },
     ],

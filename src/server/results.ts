@@ -9,7 +9,7 @@ import { createGzip } from 'node:zlib';
 import type { Logger } from 'pino';
 import type { Queries } from '../db/database.ts';
 import { asRefusal } from '../db/sqlstate.ts';
-import { exportResults, type ResultText, readTreeOf } from '../domain/export-results.ts';
+import { exportResults, holdTree, type ResultText, readTreeOf } from '../domain/export-results.ts';
 import { itemIdOf } from '../domain/item-state.ts';
 import { type ErrorCode, InvalidInputError, JobtreeError, NotFoundError } from '../errors.ts';
 import { encodeGlobalId, itemKeyOf, keyOf } from '../schema/global-id.ts';
@@ -89,6 +89,7 @@ async function find(database: Queries, id: string, query: URLSearchParams) {
   const after = itemId === null ? undefined : itemKeyOf(itemId, 'after');
   const tree = await readTreeOf(database, jobId);
   if (tree === undefined) throw new NotFoundError(`There is no job ${id}.`, 'id');
+  await holdTree(database, tree.rootId);
   return { ...tree, after };
 }
 

@@ -107,11 +107,26 @@ describe('a tree with callbacks', () => {
       timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       data: {
         ...{ jobId: `Job:${rootId}`, rootId: `Job:${rootId}`, type: root, dedupeKey: `key of ${root}` },
-        ...{ outcome: 'SUCCEEDED', itemCount: 2, succeeded: 1, failed: 1, cancelled: 0, completions: 1 },
+        ...{
+          outcome: 'SUCCEEDED',
+          cancelReason: null,
+          itemCount: 2,
+          succeeded: 1,
+          failed: 1,
+          cancelled: 0,
+          completions: 1,
+        },
       },
     });
     expect(first[2].data).toEqual({
-      ...{ rootId: `Job:${rootId}`, type: root, dedupeKey: `key of ${root}`, outcome: 'SUCCEEDED', jobs: 2 },
+      ...{
+        rootId: `Job:${rootId}`,
+        type: root,
+        dedupeKey: `key of ${root}`,
+        outcome: 'SUCCEEDED',
+        cancelReason: null,
+        jobs: 2,
+      },
       ...{ itemCount: 3, succeeded: 2, failed: 1, cancelled: 0, completions: 1 },
     });
 

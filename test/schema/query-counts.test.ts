@@ -70,7 +70,7 @@ afterAll(async () => {
 });
 
 /** What the server does beside answering. */
-const upkeep = /from jobtree\.\w+\(|j\.cancelling|jobtree\.schedule/;
+const upkeep = /from jobtree\.\w+\(|j\.cancelling|jobtree\.schedule|deletion where reaped/;
 
 /** How many queries an answer for so many jobs takes. */
 async function queriesOf(selection: string, first: number): Promise<number> {

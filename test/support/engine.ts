@@ -60,6 +60,7 @@ export function useEngine(): TestEngine {
       database: test.db.open(),
       limits: { maxJsonBytes: 1_000_000 },
       callbackAddresses: new CallbackAddresses({ networks: [] }),
+      retention: { retentionSeconds: 604_800, idleSeconds: 86_400, idleExpirySeconds: null },
       effects: {
         touched: () => {},
         ready: (counts: ReadonlyMap<string, number>) => test.ready.push(...counts.keys()),

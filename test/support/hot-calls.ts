@@ -503,8 +503,10 @@ export const calls: Readonly<Record<string, Call>> = {
       'queue_entry by Tid Scan',
       'queue_entry by queue_entry_pkey',
       'replay by replay_pkey',
+      'idle_tree by idle_tree_pkey',
       'tree_deletion by tree_deletion_pkey',
       'trace_context by trace_context_pkey',
+      'tree_hold by tree_hold_pkey',
     ],
   },
 };

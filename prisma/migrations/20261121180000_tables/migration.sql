@@ -29,6 +29,9 @@ create table "jobtree"."job" (
   "waits" boolean not null default false,
   "releasing" boolean not null default false,
   "blocks_on_failure" boolean not null default false,
+  "cancel_reason" text,
+  "retention_seconds" integer,
+  "idle_expiry_seconds" integer,
   constraint "job_pkey" primary key ("id"),
   constraint "job_type_check" check (length("type") between 1 and 200),
   constraint "job_dedupe_key_check" check (length("dedupe_key") between 1 and 500),
@@ -40,7 +43,10 @@ create table "jobtree"."job" (
   constraint "job_heartbeat_interval_ms_check" check ("heartbeat_interval_ms" between 1000 and 86400000),
   constraint "job_tolerated_failure_count_check" check ("tolerated_failure_count" >= 0),
   constraint "job_tolerated_failure_percentage_check" check ("tolerated_failure_percentage" between 0 and 100),
-  constraint "job_feed_check" check ("feed" ->> 'source' in ('SUCCESSES', 'REPORTS'))
+  constraint "job_feed_check" check ("feed" ->> 'source' in ('SUCCESSES', 'REPORTS')),
+  constraint "job_cancel_reason_check" check ("cancel_reason" in ('REQUESTED', 'FAILURES', 'DEPENDENCY', 'IDLE')),
+  constraint "job_retention_seconds_check" check ("retention_seconds" between -1 and 315576000),
+  constraint "job_idle_expiry_seconds_check" check ("idle_expiry_seconds" = -1 or "idle_expiry_seconds" between 1 and 315576000)
 );
 create unique index "job_type_dedupe_key_key" on "jobtree"."job" ("type", "dedupe_key");
 create index "job_type_id_idx" on "jobtree"."job" ("type", "id");
@@ -68,6 +74,9 @@ create table "jobtree"."job_progress" (
   "outcome" text,
   "tree_outcome" text,
   "completions" integer not null default 0,
+  "changed_at" timestamptz(3) not null default now(),
+  "reap_at" timestamptz(3),
+  "default_retention" boolean not null default false,
   constraint "job_progress_pkey" primary key ("job_id", "version"),
   constraint "job_progress_open_jobs_check" check ("open_jobs" >= 0),
   constraint "job_progress_outcome_check" check ("outcome" in ('SUCCEEDED', 'FAILED', 'CANCELLED')),
@@ -76,6 +85,7 @@ create table "jobtree"."job_progress" (
 create index "job_progress_waiting" on "jobtree"."job_progress" ("is_root", "job_id") where "started_at" is null and "completed_at" is null;
 create index "job_progress_running" on "jobtree"."job_progress" ("is_root", "job_id") where "started_at" is not null and "completed_at" is null;
 create index "job_progress_outcome" on "jobtree"."job_progress" ("outcome", "is_root", "job_id") where "outcome" is not null;
+create index "job_progress_reap" on "jobtree"."job_progress" ("default_retention", "reap_at") where "reap_at" is not null;
 
 create table "jobtree"."progress_delta" (
   "id" bigserial not null,
@@ -228,11 +238,26 @@ create table "jobtree"."failure" (
 create table "jobtree"."tree_deletion" (
   "root_id" uuid not null,
   "requested_at" timestamptz(3) not null,
+  "reaped" boolean not null default false,
   "item_count" bigint not null,
   "deleted_items" bigint not null default 0,
   "next_job_id" uuid,
   "next_position" bigint not null default 0,
   constraint "tree_deletion_pkey" primary key ("root_id")
+);
+
+-- Trees that somebody reads whole, and that are not reaped before then.
+create table "jobtree"."tree_hold" (
+  "root_id" uuid not null,
+  "held_until" timestamptz(3) not null,
+  constraint "tree_hold_pkey" primary key ("root_id")
+);
+
+-- Trees that were seen to wait for nothing but more items, and since when. They may have gone on since: idle_since says whether they have.
+create table "jobtree"."idle_tree" (
+  "root_id" uuid not null,
+  "idle_since" timestamptz(3) not null,
+  constraint "idle_tree_pkey" primary key ("root_id")
 );
 
 -- One row: when a server last looked for lost heartbeats, and since when they have been looking without a gap.

@@ -234,7 +234,7 @@ begin
   select jobtree.new_id(), m.message_id, c.endpoint, 'JOB', p_root_id, m.body::text, v_now, v_now
   from (
     select format('job_%s_%s', j.id, p.completions) as message_id, jobtree.callback_body('job.completed', p.completed_at, json_build_object(
-      'jobId', 'Job:' || j.id, 'rootId', 'Job:' || j.root_id, 'type', j.type, 'dedupeKey', j.dedupe_key, 'outcome', p.outcome,
+      'jobId', 'Job:' || j.id, 'rootId', 'Job:' || j.root_id, 'type', j.type, 'dedupeKey', j.dedupe_key, 'outcome', p.outcome, 'cancelReason', j.cancel_reason,
       'itemCount', p.item_count, 'succeeded', p.succeeded, 'failed', p.failed, 'cancelled', p.cancelled, 'completions', p.completions
     )) as body
     from unnest(p_job_ids) u(id)
@@ -261,7 +261,7 @@ begin
   insert into jobtree.callback_delivery (id, message_id, endpoint, event, root_id, body, created_at, due_at)
   select jobtree.new_id(), format('tree_%s_%s', p_root_id, c.completions), c.endpoint, 'TREE', p_root_id,
     jobtree.callback_body('tree.completed', t.completed_at, json_build_object(
-      'rootId', 'Job:' || r.id, 'type', r.type, 'dedupeKey', r.dedupe_key, 'outcome', t.outcome, 'jobs', t.jobs,
+      'rootId', 'Job:' || r.id, 'type', r.type, 'dedupeKey', r.dedupe_key, 'outcome', t.outcome, 'cancelReason', r.cancel_reason, 'jobs', t.jobs,
       'itemCount', t.item_count, 'succeeded', t.succeeded, 'failed', t.failed, 'cancelled', t.cancelled, 'completions', c.completions
     ))::text, v_now, v_now
   from counted c
@@ -643,10 +643,11 @@ $$;
 -- cancelled from now on. What waits leaves the queue and what is held ends right here, up to p_limit ranges of items; of the rest
 -- cancel_items takes care, and if nobody calls it to the end, the sweep of any server. Cancelling twice does nothing.
 --
+-- p_reason   what the jobs say of it: REQUESTED, or IDLE from expire_tree
 -- returns    the tree's root, and the jobs of the subtree that have more to cancel
 -- locks      the jobs' rows in the order of their ids: waits for who adds or feeds; then those of cancel_items
 -- errors     JT001 no such job
-create or replace function jobtree.cancel_job(p_job_id uuid, p_limit integer default 10000)
+create or replace function jobtree.cancel_job(p_job_id uuid, p_limit integer default 10000, p_reason text default 'REQUESTED')
 returns table (root_id uuid, cancelling uuid[])
 language plpgsql volatile
 set enable_seqscan = off
@@ -676,7 +677,7 @@ begin
 
   perform 1 from jobtree.job j where j.id = any (v_jobs) order by j.id for no key update;
   update jobtree.job j
-  set cancelled_at = clock_timestamp(), cancelling = true, waits = false, sealed_at = coalesce(j.sealed_at, clock_timestamp())
+  set cancelled_at = clock_timestamp(), cancel_reason = p_reason, cancelling = true, waits = false, sealed_at = coalesce(j.sealed_at, clock_timestamp())
   where j.id = any (v_jobs) and j.cancelled_at is null
     and (select p.completed_at from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) is null;
   -- Only for jobs that are still there: this may have waited for delete_tree.
@@ -1006,7 +1007,7 @@ begin
   from jobtree.input_problem(p_job, array[
     'type', 'dedupeKey', 'priority', 'runAt', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs',
     'finalStage', 'toleratedFailureCount', 'toleratedFailurePercentage', 'serializeOnFailure', 'name', 'after', 'sealed', 'feed', 'items', 'callbacks',
-    'traceContext', 'children'
+    'traceContext', 'children', 'retentionSeconds', 'idleExpirySeconds'
   ]) p;
   if v_field is null and p_job ->> 'type' is null then
     v_field := 'type';
@@ -1017,6 +1018,9 @@ begin
   elsif v_field is null and p_job ->> 'traceContext' is not null and cardinality(p_path) > 0 then
     v_field := 'traceContext';
     v_message := 'can''t be set: it belongs to the root';
+  elsif v_field is null and p_job ?| array['retentionSeconds', 'idleExpirySeconds'] and cardinality(p_path) > 0 then
+    v_field := case when p_job ? 'retentionSeconds' then 'retentionSeconds' else 'idleExpirySeconds' end;
+    v_message := 'can''t be set: a tree is kept as a whole, so it belongs to the root';
   elsif v_field is null and p_job ->> 'feed' is not null and cardinality(p_path) = 0 then
     v_field := 'feed';
     v_message := 'can''t be set: the root has no parent to feed it';
@@ -1438,8 +1442,10 @@ $$;
 --
 -- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
 --            runAt?, finalStage?, toleratedFailureCount?, toleratedFailurePercentage?, serializeOnFailure?, name?, after?, dedupeKey?, sealed?,
---            feed?, items?, callbacks?, traceContext?, children?}; children are the same, and any depth up to 32. after: link_jobs. callbacks (the root
---            only): add_callbacks. traceContext (the root only), of the items that the tree starts with: check_trace_context. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?, serializeKey?}: feed_payloads,
+--            feed?, items?, callbacks?, traceContext?, children?, retentionSeconds?, idleExpirySeconds?}; children are the same, and any
+--            depth up to 32. after: link_jobs. Of the root only: callbacks, add_callbacks; traceContext, of the items that the tree
+--            starts with, check_trace_context; retentionSeconds and idleExpirySeconds, which are what servers have by default if
+--            they are not there, and never if they are null. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?, serializeKey?}: feed_payloads,
 --            feed_keys.
 --            What a job does not say of priority, failures, backoff and heartbeats comes from the queue of its type, if that says it.
 --            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs go up in
@@ -1505,7 +1511,7 @@ begin
       id, root_id, parent_id, depth, type, dedupe_key, priority, run_at, max_failures_per_item, backoff_ms,
       backoff_jitter, heartbeat_interval_ms, final_stage, feed, feeds_children, created_at, sealed_at,
       tolerated_failure_count, tolerated_failure_percentage, waits,
-      blocks_on_failure
+      blocks_on_failure, retention_seconds, idle_expiry_seconds
     )
     select
       n.id, coalesce(v_root, n.id), v_job.id, cardinality(v_node.path),
@@ -1516,13 +1522,15 @@ begin
       case when v_spec ->> 'feed' is not null then '{"source": "SUCCESSES"}' || jsonb_strip_nulls(s.feed) end,
       coalesce(jsonb_path_exists(v_spec, '$.children[*].feed ? (@ != null)'), false), v_now,
       case when s.sealed then v_now end, s."toleratedFailureCount", s."toleratedFailurePercentage",
-      coalesce(v_spec @? 'strict $.after[0]', false), coalesce(s."serializeOnFailure" = 'BLOCK', false)
+      coalesce(v_spec @? 'strict $.after[0]', false), coalesce(s."serializeOnFailure" = 'BLOCK', false),
+      coalesce(s."retentionSeconds", case when v_spec ? 'retentionSeconds' then -1 end),
+      coalesce(s."idleExpirySeconds", case when v_spec ? 'idleExpirySeconds' then -1 end)
     from (select (v_id || lpad(to_hex(v_node.number), 6, '0'))::uuid as id) n
       cross join jsonb_to_record(v_spec) as s(
         type text, "dedupeKey" text, priority smallint, "runAt" timestamptz, "maxFailuresPerItem" integer,
         "backoffMs" integer[], "backoffJitter" real, "heartbeatIntervalMs" integer, "finalStage" boolean,
         feed jsonb, sealed boolean, "toleratedFailureCount" integer, "toleratedFailurePercentage" double precision,
-        "serializeOnFailure" text
+        "serializeOnFailure" text, "retentionSeconds" integer, "idleExpirySeconds" integer
       )
       left join lateral (select q.* from jobtree.queue q where q.type = s.type offset 0) q on true
     on conflict (type, dedupe_key) do nothing
@@ -1593,10 +1601,10 @@ end
 $$;
 
 -- Begins to delete a tree: what is pending in it is cancelled, its dedupe keys are free at once, and delete_tree takes care of the
--- rest, in batches, called by any server. Asking twice does nothing.
+-- rest, in batches, called by any server. Asking twice does nothing; a tree that is being reaped goes at once from then on.
 --
 -- returns    the jobs that have more to cancel: cancel_items
--- locks      those of cancel_job
+-- locks      the tree's row in tree_deletion, if it is being reaped; those of cancel_job
 -- errors     JT001 no such job, JT002 not a root
 create or replace function jobtree.delete_job(p_job_id uuid)
 returns uuid[]
@@ -1617,6 +1625,8 @@ begin
   if v_root_id <> p_job_id then
     raise exception 'Job % is not a root: only whole trees are deleted.', p_job_id using errcode = 'JT002', column = 'jobId';
   end if;
+  -- Before the jobs' rows, as delete_tree has them.
+  update jobtree.tree_deletion d set reaped = false where d.root_id = p_job_id and d.reaped;
   select c.cancelling into v_cancelling from jobtree.cancel_job(p_job_id) c;
   update jobtree.job j set dedupe_key = null where j.root_id = p_job_id and j.dedupe_key is not null;
   insert into jobtree.tree_deletion (root_id, requested_at, item_count)
@@ -1647,7 +1657,7 @@ begin
 end
 $$;
 
--- Deletes up to p_limit items of a tree that delete_job has marked, and whose cancellation is counted, and at the end the tree
+-- Deletes up to p_limit items of a tree that delete_job or reap_trees has marked, and whose cancellation is counted, and at the end the tree
 -- itself. Each call goes on where the last one ended.
 --
 -- returns    whether the tree is gone; null if it is not complete yet, or somebody else is at it
@@ -1662,6 +1672,7 @@ as $$
 declare
   v_deletion jobtree.tree_deletion;
   v_job_id uuid;
+  v_left bigint := p_limit;
   v_last bigint;
   v_count bigint;
 begin
@@ -1673,18 +1684,15 @@ begin
     return null;
   end if;
 
-  select j.id into v_job_id from jobtree.job j
-  where j.root_id = p_root_id and j.id >= coalesce(v_deletion.next_job_id, p_root_id)
-  order by j.id
-  limit 1;
-  if v_job_id is not null then
-    v_deletion.next_position := case when v_job_id = v_deletion.next_job_id then v_deletion.next_position else 0 end;
+  v_deletion.next_job_id := coalesce(v_deletion.next_job_id, p_root_id);
+  while v_deletion.next_job_id is not null and v_left > 0 loop
+    v_job_id := v_deletion.next_job_id;
     select max(i.position), count(*) into v_last, v_count
     from (
       select i.position from jobtree.job_item i
       where i.job_id = v_job_id and i.position >= v_deletion.next_position
       order by i.position
-      limit p_limit
+      limit v_left
     ) i;
     delete from jobtree.outcome o where o.job_id = v_job_id and o.position between v_deletion.next_position and v_last;
     delete from jobtree.failure f where f.job_id = v_job_id and f.position between v_deletion.next_position and v_last;
@@ -1697,17 +1705,21 @@ begin
     delete from jobtree.replay r where r.job_id = v_job_id and r.position between v_deletion.next_position and v_last;
     delete from jobtree.trace_context t where t.job_id = v_job_id and t.position between v_deletion.next_position and v_last;
     delete from jobtree.job_item i where i.job_id = v_job_id and i.position between v_deletion.next_position and v_last;
-    update jobtree.tree_deletion d
-    set deleted_items = d.deleted_items + v_count,
-      next_position = case when v_count = p_limit then v_last + 1 else 0 end,
-      next_job_id = case when v_count = p_limit then v_job_id else (
-        select j.id from jobtree.job j where j.root_id = p_root_id and j.id > v_job_id order by j.id limit 1
-      ) end
-    where d.root_id = p_root_id
-    returning * into v_deletion;
-    if v_deletion.next_job_id is not null then
-      return false;
+    v_deletion.deleted_items := v_deletion.deleted_items + v_count;
+    if v_count = v_left then
+      v_deletion.next_position := v_last + 1;
+    else
+      v_deletion.next_position := 0;
+      select j.id into v_deletion.next_job_id from jobtree.job j where j.root_id = p_root_id and j.id > v_job_id order by j.id limit 1;
     end if;
+    -- A job costs something even if it is empty.
+    v_left := v_left - greatest(v_count, p_limit / 100, 1);
+  end loop;
+  if v_deletion.next_job_id is not null then
+    update jobtree.tree_deletion d
+    set deleted_items = v_deletion.deleted_items, next_position = v_deletion.next_position, next_job_id = v_deletion.next_job_id
+    where d.root_id = p_root_id;
+    return false;
   end if;
 
   -- Whoever cancels or deletes the tree once more has these rows, and leaves deltas behind.
@@ -1715,6 +1727,8 @@ begin
   delete from jobtree.job_progress p where p.job_id in (select j.id from jobtree.job j where j.root_id = p_root_id);
   delete from jobtree.progress_delta d where d.root_id = p_root_id;
   delete from jobtree.callback c where c.root_id = p_root_id;
+  delete from jobtree.idle_tree t where t.root_id = p_root_id;
+  delete from jobtree.tree_hold h where h.root_id = p_root_id;
   delete from jobtree.job j where j.root_id = p_root_id;
   delete from jobtree.tree_deletion d where d.root_id = p_root_id;
   return true;
@@ -2045,6 +2059,33 @@ begin
 end
 $$;
 
+-- Cancels a tree that has been idle for longer than its expiry, and says so: cancel_reason is IDLE.
+--
+-- p_expiry_seconds    the expiry of trees that have none of their own; null for never
+-- returns    the jobs that have more to cancel: cancel_items; null if it was not due
+-- locks      the jobs' rows in the order of their ids: waits a moment for who adds to them; then those of cancel_job
+create or replace function jobtree.expire_tree(p_root_id uuid, p_expiry_seconds integer)
+returns uuid[]
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set lock_timeout = '100ms'
+as $$
+declare
+  v_cancelling uuid[];
+begin
+  perform 1 from jobtree.job j where j.root_id = p_root_id order by j.id for no key update;
+  -- Whatever was added meanwhile is seen from here on.
+  select c.cancelling into v_cancelling
+  from jobtree.job r
+  cross join lateral jobtree.cancel_job(r.id, p_reason => 'IDLE') c
+  where r.id = p_root_id
+    and jobtree.idle_since(r.id) <= clock_timestamp()
+      - nullif(coalesce(r.idle_expiry_seconds, p_expiry_seconds), -1) * interval '1 second';
+  return v_cancelling;
+end
+$$;
+
 -- Ends attempts that failed: the failure is kept, and the item goes back into the queue, to wait out its backoff, or has failed
 -- once it has failed more than maxFailuresPerItem times, or for good. Both count from when it was added, or replayed. Of the failures
 -- of an item the first and the last twenty are kept.
@@ -2191,7 +2232,7 @@ begin
     for no key update skip locked
   ), ended as (
     update jobtree.job j
-    set failed_at = v_now, cancelled_at = v_now, cancelling = true, sealed_at = coalesce(j.sealed_at, v_now)
+    set failed_at = v_now, cancelled_at = v_now, cancel_reason = 'FAILURES', cancelling = true, sealed_at = coalesce(j.sealed_at, v_now)
     where j.id = any (array(select f.id from free f))
     returning j.id
   )
@@ -2494,6 +2535,79 @@ as $$
   )
 $$;
 
+-- Looks at the next open jobs and notes which trees are idle (idle_tree) and for how long; those that have been noted and have gone on since
+-- are forgotten. Every server goes round all open jobs, slowly.
+--
+-- p_from     the job to go on behind
+-- p_limit    how many jobs
+-- p_idle_seconds      for how long a tree is to be idle before it is noted; if its expiry is shorter, that
+-- p_expiry_seconds    the expiry of trees that have none of their own; null for never
+-- returns    the job to go on behind, null when all were looked at; and the trees that have expired: expire_tree
+-- locks      rows of idle_tree, for an instant
+create or replace function jobtree.find_idle(p_from uuid, p_limit integer, p_idle_seconds integer, p_expiry_seconds integer)
+returns table (next_from uuid, expired uuid[])
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz := clock_timestamp();
+  v_idle constant interval := p_idle_seconds * interval '1 second';
+  v_jobs uuid[];
+begin
+  select array_agg(o.job_id) into v_jobs
+  from (
+    select o.job_id
+    from (values (true), (false)) r(is_root)
+    cross join lateral (
+      (select p.job_id from jobtree.job_progress p
+       where p.is_root = r.is_root and p.started_at is null and p.completed_at is null and p.job_id > p_from
+       order by p.job_id limit p_limit)
+      union all
+      (select p.job_id from jobtree.job_progress p
+       where p.is_root = r.is_root and p.started_at is not null and p.completed_at is null and p.job_id > p_from
+       order by p.job_id limit p_limit)
+    ) o
+    order by o.job_id
+    limit p_limit
+  ) o;
+  if cardinality(v_jobs) = p_limit then
+    next_from := v_jobs[p_limit];
+  end if;
+
+  with quiet as materialized (
+    select distinct j.root_id, r.expiry
+    from unnest(v_jobs) u(id)
+    join jobtree.job j on j.id = u.id
+    cross join lateral (
+      select nullif(coalesce(r.idle_expiry_seconds, p_expiry_seconds), -1) * interval '1 second' as expiry
+      from jobtree.job r where r.id = j.root_id
+    ) r
+    cross join lateral (select * from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
+    where j.sealed_at is null and j.feed is null and p.succeeded + p.failed + p.cancelled = p.item_count
+      and p.changed_at <= v_now - least(v_idle, r.expiry)
+  ), idle as materialized (
+    select q.root_id, q.expiry, jobtree.idle_since(q.root_id) as since from quiet q
+  ), noted as (
+    insert into jobtree.idle_tree as t (root_id, idle_since)
+    select i.root_id, i.since from idle i where i.since <= v_now - least(v_idle, i.expiry)
+    order by i.root_id
+    on conflict (root_id) do update set idle_since = excluded.idle_since where t.idle_since <> excluded.idle_since
+  )
+  select array_agg(i.root_id) into expired from idle i where i.since <= v_now - i.expiry;
+  delete from jobtree.idle_tree t
+  where t.root_id = any (array(
+    select t.root_id from jobtree.idle_tree t
+    where t.root_id > p_from and (next_from is null or t.root_id <= next_from) and jobtree.idle_since(t.root_id) is null
+    for update skip locked
+  ));
+  return next;
+end
+$$;
+
 -- The group of dead letters that a failure belongs to.
 create or replace function jobtree.fingerprint(p_type text, p_code text, p_pattern text) returns uuid
 language sql immutable parallel safe
@@ -2644,7 +2758,7 @@ begin
   ), written as (
     insert into jobtree.job_progress
     select c.job_id, c.version + 1, c.is_root, c.generation, c.item_count, c.succeeded, c.failed, c.cancelled, c.open_jobs,
-      c.started_at, c.completed_at, c.outcome, c.tree_outcome, c.completions
+      c.started_at, c.completed_at, c.outcome, c.tree_outcome, c.completions, v_now
     from counted c
     where c.root_id in (select j.root_id from judged j)
     returning job_progress
@@ -2669,7 +2783,8 @@ $$;
 --
 -- A job is complete when it is sealed, waits for no other job, and succeeded + failed + cancelled = itemCount. Completion seals
 -- the children that the job feeds, and lets jobs go on that wait for it, which may complete them in turn; the tree is complete
--- when openJobs on the root's row is 0. A job of which more items failed than it tolerates is ended here: fail_jobs.
+-- when openJobs on the root's row is 0, and its retention counts from then on. A job of which more items failed than it tolerates is
+-- ended here: fail_jobs.
 --
 -- p_from     the delta to read from: a low-water mark that skips the dead rows of deltas folded before. A delta below
 --            it that committed late is found by a fold from 0. Before a job is declared complete its deltas are read
@@ -2679,8 +2794,8 @@ $$;
 --            cancel_items or release_items. Deltas of a tree that is gone are deleted
 -- locks      the root's job_progress row, and then the rows of jobs to be ended, sealed or released, all skipped where taken
 -- notifies   channel jobtree_progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled,
---            sealed, startedAt, completedAt, outcome, completions}]}, times in milliseconds; up to 25 jobs a message, below 8,000 bytes. openJobs is 0
---            only in the last message: jobs whose end is in a later one count as open
+--            sealed, startedAt, completedAt, outcome, cancelReason, completions}]}, times in milliseconds; up to 22 jobs a message,
+--            below 8,000 bytes. openJobs is 0 only in the last message: jobs whose end is in a later one count as open
 -- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant;
 --            after a crash the deltas are there again, and are counted again
 create or replace function jobtree.fold_progress(p_root_id uuid, p_from bigint default 0)
@@ -2725,6 +2840,9 @@ declare
   v_cancelled uuid[];
   v_settled uuid[];
   v_awaited boolean;
+  -- Of the tree, if this fold has completed it.
+  v_reap_at timestamptz;
+  v_default_retention boolean := false;
   -- What the next fold is to look at again.
   v_again uuid[] := '{}';
   v_unfinished boolean := false;
@@ -2763,7 +2881,8 @@ begin
       select k.job_id, k.version, k.is_root, k.generation, k.item_count + coalesce(s.items, 0) as item_count,
         k.succeeded + coalesce(s.succeeded, 0) as succeeded, k.failed + coalesce(s.failed, 0) as failed,
         k.cancelled + coalesce(s.cancelled, 0) as cancelled, k.open_jobs,
-        coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at, k.outcome, k.tree_outcome, k.completions
+        coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at, k.outcome, k.tree_outcome, k.completions,
+        k.changed_at, k.reap_at, k.default_retention
       from known k
       left join summed s on s.job_id = k.job_id
     )
@@ -2825,7 +2944,7 @@ begin
           when v_cancelled is not null or r.tree_outcome = 'CANCELLED' then 'CANCELLED'
           else 'SUCCEEDED'
         end,
-        r.completions + case when r.job_id = any (v_completed) then 1 else 0 end
+        r.completions + case when r.job_id = any (v_completed) then 1 else 0 end, r.changed_at, r.reap_at, r.default_retention
       )::jobtree.job_progress) into v_rows
       from unnest(v_rows) r;
       v_changed := v_changed || v_completed || p_root_id;
@@ -2865,13 +2984,22 @@ begin
     v_sure := v_sure || v_sealed;
   end loop;
 
+  if cardinality(v_ends) > 0 then
+    select case when j.retention_seconds is distinct from -1 then v_now + coalesce(j.retention_seconds, 0) * interval '1 second' end,
+      j.retention_seconds is null
+    into v_reap_at, v_default_retention
+    from jobtree.job j
+    where j.id = p_root_id and (select r.open_jobs = 0 from unnest(v_rows) r where r.is_root);
+  end if;
   with replaced as (
     delete from jobtree.job_progress p using unnest(v_rows) r
     where r.job_id = any (v_changed) and p.job_id = r.job_id and p.version = r.version
   )
   insert into jobtree.job_progress
   select r.job_id, r.version + 1, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled, r.open_jobs,
-    r.started_at, r.completed_at, r.outcome, r.tree_outcome, r.completions
+    r.started_at, r.completed_at, r.outcome, r.tree_outcome, r.completions, v_now,
+    case when r.is_root then coalesce(v_reap_at, r.reap_at) end,
+    case when r.is_root and v_reap_at is not null then v_default_retention else r.default_retention end
   from unnest(v_rows) r
   where r.job_id = any (v_changed);
   if cardinality(v_ends) > 0 then
@@ -2993,6 +3121,59 @@ begin
 end
 $$;
 
+-- Keeps a tree from being reaped for a while, for whoever reads it whole; again before that is over to go on. Deleting it by hand is
+-- possible all the same.
+--
+-- p_seconds  for how long from now
+-- returns    whether it is held; not if it is gone, or being deleted
+-- locks      the root's job_progress row, shared, for an instant: reap_trees passes it by
+create or replace function jobtree.hold_tree(p_root_id uuid, p_seconds integer)
+returns boolean
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+begin
+  loop
+    perform 1 from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1 for share;
+    exit when found;
+    -- It waited for a fold, which has written another version.
+    if not exists (select from jobtree.job j where j.id = p_root_id) then
+      return false;
+    end if;
+  end loop;
+  if exists (select from jobtree.tree_deletion d where d.root_id = p_root_id) then
+    return false;
+  end if;
+  insert into jobtree.tree_hold as h (root_id, held_until) values (p_root_id, clock_timestamp() + p_seconds * interval '1 second')
+  on conflict (root_id) do update set held_until = greatest(h.held_until, excluded.held_until);
+  return true;
+end
+$$;
+
+-- Since when a tree has waited for nothing but more items: a job of it is not sealed, though nothing of the tree is left to do, apart
+-- from what waits for that job.
+--
+-- returns    when anything of it was last counted; null if it is not idle
+create or replace function jobtree.idle_since(p_root_id uuid)
+returns timestamptz
+language sql stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+  select case
+    when bool_or(j.sealed_at is null and j.feed is null)
+      and not bool_or(p.completed_at is null and not j.waits and p.succeeded + p.failed + p.cancelled < p.item_count)
+      and not exists (select from jobtree.progress_delta d where d.root_id = p_root_id)
+    then max(p.changed_at)
+  end
+  from jobtree.job j
+  cross join lateral (select * from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
+  where j.root_id = p_root_id
+$$;
+
 -- What is wrong with an object that a caller sent: a key that is not known, or a value that is not what its key wants. A key
 -- with null counts as one that is not there.
 --
@@ -3044,6 +3225,10 @@ begin
       when e.key = 'heartbeatIntervalMs'
         and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1000 && @ <= 86400000)'
         then 'must be a whole number from 1000 to 86400000'
+      when e.key in ('retentionSeconds', 'idleExpirySeconds')
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 315576000)'
+        then 'must be a whole number from 0 to 315576000, or null for never'
+      when e.key = 'idleExpirySeconds' and e.value = '0' then 'must be a whole number from 1 to 315576000, or null for never'
       when e.key in ('concurrency', 'limit')
         and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1 && @ <= 1000000)'
         then 'must be a whole number from 1 to 1000000'
@@ -3266,6 +3451,28 @@ begin
 exception when data_exception then
   return false;
 end
+$$;
+
+-- Whether a tree whose retention is over is not reaped now: it is on its way already, somebody reads it whole, or a replay or a discard
+-- that is under way may be about its dead letters.
+create or replace function jobtree.is_kept(p_root_id uuid)
+returns boolean
+language sql stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+  select exists (select from jobtree.tree_deletion d where d.root_id = p_root_id)
+    or exists (select from jobtree.tree_hold h where h.root_id = p_root_id and h.held_until > clock_timestamp())
+    or exists (
+      select from jobtree.operation o
+      where o.finished_at is null and o.kind <> 'CANCEL'
+        and (o.job_id is null or p_root_id = (select j.root_id from jobtree.job j where j.id = o.job_id))
+        and exists (
+          select from jobtree.job j
+          -- One by one: joined, all dead letters might be read.
+          where j.root_id = p_root_id and (select true from jobtree.dead_letter d where d.job_id = j.id limit 1)
+        )
+    )
 $$;
 
 -- Whether a claim was carried out before: its leases begin as its id does, and name it. A repeat that comes while the claim is still
@@ -5092,6 +5299,72 @@ as $$
   ) t
 $$;
 
+-- Has trees deleted whose retention is over: delete_tree does it, in batches, called by any server. From here on nothing of them can be
+-- replayed, and their dedupe keys are free. Complete trees alone are due. Those that is_kept names come later.
+--
+-- p_default_seconds   the retention of trees that have none of their own; null for ever
+-- p_limit    how many trees may be on their way at a time: it marks as many as are missing
+-- returns    how many it has marked
+-- locks      the roots' job_progress rows and then the rows of jobs with dedupe keys, skipping trees of which somebody else has one: a fold,
+--            a replay, a change of the retention
+create or replace function jobtree.reap_trees(p_default_seconds integer, p_limit integer default 100)
+returns integer
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz := clock_timestamp();
+  v_limit constant bigint := p_limit - (select count(*) from jobtree.tree_deletion d where d.reaped);
+  v_roots uuid[];
+  v_marked uuid[];
+begin
+  if v_limit <= 0 then
+    return 0;
+  end if;
+  with own as (
+    select p.job_id from jobtree.job_progress p
+    where not p.default_retention and p.reap_at <= v_now and not jobtree.is_kept(p.job_id)
+    order by p.reap_at
+    limit v_limit
+    for no key update skip locked
+  ), others as (
+    select p.job_id from jobtree.job_progress p
+    where p.default_retention and p.reap_at <= v_now - p_default_seconds * interval '1 second' and not jobtree.is_kept(p.job_id)
+    order by p.reap_at
+    limit v_limit
+    for no key update skip locked
+  )
+  select array_agg(u.job_id) into v_roots from (select * from own union all select * from others) u;
+  if v_roots is null then
+    return 0;
+  end if;
+
+  -- In a statement of its own: what was begun before the locks is seen.
+  v_roots := array(select r from unnest(v_roots) r where not jobtree.is_kept(r));
+  with keyed as materialized (
+    select j.id, j.root_id from jobtree.job j where j.root_id = any (v_roots) and j.dedupe_key is not null
+  ), free as materialized (
+    select j.id from jobtree.job j where j.id = any (array(select k.id from keyed k)) for update skip locked
+  )
+  select array_agg(r) into v_marked
+  from unnest(v_roots) r
+  where r not in (select k.root_id from keyed k where k.id not in (select f.id from free f));
+  update jobtree.job j set dedupe_key = null where j.root_id = any (v_marked) and j.dedupe_key is not null;
+  insert into jobtree.tree_deletion (root_id, requested_at, reaped, item_count)
+  select j.root_id, v_now, true, sum(p.item_count)
+  from jobtree.job j
+  cross join lateral (select * from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
+  where j.root_id = any (v_marked)
+  group by j.root_id
+  on conflict (root_id) do nothing;
+  return coalesce(cardinality(v_marked), 0);
+end
+$$;
+
 -- Gives items back unfinished, for somebody else to claim at once, in their old place. Costs no attempt: a deploy is no failure.
 --
 -- returns    per assignment RELEASED, or STALE where it holds no item (any more), with the type and the place of what came back
@@ -5262,7 +5535,7 @@ end
 $$;
 
 -- Opens jobs again whose failed items are replayed, and all that they feed and that was sealed: it is unsealed, since its parent is not
--- complete. Each begins a new generation.
+-- complete. Each begins a new generation. The tree is not reaped before it is complete again.
 --
 -- p_job_ids  the job of each replayed item
 -- returns    the new states of these jobs, and that of the root
@@ -5322,7 +5595,7 @@ begin
         from jobtree.job j
         cross join lateral (select p.outcome from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
         where j.root_id = p_root_id and j.id not in (select o.id from opened o)
-      ) end, k.completions
+      ) end, k.completions, clock_timestamp(), null, false
     )::jobtree.job_progress)
   into v_rows
   from known k;
@@ -6224,6 +6497,65 @@ begin
 end
 $$;
 
+-- Changes for how long a tree is kept once it is complete, and after how long it is cancelled for being idle. Of a tree that is complete the
+-- new retention counts from its completion, so it may be over.
+--
+-- p_settings {retentionSeconds?, idleExpirySeconds?}: whole numbers up to 315,576,000 (ten years), from 0 and from 1, or null for never;
+--            what is not there stays as it is
+-- locks      the root's job_progress row, so no fold, replay or reaping is under way; the job's row
+-- errors     JT001 no such job, or it is being deleted; JT002 not a root, or settings that are none
+create or replace function jobtree.set_retention(p_job_id uuid, p_settings jsonb)
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_problem record;
+  v_root_id uuid;
+  v_progress jobtree.job_progress;
+  v_seconds integer;
+begin
+  select * into v_problem from jobtree.input_problem(p_settings, array['retentionSeconds', 'idleExpirySeconds']) p;
+  if v_problem.field is not null then
+    raise exception '% %.', coalesce(nullif(v_problem.field, ''), 'What is given'), v_problem.message
+      using errcode = 'JT002', column = v_problem.field;
+  end if;
+  loop
+    select j.root_id into v_root_id from jobtree.job j where j.id = p_job_id;
+    if v_root_id is null then
+      raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
+    elsif v_root_id <> p_job_id then
+      raise exception 'Job % is not a root: only whole trees are kept.', p_job_id using errcode = 'JT002', column = 'jobId';
+    end if;
+    select * into v_progress from jobtree.job_progress p
+    where p.job_id = p_job_id order by p.version desc limit 1 for no key update;
+    exit when found;
+    -- It waited for a fold, which has written another version.
+  end loop;
+  if exists (select from jobtree.tree_deletion d where d.root_id = p_job_id) then
+    raise exception 'The tree of job % is being deleted.', p_job_id using errcode = 'JT001', column = 'jobId';
+  end if;
+
+  update jobtree.job j
+  set retention_seconds = case when p_settings ? 'retentionSeconds' then coalesce((p_settings ->> 'retentionSeconds')::numeric, -1) else j.retention_seconds end,
+    idle_expiry_seconds = case when p_settings ? 'idleExpirySeconds' then coalesce((p_settings ->> 'idleExpirySeconds')::numeric, -1) else j.idle_expiry_seconds end
+  where j.id = p_job_id
+  returning j.retention_seconds into v_seconds;
+  if p_settings ? 'retentionSeconds' and v_progress.open_jobs = 0 then
+    update jobtree.job_progress p
+    set default_retention = false, reap_at = case when v_seconds >= 0 then (
+      select max(c.completed_at) from jobtree.job j
+      cross join lateral (select c.completed_at from jobtree.job_progress c where c.job_id = j.id order by c.version desc limit 1) c
+      where j.root_id = p_job_id
+    ) + v_seconds * interval '1 second' end
+    where p.job_id = p_job_id and p.version = v_progress.version;
+  end if;
+end
+$$;
+
 -- Lets jobs go on that waited for others, and cancels those that wait in vain: a job goes on when all that it waits for ended
 -- SUCCEEDED, and is cancelled as soon as one of them ended FAILED or CANCELLED. This only marks them: release_items and
 -- cancel_items do the rest.
@@ -6283,7 +6615,7 @@ begin
   set waits = false, releasing = exists (select from jobtree.queue_entry q where q.job_id = j.id)
   where j.id = any (v_free) and j.id = any (v_go_on);
   update jobtree.job j
-  set waits = false, cancelled_at = v_now, cancelling = true, sealed_at = coalesce(j.sealed_at, v_now)
+  set waits = false, cancelled_at = v_now, cancel_reason = 'DEPENDENCY', cancelling = true, sealed_at = coalesce(j.sealed_at, v_now)
   where j.id = any (v_free) and j.id = any (v_in_vain);
 
   return query select v_free, (
@@ -6538,13 +6870,13 @@ begin
       'jobId', p.job_id, 'generation', p.generation, 'itemCount', p.item_count, 'succeeded', p.succeeded,
       'failed', p.failed, 'cancelled', p.cancelled, 'sealed', p.sealed_at is not null,
       'startedAt', floor(extract(epoch from p.started_at) * 1000),
-      'completedAt', floor(extract(epoch from p.completed_at) * 1000), 'outcome', p.outcome, 'completions', p.completions
+      'completedAt', floor(extract(epoch from p.completed_at) * 1000), 'outcome', p.outcome, 'cancelReason', p.cancel_reason, 'completions', p.completions
     )) as jobs, coalesce(
       sum(count(p.completed_at)) over (partition by p.root_id order by p.page rows between 1 following and unbounded following), 0
     ) as later
     from (
-      select r.*, j.root_id, j.sealed_at, max(r.open_jobs) over (partition by j.root_id) as tree_open_jobs,
-        (row_number() over (partition by j.root_id order by r.job_id) - 1) / 25 as page
+      select r.*, j.root_id, j.sealed_at, j.cancel_reason, max(r.open_jobs) over (partition by j.root_id) as tree_open_jobs,
+        (row_number() over (partition by j.root_id order by r.job_id) - 1) / 22 as page
       from unnest(p_rows) r
       join jobtree.job j on j.id = r.job_id
     ) p

@@ -3,7 +3,7 @@ import type { Client, JobtreeError } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { CommandError, describeError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { count, counted, rate, seconds, type Tolerance } from '../figures.ts';
+import { count, counted, orNull, rate, seconds, type Tolerance } from '../figures.ts';
 import { abandon } from '../import/abandon.ts';
 import { type AddedCounts, addBatches, inBatches } from '../import/add-rows.ts';
 import { badFile, type Input, openInput } from '../import/input.ts';
@@ -26,6 +26,7 @@ export interface ImportOptions extends ApiOptions {
   readonly backoff?: number[];
   readonly priority?: number;
   readonly callback?: string[];
+  readonly retention?: number | 'never';
   readonly seal: boolean;
   readonly watch?: true;
   /** In milliseconds. A server that restarts is away for some seconds; an import of an hour should not end over that. */
@@ -119,8 +120,18 @@ async function fill(
 }
 
 function open(client: Client, options: ImportOptions, signal: AbortSignal): Promise<Target> {
-  const { type, job, dedupeKey, maxFailures, tolerate, backoff, priority, blockOnFailure, callback } =
-    options;
+  const {
+    type,
+    job,
+    dedupeKey,
+    maxFailures,
+    tolerate,
+    backoff,
+    priority,
+    blockOnFailure,
+    callback,
+    retention,
+  } = options;
   if (job !== undefined) return Promise.resolve(existingJob(job));
   const serializeOnFailure = blockOnFailure && ('BLOCK' as const);
   const policies = {
@@ -128,6 +139,7 @@ function open(client: Client, options: ImportOptions, signal: AbortSignal): Prom
     ...tolerate,
     backoffMs: backoff,
     priority,
+    retentionSeconds: orNull(retention),
     serializeOnFailure,
     callbacks: callback?.map((endpoint) => ({ endpoint })),
   };

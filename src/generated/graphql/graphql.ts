@@ -104,6 +104,17 @@ export type CancelOperationInput = {
   operationId: Scalars['ID']['input'];
 };
 
+/** Why a job was cancelled. */
+export type CancelReason =
+  /** A job that it waited for (`after`) did not succeed. */
+  | 'DEPENDENCY'
+  /** More of its items failed than it tolerates. */
+  | 'FAILURES'
+  /** Its tree was idle for longer than `idleExpirySeconds`: a job was not sealed, and nothing came any more. */
+  | 'IDLE'
+  /** Somebody cancelled it or a job above it, or deleted its tree. */
+  | 'REQUESTED';
+
 /** Who wants which item. */
 export type ClaimItemInput = {
   /** The item. */
@@ -288,6 +299,8 @@ export type ItemStatus =
 
 /** Which jobs a list shows; all conditions hold together. */
 export type JobFilter = {
+  /** Only roots of trees that have been idle since then, or for longer: see `idleSince` of a job. Give the present for all that are shown to be idle. */
+  idleSince?: InputMaybe<Scalars['DateTime']['input']>;
   /** Only complete jobs of which this came, whatever came of the jobs below them. */
   outcome?: InputMaybe<JobOutcome>;
   /** Only roots of trees. Default: true. */
@@ -320,6 +333,8 @@ export type JobInput = {
   finalStage?: InputMaybe<Scalars['Boolean']['input']>;
   /** How often a worker is to heartbeat, in milliseconds: 1,000 to 86,400,000; silence for three intervals is a failure. Default: that of the queue of its type, else 60,000. */
   heartbeatIntervalMs?: InputMaybe<Scalars['Int']['input']>;
+  /** Of the root: after how long the tree is cancelled if it is idle, in seconds: 1 to 315,576,000 (ten years); null for never. It is idle while a job is not sealed and nothing of the tree is left to do. Default: that of the server, never unless it is set otherwise. */
+  idleExpirySeconds?: InputMaybe<Scalars['Int']['input']>;
   /** The items it starts with: up to 1,000. Default: none. */
   items?: InputMaybe<Array<ItemInput>>;
   /** An item that fails more often than this has failed for good: 0 to 1,000. Default: that of the queue of its type, else 3. */
@@ -328,6 +343,8 @@ export type JobInput = {
   name?: InputMaybe<Scalars['String']['input']>;
   /** The priority of items that name none: -32,768 to 32,767. Default: that of the queue of its type, else 0. */
   priority?: InputMaybe<Scalars['Int']['input']>;
+  /** Of the root: for how long the tree is kept once it is complete, in seconds: 0 (it goes at once) to 315,576,000 (ten years); null for ever. Then it is reaped: deleted, with its items and results. Default: that of the server, 7 days unless it is set otherwise. */
+  retentionSeconds?: InputMaybe<Scalars['Int']['input']>;
   /** The `runAt` of items that name none. Default: at once. */
   runAt?: InputMaybe<Scalars['DateTime']['input']>;
   /** Whether no more items will come than those given here. A job that is sealed while empty is complete at once. Default: false. */
@@ -655,6 +672,16 @@ export type SetQueueInput = {
   type: Scalars['String']['input'];
 };
 
+/** For how long a tree is kept. What is left out stays as it is. */
+export type SetRetentionInput = {
+  /** After how long it is cancelled if it is idle, in seconds: 1 to 315,576,000 (ten years); null for never. */
+  idleExpirySeconds?: InputMaybe<Scalars['Int']['input']>;
+  /** The root of the tree. INVALID_INPUT for another job. */
+  jobId: Scalars['ID']['input'];
+  /** For how long it is kept once it is complete, in seconds: 0 to 315,576,000 (ten years); null for ever. Of a tree that is complete it counts from its completion, so it may be over at once. */
+  retentionSeconds?: InputMaybe<Scalars['Int']['input']>;
+};
+
 /** Which occurrence to leave out. */
 export type SkipOccurrenceInput = {
   /** The occurrence, as `nextAt` or `queued` has it: so it is safe to ask twice. Default: whichever is next. */
@@ -737,7 +764,7 @@ export type SealJobMutation = { sealJob:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { job: { progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number } } }
+    | { job: { progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }
    };
 
 export type CancelJobMutationVariables = Exact<{
@@ -772,6 +799,17 @@ export type UpdateItemMutation = { updateItem:
     | { code: ErrorCode, message: string, field?: string | null, reason: NotUpdatableReason }
     | { code: ErrorCode, message: string, field?: string | null }
     | { item: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }
+   };
+
+export type SetRetentionMutationVariables = Exact<{
+  input: SetRetentionInput;
+}>;
+
+
+export type SetRetentionMutation = { setRetention:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { job: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }
    };
 
 export type DeleteJobMutationVariables = Exact<{
@@ -883,9 +921,9 @@ export type PendingItemCountQuery = { pendingItemCount: number };
 
 export type OperationFieldsFragment = { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null };
 
-export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number };
+export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number };
 
-export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number } };
+export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } };
 
 export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
 
@@ -894,7 +932,7 @@ export type JobQueryVariables = Exact<{
 }>;
 
 
-export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, treeOutcome?: JobOutcome | null, children: Array<{ id: string }>, after: Array<{ id: string }>, callbacks: Array<{ endpoint: string, on: CallbackTrigger }>, deletion?: { requestedAt: string, itemCount: number, deletedItems: number } | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number } } | null };
+export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, children: Array<{ id: string }>, after: Array<{ id: string }>, callbacks: Array<{ endpoint: string, on: CallbackTrigger }>, deletion?: { requestedAt: string, reaped: boolean, itemCount: number, deletedItems: number } | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } | null };
 
 export type JobsQueryVariables = Exact<{
   filter?: InputMaybe<JobFilter>;
@@ -904,7 +942,7 @@ export type JobsQueryVariables = Exact<{
 }>;
 
 
-export type JobsQuery = { jobs: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
+export type JobsQuery = { jobs: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
 
 export type ItemsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -1186,7 +1224,7 @@ export type JobProgressSubscriptionVariables = Exact<{
 }>;
 
 
-export type JobProgressSubscription = { jobProgress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number } };
+export type JobProgressSubscription = { jobProgress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } };
 
 export type JobTreeProgressSubscriptionVariables = Exact<{
   rootId: Scalars['ID']['input'];
@@ -1194,7 +1232,7 @@ export type JobTreeProgressSubscriptionVariables = Exact<{
 }>;
 
 
-export type JobTreeProgressSubscription = { jobTreeProgress: { rootId: string, revision: string, openJobs: number, complete: boolean, outcome?: JobOutcome | null, jobs: Array<{ jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number }> } };
+export type JobTreeProgressSubscription = { jobTreeProgress: { rootId: string, revision: string, openJobs: number, complete: boolean, outcome?: JobOutcome | null, jobs: Array<{ jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number }> } };
 
 export type OperationProgressSubscriptionVariables = Exact<{
   operationId: Scalars['ID']['input'];
@@ -1255,6 +1293,7 @@ export const ProgressFieldsFragmentDoc = new TypedDocumentString(`
   startedAt
   completedAt
   outcome
+  cancelReason
   completions
 }
     `, {"fragmentName":"ProgressFields"}) as unknown as TypedDocumentString<ProgressFieldsFragment, unknown>;
@@ -1286,6 +1325,11 @@ export const JobFieldsFragmentDoc = new TypedDocumentString(`
   sealedAt
   failedAt
   cancelledAt
+  cancelReason
+  retentionSeconds
+  reapAt
+  idleExpirySeconds
+  idleSince
   occurrence {
     schedule
     at
@@ -1310,6 +1354,7 @@ export const JobFieldsFragmentDoc = new TypedDocumentString(`
   startedAt
   completedAt
   outcome
+  cancelReason
   completions
 }`, {"fragmentName":"JobFields"}) as unknown as TypedDocumentString<JobFieldsFragment, unknown>;
 export const ItemFieldsFragmentDoc = new TypedDocumentString(`
@@ -1512,6 +1557,7 @@ export const SealJobDocument = new TypedDocumentString(`
   startedAt
   completedAt
   outcome
+  cancelReason
   completions
 }`) as unknown as TypedDocumentString<SealJobMutation, SealJobMutationVariables>;
 export const CancelJobDocument = new TypedDocumentString(`
@@ -1604,6 +1650,80 @@ export const UpdateItemDocument = new TypedDocumentString(`
     deadlineAt
   }
 }`) as unknown as TypedDocumentString<UpdateItemMutation, UpdateItemMutationVariables>;
+export const SetRetentionDocument = new TypedDocumentString(`
+    mutation SetRetention($input: SetRetentionInput!) {
+  setRetention(input: $input) {
+    ... on SetRetentionPayload {
+      job {
+        ...JobFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment ProgressFields on JobProgress {
+  jobId
+  status
+  message
+  itemCount
+  itemProgress
+  succeeded
+  failed
+  cancelled
+  percent
+  sealed
+  revision
+  startedAt
+  completedAt
+  outcome
+  cancelReason
+  completions
+}
+fragment JobFields on Job {
+  id
+  type
+  root {
+    id
+  }
+  parent {
+    id
+  }
+  depth
+  dedupeKey
+  priority
+  runAt
+  maxFailuresPerItem
+  backoffMs
+  backoffJitter
+  heartbeatIntervalMs
+  toleratedFailureCount
+  toleratedFailurePercentage
+  serializeOnFailure
+  finalStage
+  feed
+  waitsForJobs
+  createdAt
+  sealedAt
+  failedAt
+  cancelledAt
+  cancelReason
+  retentionSeconds
+  reapAt
+  idleExpirySeconds
+  idleSince
+  occurrence {
+    schedule
+    at
+  }
+  treeOutcome
+  progress {
+    ...ProgressFields
+  }
+}`) as unknown as TypedDocumentString<SetRetentionMutation, SetRetentionMutationVariables>;
 export const DeleteJobDocument = new TypedDocumentString(`
     mutation DeleteJob($input: DeleteJobInput!) {
   deleteJob(input: $input) {
@@ -1843,6 +1963,7 @@ export const JobDocument = new TypedDocumentString(`
     }
     deletion {
       requestedAt
+      reaped
       itemCount
       deletedItems
     }
@@ -1863,6 +1984,7 @@ export const JobDocument = new TypedDocumentString(`
   startedAt
   completedAt
   outcome
+  cancelReason
   completions
 }
 fragment JobFields on Job {
@@ -1892,6 +2014,11 @@ fragment JobFields on Job {
   sealedAt
   failedAt
   cancelledAt
+  cancelReason
+  retentionSeconds
+  reapAt
+  idleExpirySeconds
+  idleSince
   occurrence {
     schedule
     at
@@ -1930,6 +2057,7 @@ export const JobsDocument = new TypedDocumentString(`
   startedAt
   completedAt
   outcome
+  cancelReason
   completions
 }
 fragment JobFields on Job {
@@ -1959,6 +2087,11 @@ fragment JobFields on Job {
   sealedAt
   failedAt
   cancelledAt
+  cancelReason
+  retentionSeconds
+  reapAt
+  idleExpirySeconds
+  idleSince
   occurrence {
     schedule
     at
@@ -2811,6 +2944,7 @@ export const JobProgressDocument = new TypedDocumentString(`
   startedAt
   completedAt
   outcome
+  cancelReason
   completions
 }`) as unknown as TypedDocumentString<JobProgressSubscription, JobProgressSubscriptionVariables>;
 export const JobTreeProgressDocument = new TypedDocumentString(`
@@ -2841,6 +2975,7 @@ export const JobTreeProgressDocument = new TypedDocumentString(`
   startedAt
   completedAt
   outcome
+  cancelReason
   completions
 }`) as unknown as TypedDocumentString<JobTreeProgressSubscription, JobTreeProgressSubscriptionVariables>;
 export const OperationProgressDocument = new TypedDocumentString(`

@@ -133,6 +133,16 @@ export type Operation = Prisma.OperationModel
  */
 export type TreeDeletion = Prisma.TreeDeletionModel
 /**
+ * Model TreeHold
+ * A tree that somebody reads whole, and that is not reaped before then.
+ */
+export type TreeHold = Prisma.TreeHoldModel
+/**
+ * Model IdleTree
+ * A tree that was seen to wait for nothing but more items, and since when. It may have gone on since: idle_since says whether it has.
+ */
+export type IdleTree = Prisma.IdleTreeModel
+/**
  * Model Watch
  * One row: when a server last looked for lost heartbeats, and since when they have been looking without a gap.
  */

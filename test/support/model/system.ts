@@ -50,6 +50,7 @@ export class System {
         database,
         limits: { maxJsonBytes: 1_000_000 },
         callbackAddresses: new CallbackAddresses({ networks: [] }),
+        retention: { retentionSeconds: 604_800, idleSeconds: 86_400, idleExpirySeconds: null },
         effects: {
           touched: (rootId) => this.touched.add(rootId),
           ready: () => {},

@@ -415,6 +415,8 @@ export const ModelName = {
   DeadLetterNote: 'DeadLetterNote',
   Operation: 'Operation',
   TreeDeletion: 'TreeDeletion',
+  TreeHold: 'TreeHold',
+  IdleTree: 'IdleTree',
   Watch: 'Watch',
   Schedule: 'Schedule',
   Queue: 'Queue',
@@ -439,7 +441,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "traceContext" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "watch" | "schedule" | "queue" | "queueLease" | "rateSlice" | "callbackEndpoint" | "callback" | "callbackDelivery" | "deadLetterAlert"
+    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "traceContext" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "treeHold" | "idleTree" | "watch" | "schedule" | "queue" | "queueLease" | "rateSlice" | "callbackEndpoint" | "callback" | "callbackDelivery" | "deadLetterAlert"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1775,6 +1777,154 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    TreeHold: {
+      payload: Prisma.$TreeHoldPayload<ExtArgs>
+      fields: Prisma.TreeHoldFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.TreeHoldFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeHoldPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.TreeHoldFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeHoldPayload>
+        }
+        findFirst: {
+          args: Prisma.TreeHoldFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeHoldPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.TreeHoldFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeHoldPayload>
+        }
+        findMany: {
+          args: Prisma.TreeHoldFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeHoldPayload>[]
+        }
+        create: {
+          args: Prisma.TreeHoldCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeHoldPayload>
+        }
+        createMany: {
+          args: Prisma.TreeHoldCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.TreeHoldCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeHoldPayload>[]
+        }
+        delete: {
+          args: Prisma.TreeHoldDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeHoldPayload>
+        }
+        update: {
+          args: Prisma.TreeHoldUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeHoldPayload>
+        }
+        deleteMany: {
+          args: Prisma.TreeHoldDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.TreeHoldUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.TreeHoldUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeHoldPayload>[]
+        }
+        upsert: {
+          args: Prisma.TreeHoldUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeHoldPayload>
+        }
+        aggregate: {
+          args: Prisma.TreeHoldAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateTreeHold>
+        }
+        groupBy: {
+          args: Prisma.TreeHoldGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.TreeHoldGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.TreeHoldCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.TreeHoldCountAggregateOutputType> | number
+        }
+      }
+    }
+    IdleTree: {
+      payload: Prisma.$IdleTreePayload<ExtArgs>
+      fields: Prisma.IdleTreeFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.IdleTreeFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdleTreePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.IdleTreeFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdleTreePayload>
+        }
+        findFirst: {
+          args: Prisma.IdleTreeFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdleTreePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.IdleTreeFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdleTreePayload>
+        }
+        findMany: {
+          args: Prisma.IdleTreeFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdleTreePayload>[]
+        }
+        create: {
+          args: Prisma.IdleTreeCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdleTreePayload>
+        }
+        createMany: {
+          args: Prisma.IdleTreeCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.IdleTreeCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdleTreePayload>[]
+        }
+        delete: {
+          args: Prisma.IdleTreeDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdleTreePayload>
+        }
+        update: {
+          args: Prisma.IdleTreeUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdleTreePayload>
+        }
+        deleteMany: {
+          args: Prisma.IdleTreeDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.IdleTreeUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.IdleTreeUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdleTreePayload>[]
+        }
+        upsert: {
+          args: Prisma.IdleTreeUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdleTreePayload>
+        }
+        aggregate: {
+          args: Prisma.IdleTreeAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateIdleTree>
+        }
+        groupBy: {
+          args: Prisma.IdleTreeGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.IdleTreeGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.IdleTreeCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.IdleTreeCountAggregateOutputType> | number
+        }
+      }
+    }
     Watch: {
       payload: Prisma.$WatchPayload<ExtArgs>
       fields: Prisma.WatchFieldRefs
@@ -2509,7 +2659,10 @@ export const JobScalarFieldEnum = {
   awaited: 'awaited',
   waits: 'waits',
   releasing: 'releasing',
-  blocksOnFailure: 'blocksOnFailure'
+  blocksOnFailure: 'blocksOnFailure',
+  cancelReason: 'cancelReason',
+  retentionSeconds: 'retentionSeconds',
+  idleExpirySeconds: 'idleExpirySeconds'
 } as const
 
 export type JobScalarFieldEnum = (typeof JobScalarFieldEnum)[keyof typeof JobScalarFieldEnum]
@@ -2529,7 +2682,10 @@ export const JobProgressScalarFieldEnum = {
   completedAt: 'completedAt',
   outcome: 'outcome',
   treeOutcome: 'treeOutcome',
-  completions: 'completions'
+  completions: 'completions',
+  changedAt: 'changedAt',
+  reapAt: 'reapAt',
+  defaultRetention: 'defaultRetention'
 } as const
 
 export type JobProgressScalarFieldEnum = (typeof JobProgressScalarFieldEnum)[keyof typeof JobProgressScalarFieldEnum]
@@ -2748,6 +2904,7 @@ export type OperationScalarFieldEnum = (typeof OperationScalarFieldEnum)[keyof t
 export const TreeDeletionScalarFieldEnum = {
   rootId: 'rootId',
   requestedAt: 'requestedAt',
+  reaped: 'reaped',
   itemCount: 'itemCount',
   deletedItems: 'deletedItems',
   nextJobId: 'nextJobId',
@@ -2755,6 +2912,22 @@ export const TreeDeletionScalarFieldEnum = {
 } as const
 
 export type TreeDeletionScalarFieldEnum = (typeof TreeDeletionScalarFieldEnum)[keyof typeof TreeDeletionScalarFieldEnum]
+
+
+export const TreeHoldScalarFieldEnum = {
+  rootId: 'rootId',
+  heldUntil: 'heldUntil'
+} as const
+
+export type TreeHoldScalarFieldEnum = (typeof TreeHoldScalarFieldEnum)[keyof typeof TreeHoldScalarFieldEnum]
+
+
+export const IdleTreeScalarFieldEnum = {
+  rootId: 'rootId',
+  idleSince: 'idleSince'
+} as const
+
+export type IdleTreeScalarFieldEnum = (typeof IdleTreeScalarFieldEnum)[keyof typeof IdleTreeScalarFieldEnum]
 
 
 export const WatchScalarFieldEnum = {
@@ -3196,6 +3369,8 @@ export type GlobalOmitConfig = {
   deadLetterNote?: Prisma.DeadLetterNoteOmit
   operation?: Prisma.OperationOmit
   treeDeletion?: Prisma.TreeDeletionOmit
+  treeHold?: Prisma.TreeHoldOmit
+  idleTree?: Prisma.IdleTreeOmit
   watch?: Prisma.WatchOmit
   schedule?: Prisma.ScheduleOmit
   queue?: Prisma.QueueOmit

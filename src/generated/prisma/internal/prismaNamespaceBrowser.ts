@@ -69,6 +69,8 @@ export const ModelName = {
   DeadLetterNote: 'DeadLetterNote',
   Operation: 'Operation',
   TreeDeletion: 'TreeDeletion',
+  TreeHold: 'TreeHold',
+  IdleTree: 'IdleTree',
   Watch: 'Watch',
   Schedule: 'Schedule',
   Queue: 'Queue',
@@ -125,7 +127,10 @@ export const JobScalarFieldEnum = {
   awaited: 'awaited',
   waits: 'waits',
   releasing: 'releasing',
-  blocksOnFailure: 'blocksOnFailure'
+  blocksOnFailure: 'blocksOnFailure',
+  cancelReason: 'cancelReason',
+  retentionSeconds: 'retentionSeconds',
+  idleExpirySeconds: 'idleExpirySeconds'
 } as const
 
 export type JobScalarFieldEnum = (typeof JobScalarFieldEnum)[keyof typeof JobScalarFieldEnum]
@@ -145,7 +150,10 @@ export const JobProgressScalarFieldEnum = {
   completedAt: 'completedAt',
   outcome: 'outcome',
   treeOutcome: 'treeOutcome',
-  completions: 'completions'
+  completions: 'completions',
+  changedAt: 'changedAt',
+  reapAt: 'reapAt',
+  defaultRetention: 'defaultRetention'
 } as const
 
 export type JobProgressScalarFieldEnum = (typeof JobProgressScalarFieldEnum)[keyof typeof JobProgressScalarFieldEnum]
@@ -364,6 +372,7 @@ export type OperationScalarFieldEnum = (typeof OperationScalarFieldEnum)[keyof t
 export const TreeDeletionScalarFieldEnum = {
   rootId: 'rootId',
   requestedAt: 'requestedAt',
+  reaped: 'reaped',
   itemCount: 'itemCount',
   deletedItems: 'deletedItems',
   nextJobId: 'nextJobId',
@@ -371,6 +380,22 @@ export const TreeDeletionScalarFieldEnum = {
 } as const
 
 export type TreeDeletionScalarFieldEnum = (typeof TreeDeletionScalarFieldEnum)[keyof typeof TreeDeletionScalarFieldEnum]
+
+
+export const TreeHoldScalarFieldEnum = {
+  rootId: 'rootId',
+  heldUntil: 'heldUntil'
+} as const
+
+export type TreeHoldScalarFieldEnum = (typeof TreeHoldScalarFieldEnum)[keyof typeof TreeHoldScalarFieldEnum]
+
+
+export const IdleTreeScalarFieldEnum = {
+  rootId: 'rootId',
+  idleSince: 'idleSince'
+} as const
+
+export type IdleTreeScalarFieldEnum = (typeof IdleTreeScalarFieldEnum)[keyof typeof IdleTreeScalarFieldEnum]
 
 
 export const WatchScalarFieldEnum = {
