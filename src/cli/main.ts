@@ -46,6 +46,13 @@ program
   .action(run('continue', async () => (await import('./commands/migrate.ts')).migrate()));
 
 program
+  .command('roles')
+  .description('Print the SQL that makes the roles jobtree_enqueue, jobtree_work and jobtree_watch.')
+  .option('--apply', 'run it in the database instead, as the owner of the schema')
+  .addHelpText('after', `${settings}${exitCodesHelp('success', 'failure', 'usage', 'unreachable')}`)
+  .action(run('end', async (options) => (await import('./commands/roles.ts')).roles(options)));
+
+program
   .command('demo')
   .description('Show it all: server, workers, a tree of jobs and a CSV import.')
   .option('--exit', 'end when the work is done, instead of serving on')
@@ -273,7 +280,7 @@ function run(brokenPipe: 'end' | 'continue', command: (...args: any[]) => Promis
 
 /** Only for the commands that have settings: reading them takes longer than many a command does. */
 async function settingsHelp(): Promise<string> {
-  if (!['start', 'migrate', 'demo'].includes(process.argv[2] ?? '')) return '';
+  if (!['start', 'migrate', 'roles', 'demo'].includes(process.argv[2] ?? '')) return '';
   const { settingDescriptions } = await import('../config.ts');
   const lines = settingDescriptions.map(
     ({ name, meaning, standard }) => `  ${name} (${standard})\n      ${meaning}`,
