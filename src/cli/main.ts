@@ -19,6 +19,7 @@ import {
 } from './figures.ts';
 import { addItemCommands } from './item-commands.ts';
 import { addScheduleCommands } from './schedule-commands.ts';
+import { addTypeCommands } from './type-commands.ts';
 
 // Libraries check more and run slower unless they are told; the commands load them later.
 process.env.NODE_ENV ??= 'production';
@@ -268,6 +269,7 @@ addScheduleCommands(program, run);
 addCallbackCommands(program, run);
 
 addItemCommands(program, run);
+addTypeCommands(program, run);
 
 /** A command's action: what it returns is the exit code. */
 // biome-ignore lint/suspicious/noExplicitAny: commander gives arguments and options without types
