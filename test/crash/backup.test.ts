@@ -89,7 +89,7 @@ it.skipIf(programs === undefined)(
     const first = startWorker(original.url);
     let done = 0;
     const busy = new Promise<void>((resolve) => {
-      first.on('succeeded', () => ++done === 300 && resolve());
+      first.on('succeeded', () => ++done === 150 && resolve());
     });
     await first.start();
     await busy;
