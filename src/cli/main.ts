@@ -21,6 +21,7 @@ import {
 } from './figures.ts';
 import { addItemCommands } from './item-commands.ts';
 import { addScheduleCommands } from './schedule-commands.ts';
+import { addTypeCommands } from './type-commands.ts';
 
 // Libraries check more and run slower unless they are told; the commands load them later.
 process.env.NODE_ENV ??= 'production';
@@ -71,6 +72,13 @@ It only reads, needs no server, and takes some seconds. Give it the settings of 
 ${exitCodesHelp('success', 'failure', 'usage', 'unreachable', 'warnings', 'sick')}`,
   )
   .action(run('end', async (options) => (await import('./commands/doctor.ts')).doctor(options)));
+
+program
+  .command('roles')
+  .description('Print the SQL that makes the roles jobtree_enqueue, jobtree_work and jobtree_watch.')
+  .option('--apply', 'run it in the database instead, as the owner of the schema')
+  .addHelpText('after', `${settings}${exitCodesHelp('success', 'failure', 'usage', 'unreachable')}`)
+  .action(run('end', async (options) => (await import('./commands/roles.ts')).roles(options)));
 
 program
   .command('demo')
@@ -320,6 +328,7 @@ addScheduleCommands(program, run);
 addCallbackCommands(program, run);
 
 addItemCommands(program, run);
+addTypeCommands(program, run);
 
 /** A command's action: what it returns is the exit code. */
 // biome-ignore lint/suspicious/noExplicitAny: commander gives arguments and options without types
@@ -332,7 +341,7 @@ function run(brokenPipe: 'end' | 'continue', command: (...args: any[]) => Promis
 
 /** Only for the commands that have settings: reading them takes longer than many a command does. */
 async function settingsHelp(): Promise<string> {
-  if (!['start', 'migrate', 'demo'].includes(process.argv[2] ?? '')) return '';
+  if (!['start', 'migrate', 'roles', 'demo'].includes(process.argv[2] ?? '')) return '';
   const { settingDescriptions } = await import('../config.ts');
   const lines = settingDescriptions.map(
     ({ name, meaning, standard }) => `  ${name} (${standard})\n      ${meaning}`,

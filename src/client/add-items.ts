@@ -72,7 +72,8 @@ export async function addInBatches(
   return result;
 }
 
-function split(items: readonly ItemSpec[]): ItemInput[][] {
+/** In batches that fit into one request each. @throws JobtreeError INVALID_INPUT */
+export function split(items: readonly ItemSpec[]): ItemInput[][] {
   const batches: ItemInput[][] = [];
   let batch: ItemInput[] = [];
   let units = 0;

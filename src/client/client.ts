@@ -22,6 +22,7 @@ import { type ExportOptions, exportResults, type ResultLines, type ResultsEndpoi
 import { Schedules } from './schedules.ts';
 import { Socket } from './socket.ts';
 import { sendTraced } from './tracing.ts';
+import { TypeSchemas } from './type-schemas.ts';
 import type {
   Assignment,
   AssignmentAnswer,
@@ -87,6 +88,8 @@ export class Client {
   readonly schedules: Schedules;
   /** The settings of types: pauses, limits, lifetimes, defaults of new jobs. */
   readonly queues: Queues;
+  /** What payloads and results of types look like. */
+  readonly types: TypeSchemas;
   /** Where callbacks go, and what was sent there. */
   readonly callbacks: Callbacks;
   readonly #http: Http;
@@ -99,6 +102,7 @@ export class Client {
     this.#http = new Http({ url, headers, retryMs, timeoutMs, onRetry, post: createPost(fetch) });
     this.#results = { url, headers, retryMs, fetch: fetch ?? globalThis.fetch };
     this.queues = new Queues(this.#http);
+    this.types = new TypeSchemas(this.#http);
     this.callbacks = new Callbacks(this.#http);
     this.socket = new Socket({ url, headers, webSocketImpl });
     this.schedules = new Schedules((...request) => this.#send(...request));

@@ -25,7 +25,13 @@ export type {
 export type { AddedItem, AddItemsResult } from './add-items.ts';
 export type { CallbackDelivery, CallbackEndpoint, Callbacks } from './callbacks.ts';
 export { Client, type ClientOptions, createClient } from './client.ts';
-export { type DefinedType, defineType, type TypedItem, type TypedJobSpec } from './define-type.ts';
+export {
+  type DefinedSchemas,
+  type DefinedType,
+  defineType,
+  type TypedItem,
+  type TypedJobSpec,
+} from './define-type.ts';
 export {
   type AbortCode,
   AssignmentEndedError,
@@ -37,6 +43,8 @@ export type { CallbackSpec, FeedSpec, ItemSpec, JobPolicies, JobSpec } from './j
 export type { Queue, QueueSettings, Queues } from './queues.ts';
 export type { ExportOptions, ResultLines } from './results.ts';
 export type { Schedule, ScheduleSpec, Schedules } from './schedules.ts';
+export type { InputOf, StandardSchema } from './standard-schema.ts';
+export type { TypeSchema, TypeSchemaSpec, TypeSchemas } from './type-schemas.ts';
 export type {
   Assignment,
   AssignmentAnswer,

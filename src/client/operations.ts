@@ -370,6 +370,36 @@ export const queues = graphql(`
   }
 `);
 
+export const typesWithSchemas = graphql(`
+  query TypesWithSchemas {
+    typesWithSchemas
+  }
+`);
+
+export const typeSchemas = graphql(`
+  query TypeSchemas($type: String!) {
+    typeSchemas(type: $type) { type version payload result createdAt }
+  }
+`);
+
+export const putTypeSchema = graphql(`
+  mutation PutTypeSchema($input: PutTypeSchemaInput!) {
+    putTypeSchema(input: $input) {
+      ... on PutTypeSchemaPayload { created }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const deleteTypeSchema = graphql(`
+  mutation DeleteTypeSchema($input: DeleteTypeSchemaInput!) {
+    deleteTypeSchema(input: $input) {
+      ... on DeleteTypeSchemaPayload { deleted }
+      ... on Error { code message field }
+    }
+  }
+`);
+
 export const endpointFields = graphql(`
   fragment EndpointFields on CallbackEndpoint { name url createdAt previousSecretUntil goneAt }
 `);

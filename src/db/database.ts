@@ -118,6 +118,8 @@ export class Database implements Queries {
       types,
       ...(options.pooled !== true && {
         lock_timeout: lockTimeoutMs,
+        // As the functions for roles have it (prisma/roles.sql): Postgres plans anew what was planned under another one.
+        options: '-c search_path=pg_catalog,pg_temp',
         statement_timeout: options.timeoutMs,
         onConnect: checkConnection,
       }),

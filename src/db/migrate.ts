@@ -20,6 +20,9 @@ import { isFull } from './patient-pool.ts';
 /** The same two levels up from src/db and from dist/db. */
 export const MIGRATIONS_DIRECTORY = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
 
+/** Roles that may only add, only work or only watch. */
+export const ROLES_FILE = fileURLToPath(new URL('../../prisma/roles.sql', import.meta.url));
+
 const OLDEST_SERVER_VERSION = 15;
 const PRISMA_ADVISORY_LOCK = 72707369;
 
@@ -88,6 +91,17 @@ export async function pendingMigrations(
   requireReadableBooks(migrations, books, VERSION);
   const pending = migrations.filter(({ name }) => !books.some((row) => row.name === name));
   return { pending: pending.map(({ name }) => name), applied: migrations.length - pending.length };
+}
+
+/** Makes the roles, or gives them their rights anew, in a database that is migrated: all of it, or nothing. */
+export async function applyRoles(connectionString: string): Promise<void> {
+  const client = await connect(connectionString, 0);
+  try {
+    // Several statements in one text are one transaction.
+    await client.query(await readFile(ROLES_FILE, 'utf8'));
+  } finally {
+    await client.end();
+  }
 }
 
 async function connect(connectionString: string, waitMs: number): Promise<pg.Client> {
@@ -185,6 +199,9 @@ async function applyNext(
       await apply(client, next).catch((error) => {
         throw failure(next, error);
       });
+      // A function that was replaced has lost what they need.
+      if (next === migrations.at(-1) && (await hasRoles(client)))
+        await client.query(await readFile(ROLES_FILE, 'utf8'));
     }
     await client.query('commit');
     return next?.name;
@@ -246,6 +263,13 @@ async function apply(client: pg.Client, { name, checksum, sql }: Migration): Pro
 async function hasBooks(client: pg.Client): Promise<boolean> {
   const { rowCount } = await client.query(
     `select from pg_tables where schemaname = 'jobtree' and tablename = '_prisma_migrations'`,
+  );
+  return rowCount === 1;
+}
+
+async function hasRoles(client: pg.Client): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `select from pg_roles where rolname = 'jobtree_enqueue' and has_schema_privilege(oid, 'jobtree', 'usage')`,
   );
   return rowCount === 1;
 }

@@ -10,6 +10,7 @@ import { type NewItem, type PreparedItem, prepareItem, toItemText } from './item
 import { joinTexts } from './json-text.ts';
 import type { AddEntry } from './merged.ts';
 import { checkTraceContext, type TraceContext, toTraces } from './trace-context.ts';
+import { toChecked } from './type-schemas.ts';
 
 export type { AddEntry };
 
@@ -22,17 +23,19 @@ export async function addItems(
   checkBatch(items.length, 'items');
   const trace =
     options.traceContext == null ? undefined : checkTraceContext(options.traceContext, 'traceContext');
-  const prepared: PreparedItem[] = [];
+  const good = new Map<number, PreparedItem>();
   const invalid = new Map<number, InvalidInputError>();
   for (const [i, item] of items.entries()) {
     try {
       const one = prepareItem(item, `items[${i}]`, engine.limits);
-      prepared.push(trace === undefined ? one : { ...one, trace });
+      good.set(i, trace === undefined ? one : { ...one, trace });
     } catch (error) {
       if (!(error instanceof InvalidInputError)) throw error;
       invalid.set(i, error);
     }
   }
+  if (await engine.schemas.any('payload')) await judgePayloads(engine, jobId, items, good, invalid);
+  const prepared = [...good.values()];
 
   // Also without a single good entry: an unknown or sealed job is to be told. What seals goes alone.
   const isKeyed = prepared.some(({ keyed }) => keyed);
@@ -45,6 +48,28 @@ export async function addItems(
     const error = invalid.get(i);
     return error === undefined ? (added[next++] as AddEntry) : { status: 'INVALID', error };
   });
+}
+
+/** Moves those that meet no schema of their type from the good ones to the invalid. */
+async function judgePayloads(
+  { schemas }: Engine,
+  jobId: string,
+  items: readonly NewItem[],
+  good: Map<number, PreparedItem>,
+  invalid: Map<number, InvalidInputError>,
+): Promise<void> {
+  const type = (await schemas.typesOfJobs([jobId])).get(jobId);
+  if (type === undefined) return;
+  const places = [...good.keys()];
+  const payloads = places.map((i) =>
+    toChecked(type, `items[${i}]`, items[i]?.payload, good.get(i) as PreparedItem),
+  );
+  for (const [k, problem] of (await schemas.check('payload', payloads)).entries()) {
+    const i = places[k];
+    if (problem === undefined || i === undefined) continue;
+    good.delete(i);
+    invalid.set(i, problem);
+  }
 }
 
 interface AddRow {

@@ -175,6 +175,7 @@ export function beginClaim(engine: Engine, requests: readonly ClaimRequest[]) {
       else kind = row.kind;
     }
     for (const rootId of new Set(leases.map((row) => row.root_id))) engine.effects.touched(rootId);
+    for (const { lease_id: id, type } of leases) if (id !== null) engine.schemas.noteLease(id, type);
     const answers = types.map((type): Given => {
       const row = limits.get(type);
       return {

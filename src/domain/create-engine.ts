@@ -11,6 +11,7 @@ import { maxBatch } from './limits.ts';
 import { LowWater } from './low-water.ts';
 import { type PreparedReport, reportPrepared } from './report-outcomes.ts';
 import { Turns } from './turns.ts';
+import { TypeSchemas } from './type-schemas.ts';
 
 /** Two batches of a kind at a time: one is on its way while Postgres works on the other. */
 const width = 2;
@@ -32,13 +33,14 @@ const bytesOfReport = ({ text, newItems }: PreparedReport) =>
   newItems.reduce((sum, item) => sum + item.length, text.length);
 
 export function createEngine(
-  parts: Omit<Engine<Database>, 'lowWater' | 'merged' | 'claimsUnderWay' | 'largeTrees'>,
+  parts: Omit<Engine<Database>, 'lowWater' | 'schemas' | 'merged' | 'claimsUnderWay' | 'largeTrees'>,
 ): Engine<Database> {
   const backlog = new Backlog({ maxCalls: maxWaitingCalls, maxBytes: maxWaitingBytes });
   const adders = new Map<string, Batcher<PreparedItem, AddEntry>>();
   const engine: Engine<Database> = {
     ...parts,
     lowWater: new LowWater(),
+    schemas: new TypeSchemas(parts.database),
     claimsUnderWay: new Map(),
     largeTrees: new Turns(largeTreesAtOnce),
     merged: {

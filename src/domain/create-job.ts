@@ -20,8 +20,9 @@ import {
   maxTreeJobs,
   priorityRange,
 } from './limits.ts';
-import { checkTraceContext, type TraceContext } from './trace-context.ts';
 import { checkRetention, type RetentionChange } from './retention.ts';
+import { checkTraceContext, type TraceContext } from './trace-context.ts';
+import { type Checked, toChecked } from './type-schemas.ts';
 
 export interface Feed {
   readonly source?: 'SUCCESSES' | 'REPORTS' | null | undefined;
@@ -75,8 +76,11 @@ const mostOfSmall = { jobs: 50, length: 500_000 };
 
 export async function createJob(engine: Engine, job: NewJob): Promise<{ jobId: string; created: boolean }> {
   const ready = new Map<string, number>();
-  const walk = { limits: engine.limits, depth: 0, jobs: 0, ready };
+  const payloads: Checked[] = [];
+  const walk = { limits: engine.limits, depth: 0, jobs: 0, ready, payloads };
   const text = toJobText(job, '', walk);
+  if (payloads.length > 0 && (await engine.schemas.any('payload')))
+    await engine.schemas.require('payload', payloads);
   const create = () => engine.database.call<{ job_id: string; created: boolean }>('create_job', text);
   const isSmall = walk.jobs <= mostOfSmall.jobs && text.length <= mostOfSmall.length;
   const [row] = await (isSmall ? create() : engine.largeTrees.run(engine, create));
@@ -88,9 +92,9 @@ export async function createJob(engine: Engine, job: NewJob): Promise<{ jobId: s
   return { jobId: row.job_id, created: row.created };
 }
 
-/** The JSON text that create_job takes. `path`: where the tree stands in the input. */
-export function toTreeText(job: NewJob, limits: Limits, path = ''): string {
-  return toJobText(job, path, { limits, depth: 0, jobs: 0, ready: new Map() });
+/** The JSON text that create_job takes. `path`: where the tree stands in the input. Adds to `payloads` what has to meet schemas. */
+export function toTreeText(job: NewJob, limits: Limits, path: string, payloads: Checked[]): string {
+  return toJobText(job, path, { limits, depth: 0, jobs: 0, ready: new Map(), payloads });
 }
 
 interface Walk {
@@ -98,6 +102,8 @@ interface Walk {
   readonly depth: number;
   /** How many new items there are, by type. */
   readonly ready: Map<string, number>;
+  /** The payloads of all items. */
+  readonly payloads: Checked[];
   jobs: number;
 }
 
@@ -166,7 +172,12 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
   // What waits for other jobs is no work yet.
   if (items.length > 0 && !job.after?.length)
     walk.ready.set(job.type, (walk.ready.get(job.type) ?? 0) + items.length);
-  const itemTexts = items.map((item, i) => toItemText(prepareItem(item, `${path}items[${i}]`, walk.limits)));
+  const itemTexts = items.map((item, i) => {
+    const field = `${path}items[${i}]`;
+    const prepared = prepareItem(item, field, walk.limits);
+    walk.payloads.push(toChecked(job.type, field, item.payload, prepared));
+    return toItemText(prepared);
+  });
   const below = { ...walk, depth: walk.depth + 1 };
   const childTexts = (job.children ?? []).map((child, i) =>
     toJobText(child, `${path}children[${i}].`, below),

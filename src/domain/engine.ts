@@ -9,6 +9,7 @@ import type { Limits } from './limits.ts';
 import type { LowWater } from './low-water.ts';
 import type { Merged } from './merged.ts';
 import type { Turns } from './turns.ts';
+import type { TypeSchemas } from './type-schemas.ts';
 
 export interface Effects {
   /** The tree has deltas to fold, with `fromStart` maybe some that committed late. */
@@ -44,6 +45,7 @@ export interface Engine<Source extends Queries = Queries> {
   /** Of trees that say nothing else. */
   readonly retention: RetentionPolicy;
   readonly lowWater: LowWater;
+  readonly schemas: TypeSchemas;
   readonly merged: Merged;
   /** Of a request: whose it is, by address. */
   readonly client?: string | undefined;

@@ -14,6 +14,7 @@ const layers = [
   'server',
   'embedded',
   'client',
+  'adapters',
   'cli',
   'dashboard',
 ];

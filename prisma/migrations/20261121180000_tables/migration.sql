@@ -336,6 +336,21 @@ create table "jobtree"."queue" (
 create index "queue_limited" on "jobtree"."queue" ("type") where "paused" or "concurrency" is not null or "rate_limit" is not null;
 create index "queue_lifetime" on "jobtree"."queue" ("type") where "lifetime_ms" is not null;
 
+-- What payloads and results of a type look like, in one of its versions. Never changed, only removed.
+create table "jobtree"."type_schema" (
+  "id" uuid not null,
+  "type" text not null,
+  "version" integer not null,
+  "payload" json,
+  "result" json,
+  "created_at" timestamptz(3) not null,
+  constraint "type_schema_pkey" primary key ("id"),
+  constraint "type_schema_type_version_key" unique ("type", "version"),
+  constraint "type_schema_type_check" check (length("type") between 1 and 200),
+  constraint "type_schema_version_check" check ("version" between 1 and 1000000),
+  constraint "type_schema_check" check ("payload" is not null or "result" is not null)
+);
+
 -- The leases of types with a limit of concurrency, of which some item may be open.
 create table "jobtree"."queue_lease" (
   "type" text not null,

@@ -1735,6 +1735,18 @@ begin
 end
 $$;
 
+-- Removes a version of a type: what meets no other one is refused from now on, and without any the type takes everything. What was
+-- added stays.
+--
+-- returns    whether there was such a version
+create or replace function jobtree.delete_type_schema(p_type text, p_version integer)
+returns boolean
+language sql volatile
+as $$
+  with deleted as (delete from jobtree.type_schema t where t.type = p_type and t.version = p_version returning t.id)
+  select exists (select from deleted);
+$$;
+
 -- Finds a circle among jobs that wait for each other, by a search in depth: each job is entered once, and each edge is looked at once.
 --
 -- p_count    how many jobs there are; they are the numbers from 1 on
@@ -3635,6 +3647,17 @@ begin
 end
 $$;
 
+-- Which types have schemas, for servers that check by them: the versions of each, the newest first. Read in the pool of operations, which
+-- wait for it: not in that of reads.
+create or replace function jobtree.known_schemas()
+returns table (type text, version integer, id uuid, has_payload boolean, has_result boolean)
+language sql stable
+as $$
+  select t.type, t.version, t.id, t.payload is not null, t.result is not null
+  from jobtree.type_schema t
+  order by t.type, t.version desc;
+$$;
+
 -- Gives a server deliveries that are due, to send them: nobody else gets them before the lease is over. What is sent after this commit
 -- is sent again, under the same id, if the server dies before note_delivery. The commit waits for the disk, and so for that of the
 -- fold that made the delivery. What is due at an endpoint that is gone fails.
@@ -5175,6 +5198,46 @@ begin
 end
 $$;
 
+-- Registers what payloads and results of a type look like in a version of it. A version never changes: with other schemas it is
+-- another version. Whether they are schemas, and what they cost, is for the servers that call this.
+--
+-- p_payload, p_result   JSON Schemas; null where anything goes, but not both
+-- returns    whether the version is new; false if it is there with these schemas
+-- errors     JT002 the version is there with others, the type has ten versions, or there are a thousand in all, which calls at the
+--            same time may pass by a few; 23514 a type, a version or schemas out of bounds
+create or replace function jobtree.put_type_schema(p_type text, p_version integer, p_payload json, p_result json)
+returns boolean
+language plpgsql volatile
+as $$
+declare
+  v_old jobtree.type_schema;
+begin
+  select * into v_old from jobtree.type_schema t where t.type = p_type and t.version = p_version;
+  if v_old.id is null then
+    if (select count(*) from jobtree.type_schema t where t.type = p_type) >= 10 then
+      raise exception 'type % has ten versions: remove one that nobody sends any more.', p_type using errcode = 'JT002', column = 'version';
+    end if;
+    if (select count(*) from jobtree.type_schema) >= 1000 then
+      raise exception 'There are a thousand versions of types: remove some that nobody sends any more.'
+        using errcode = 'JT002', column = 'version';
+    end if;
+    insert into jobtree.type_schema (id, type, version, payload, result, created_at)
+    values (jobtree.new_id(), p_type, p_version, p_payload, p_result, clock_timestamp())
+    on conflict (type, version) do nothing;
+    if found then
+      return true;
+    end if;
+    -- Somebody else has just registered it.
+    select * into v_old from jobtree.type_schema t where t.type = p_type and t.version = p_version;
+  end if;
+  if v_old.payload::jsonb is distinct from p_payload::jsonb or v_old.result::jsonb is distinct from p_result::jsonb then
+    raise exception 'version % of % has other schemas: register these as another version.', p_version, p_type
+      using errcode = 'JT002', column = 'version';
+  end if;
+  return false;
+end
+$$;
+
 -- How many more items of limited types may be claimed now. Never fewer than there are by the rules; a claim that must not exceed
 -- them has locked the rows (lock_queues).
 --
@@ -5281,6 +5344,16 @@ begin
   end loop;
   return v_raised;
 end
+$$;
+
+-- The schemas of a version of a type, for servers that check by them.
+--
+-- returns    a row, or none if it was deleted
+create or replace function jobtree.read_schema(p_id uuid)
+returns table (payload json, result json)
+language sql stable
+as $$
+  select t.payload, t.result from jobtree.type_schema t where t.id = p_id;
 $$;
 
 -- How many items of new trees are ready, by type; null for none.
@@ -6997,6 +7070,31 @@ exception when others then
   get stacked diagnostics v_message = message_text, v_field = column_name;
   raise exception 'template: %', v_message using errcode = 'JT002', column = rtrim('template.' || v_field, '.');
 end
+$$;
+
+-- The type of each job, for servers that check payloads.
+--
+-- returns    nothing for a job that there is not
+create or replace function jobtree.types_of_jobs(p_ids uuid[])
+returns table (id uuid, type text)
+language sql stable
+set enable_seqscan = off
+as $$
+  select j.id, j.type from jobtree.job j where j.id = any (p_ids);
+$$;
+
+-- The type of the items of each lease, for servers that check results.
+--
+-- returns    nothing for a lease that there is not
+create or replace function jobtree.types_of_leases(p_ids uuid[])
+returns table (id uuid, type text)
+language sql stable
+set enable_seqscan = off
+as $$
+  select l.id, j.type
+  from unnest(p_ids) u(id)
+  cross join lateral (select * from jobtree.lease l where l.id = u.id limit 1) l
+  cross join lateral (select * from jobtree.job j where j.id = l.job_id limit 1) j;
 $$;
 
 -- Finds deltas that nobody folds: they come from a server that died, from SQL, or from a transaction that took long, and then no

@@ -58,6 +58,10 @@ type Documents = {
     "\n  mutation SetQueue($input: SetQueueInput!) {\n    setQueue(input: $input) {\n      ... on SetQueuePayload { queue { ...QueueFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.SetQueueDocument,
     "\n  query Queue($type: String!) {\n    queue(type: $type) { ...QueueFields }\n  }\n": typeof types.QueueDocument,
     "\n  query Queues($types: [String!], $first: Int, $after: String) {\n    queues(types: $types, first: $first, after: $after) { ...QueueFields }\n  }\n": typeof types.QueuesDocument,
+    "\n  query TypesWithSchemas {\n    typesWithSchemas\n  }\n": typeof types.TypesWithSchemasDocument,
+    "\n  query TypeSchemas($type: String!) {\n    typeSchemas(type: $type) { type version payload result createdAt }\n  }\n": typeof types.TypeSchemasDocument,
+    "\n  mutation PutTypeSchema($input: PutTypeSchemaInput!) {\n    putTypeSchema(input: $input) {\n      ... on PutTypeSchemaPayload { created }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.PutTypeSchemaDocument,
+    "\n  mutation DeleteTypeSchema($input: DeleteTypeSchemaInput!) {\n    deleteTypeSchema(input: $input) {\n      ... on DeleteTypeSchemaPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.DeleteTypeSchemaDocument,
     "\n  fragment EndpointFields on CallbackEndpoint { name url createdAt previousSecretUntil goneAt }\n": typeof types.EndpointFieldsFragmentDoc,
     "\n  fragment DeliveryFields on CallbackDelivery {\n    id messageId endpoint event status rootId body createdAt dueAt deliveredAt failedAt attemptCount\n    attempts { at tookMs statusCode error }\n  }\n": typeof types.DeliveryFieldsFragmentDoc,
     "\n  mutation PutCallbackEndpoint($input: PutCallbackEndpointInput!) {\n    putCallbackEndpoint(input: $input) {\n      ... on PutCallbackEndpointPayload { secret endpoint { ...EndpointFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.PutCallbackEndpointDocument,
@@ -118,6 +122,10 @@ const documents: Documents = {
     "\n  mutation SetQueue($input: SetQueueInput!) {\n    setQueue(input: $input) {\n      ... on SetQueuePayload { queue { ...QueueFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.SetQueueDocument,
     "\n  query Queue($type: String!) {\n    queue(type: $type) { ...QueueFields }\n  }\n": types.QueueDocument,
     "\n  query Queues($types: [String!], $first: Int, $after: String) {\n    queues(types: $types, first: $first, after: $after) { ...QueueFields }\n  }\n": types.QueuesDocument,
+    "\n  query TypesWithSchemas {\n    typesWithSchemas\n  }\n": types.TypesWithSchemasDocument,
+    "\n  query TypeSchemas($type: String!) {\n    typeSchemas(type: $type) { type version payload result createdAt }\n  }\n": types.TypeSchemasDocument,
+    "\n  mutation PutTypeSchema($input: PutTypeSchemaInput!) {\n    putTypeSchema(input: $input) {\n      ... on PutTypeSchemaPayload { created }\n      ... on Error { code message field }\n    }\n  }\n": types.PutTypeSchemaDocument,
+    "\n  mutation DeleteTypeSchema($input: DeleteTypeSchemaInput!) {\n    deleteTypeSchema(input: $input) {\n      ... on DeleteTypeSchemaPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n": types.DeleteTypeSchemaDocument,
     "\n  fragment EndpointFields on CallbackEndpoint { name url createdAt previousSecretUntil goneAt }\n": types.EndpointFieldsFragmentDoc,
     "\n  fragment DeliveryFields on CallbackDelivery {\n    id messageId endpoint event status rootId body createdAt dueAt deliveredAt failedAt attemptCount\n    attempts { at tookMs statusCode error }\n  }\n": types.DeliveryFieldsFragmentDoc,
     "\n  mutation PutCallbackEndpoint($input: PutCallbackEndpointInput!) {\n    putCallbackEndpoint(input: $input) {\n      ... on PutCallbackEndpointPayload { secret endpoint { ...EndpointFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.PutCallbackEndpointDocument,
@@ -307,6 +315,22 @@ export function graphql(source: "\n  query Queue($type: String!) {\n    queue(ty
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
 export function graphql(source: "\n  query Queues($types: [String!], $first: Int, $after: String) {\n    queues(types: $types, first: $first, after: $after) { ...QueueFields }\n  }\n"): typeof import('./graphql.ts').QueuesDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query TypesWithSchemas {\n    typesWithSchemas\n  }\n"): typeof import('./graphql.ts').TypesWithSchemasDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query TypeSchemas($type: String!) {\n    typeSchemas(type: $type) { type version payload result createdAt }\n  }\n"): typeof import('./graphql.ts').TypeSchemasDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation PutTypeSchema($input: PutTypeSchemaInput!) {\n    putTypeSchema(input: $input) {\n      ... on PutTypeSchemaPayload { created }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').PutTypeSchemaDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation DeleteTypeSchema($input: DeleteTypeSchemaInput!) {\n    deleteTypeSchema(input: $input) {\n      ... on DeleteTypeSchemaPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').DeleteTypeSchemaDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */

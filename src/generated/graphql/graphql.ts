@@ -189,6 +189,14 @@ export type DeleteScheduleInput = {
   name: Scalars['String']['input'];
 };
 
+/** Which version of which type. */
+export type DeleteTypeSchemaInput = {
+  /** The type: 1 to 200 characters. */
+  type: Scalars['String']['input'];
+  /** Which version: 1 to 1,000,000. */
+  version: Scalars['Int']['input'];
+};
+
 /** What is settled. */
 export type DiscardDeadLettersInput = {
   /** Which items. */
@@ -523,6 +531,18 @@ export type PutCallbackEndpointInput = {
   name: Scalars['String']['input'];
   /** What is called: http or https, up to 2,000 characters, without a user and a password. A host that is or leads to an address that is not public is refused, unless a setting of the server allows its network. */
   url: Scalars['String']['input'];
+};
+
+/** A version of a type: at least one of the two schemas. */
+export type PutTypeSchemaInput = {
+  /** The JSON Schema (draft 2020-12) that payloads meet, up to 50,000 bytes and 32 levels: an object, or true or false. References go to its own `$defs` and not in circles, regular expressions have the syntax of RE2, and `format` checks nothing. Default: any payload will do. */
+  payload?: InputMaybe<Scalars['JSON']['input']>;
+  /** The same for results. Default: any result will do. */
+  result?: InputMaybe<Scalars['JSON']['input']>;
+  /** The type: 1 to 200 characters. */
+  type: Scalars['String']['input'];
+  /** Which version: 1 to 1,000,000. A type has up to ten at a time. INVALID_INPUT if this one is there with other schemas. */
+  version: Scalars['Int']['input'];
 };
 
 /** How many items may be claimed in any interval of time. */
@@ -1125,6 +1145,38 @@ export type QueuesQueryVariables = Exact<{
 
 
 export type QueuesQuery = { queues: Array<{ type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null }> };
+
+export type TypesWithSchemasQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type TypesWithSchemasQuery = { typesWithSchemas: Array<string> };
+
+export type TypeSchemasQueryVariables = Exact<{
+  type: Scalars['String']['input'];
+}>;
+
+
+export type TypeSchemasQuery = { typeSchemas: Array<{ type: string, version: number, payload?: unknown | null, result?: unknown | null, createdAt: string }> };
+
+export type PutTypeSchemaMutationVariables = Exact<{
+  input: PutTypeSchemaInput;
+}>;
+
+
+export type PutTypeSchemaMutation = { putTypeSchema:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { created: boolean }
+   };
+
+export type DeleteTypeSchemaMutationVariables = Exact<{
+  input: DeleteTypeSchemaInput;
+}>;
+
+
+export type DeleteTypeSchemaMutation = { deleteTypeSchema:
+    | { deleted: boolean }
+    | { code: ErrorCode, message: string, field?: string | null }
+   };
 
 export type EndpointFieldsFragment = { name: string, url: string, createdAt: string, previousSecretUntil?: string | null, goneAt?: string | null };
 
@@ -2714,6 +2766,50 @@ export const QueuesDocument = new TypedDocumentString(`
   backoffJitter
   heartbeatIntervalMs
 }`) as unknown as TypedDocumentString<QueuesQuery, QueuesQueryVariables>;
+export const TypesWithSchemasDocument = new TypedDocumentString(`
+    query TypesWithSchemas {
+  typesWithSchemas
+}
+    `) as unknown as TypedDocumentString<TypesWithSchemasQuery, TypesWithSchemasQueryVariables>;
+export const TypeSchemasDocument = new TypedDocumentString(`
+    query TypeSchemas($type: String!) {
+  typeSchemas(type: $type) {
+    type
+    version
+    payload
+    result
+    createdAt
+  }
+}
+    `) as unknown as TypedDocumentString<TypeSchemasQuery, TypeSchemasQueryVariables>;
+export const PutTypeSchemaDocument = new TypedDocumentString(`
+    mutation PutTypeSchema($input: PutTypeSchemaInput!) {
+  putTypeSchema(input: $input) {
+    ... on PutTypeSchemaPayload {
+      created
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<PutTypeSchemaMutation, PutTypeSchemaMutationVariables>;
+export const DeleteTypeSchemaDocument = new TypedDocumentString(`
+    mutation DeleteTypeSchema($input: DeleteTypeSchemaInput!) {
+  deleteTypeSchema(input: $input) {
+    ... on DeleteTypeSchemaPayload {
+      deleted
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DeleteTypeSchemaMutation, DeleteTypeSchemaMutationVariables>;
 export const PutCallbackEndpointDocument = new TypedDocumentString(`
     mutation PutCallbackEndpoint($input: PutCallbackEndpointInput!) {
   putCallbackEndpoint(input: $input) {

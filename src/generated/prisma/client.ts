@@ -158,6 +158,11 @@ export type Schedule = Prisma.ScheduleModel
  */
 export type Queue = Prisma.QueueModel
 /**
+ * Model TypeSchema
+ * What payloads and results of a type look like, in one of its versions. Never changed, only removed.
+ */
+export type TypeSchema = Prisma.TypeSchemaModel
+/**
  * Model QueueLease
  * A lease of a type with a limit of concurrency, of which some item may be open.
  */

@@ -420,6 +420,7 @@ export const ModelName = {
   Watch: 'Watch',
   Schedule: 'Schedule',
   Queue: 'Queue',
+  TypeSchema: 'TypeSchema',
   QueueLease: 'QueueLease',
   RateSlice: 'RateSlice',
   CallbackEndpoint: 'CallbackEndpoint',
@@ -441,7 +442,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "traceContext" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "treeHold" | "idleTree" | "watch" | "schedule" | "queue" | "queueLease" | "rateSlice" | "callbackEndpoint" | "callback" | "callbackDelivery" | "deadLetterAlert"
+    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "traceContext" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "treeHold" | "idleTree" | "watch" | "schedule" | "queue" | "typeSchema" | "queueLease" | "rateSlice" | "callbackEndpoint" | "callback" | "callbackDelivery" | "deadLetterAlert"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -2147,6 +2148,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    TypeSchema: {
+      payload: Prisma.$TypeSchemaPayload<ExtArgs>
+      fields: Prisma.TypeSchemaFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.TypeSchemaFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TypeSchemaPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.TypeSchemaFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TypeSchemaPayload>
+        }
+        findFirst: {
+          args: Prisma.TypeSchemaFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TypeSchemaPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.TypeSchemaFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TypeSchemaPayload>
+        }
+        findMany: {
+          args: Prisma.TypeSchemaFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TypeSchemaPayload>[]
+        }
+        create: {
+          args: Prisma.TypeSchemaCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TypeSchemaPayload>
+        }
+        createMany: {
+          args: Prisma.TypeSchemaCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.TypeSchemaCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TypeSchemaPayload>[]
+        }
+        delete: {
+          args: Prisma.TypeSchemaDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TypeSchemaPayload>
+        }
+        update: {
+          args: Prisma.TypeSchemaUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TypeSchemaPayload>
+        }
+        deleteMany: {
+          args: Prisma.TypeSchemaDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.TypeSchemaUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.TypeSchemaUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TypeSchemaPayload>[]
+        }
+        upsert: {
+          args: Prisma.TypeSchemaUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TypeSchemaPayload>
+        }
+        aggregate: {
+          args: Prisma.TypeSchemaAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateTypeSchema>
+        }
+        groupBy: {
+          args: Prisma.TypeSchemaGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.TypeSchemaGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.TypeSchemaCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.TypeSchemaCountAggregateOutputType> | number
+        }
+      }
+    }
     QueueLease: {
       payload: Prisma.$QueueLeasePayload<ExtArgs>
       fields: Prisma.QueueLeaseFieldRefs
@@ -2984,6 +3059,18 @@ export const QueueScalarFieldEnum = {
 export type QueueScalarFieldEnum = (typeof QueueScalarFieldEnum)[keyof typeof QueueScalarFieldEnum]
 
 
+export const TypeSchemaScalarFieldEnum = {
+  id: 'id',
+  type: 'type',
+  version: 'version',
+  payload: 'payload',
+  result: 'result',
+  createdAt: 'createdAt'
+} as const
+
+export type TypeSchemaScalarFieldEnum = (typeof TypeSchemaScalarFieldEnum)[keyof typeof TypeSchemaScalarFieldEnum]
+
+
 export const QueueLeaseScalarFieldEnum = {
   type: 'type',
   id: 'id',
@@ -3374,6 +3461,7 @@ export type GlobalOmitConfig = {
   watch?: Prisma.WatchOmit
   schedule?: Prisma.ScheduleOmit
   queue?: Prisma.QueueOmit
+  typeSchema?: Prisma.TypeSchemaOmit
   queueLease?: Prisma.QueueLeaseOmit
   rateSlice?: Prisma.RateSliceOmit
   callbackEndpoint?: Prisma.CallbackEndpointOmit

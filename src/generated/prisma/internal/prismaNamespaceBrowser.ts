@@ -74,6 +74,7 @@ export const ModelName = {
   Watch: 'Watch',
   Schedule: 'Schedule',
   Queue: 'Queue',
+  TypeSchema: 'TypeSchema',
   QueueLease: 'QueueLease',
   RateSlice: 'RateSlice',
   CallbackEndpoint: 'CallbackEndpoint',
@@ -450,6 +451,18 @@ export const QueueScalarFieldEnum = {
 } as const
 
 export type QueueScalarFieldEnum = (typeof QueueScalarFieldEnum)[keyof typeof QueueScalarFieldEnum]
+
+
+export const TypeSchemaScalarFieldEnum = {
+  id: 'id',
+  type: 'type',
+  version: 'version',
+  payload: 'payload',
+  result: 'result',
+  createdAt: 'createdAt'
+} as const
+
+export type TypeSchemaScalarFieldEnum = (typeof TypeSchemaScalarFieldEnum)[keyof typeof TypeSchemaScalarFieldEnum]
 
 
 export const QueueLeaseScalarFieldEnum = {
