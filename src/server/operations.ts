@@ -171,7 +171,12 @@ const engineOf = ({ contextValue }: ExecutionArgs) => (contextValue as Services)
 /** Mutations have their own limits, and come too often to be counted. */
 function isHeavy(args: ExecutionArgs): boolean {
   const operation = getOperationAST(args.document, args.operationName);
-  return operation?.operation === OperationTypeNode.QUERY && costOf(args) > heavyCost;
+  if (operation?.operation !== OperationTypeNode.QUERY) return false;
+  const cost = costOf(args);
+  if (cost === undefined) return false;
+  const context = args.contextValue as Services;
+  if (cost <= context.maxQueryCost) Object.assign(context, { isAffordable: true });
+  return cost > heavyCost;
 }
 
 /** What fails as a whole has an answer too, or it would be counted as under way for ever. */
