@@ -4,11 +4,11 @@
  */
 import type { Logger } from 'pino';
 import type { Database, Queries } from '../db/database.ts';
+import type { Turns } from '../db/turns.ts';
 import type { CallbackAddresses } from './callback-addresses.ts';
 import type { Limits } from './limits.ts';
 import type { LowWater } from './low-water.ts';
 import type { Merged } from './merged.ts';
-import type { Turns } from './turns.ts';
 
 export interface Effects {
   /** The tree has deltas to fold, with `fromStart` maybe some that committed late. */
@@ -51,7 +51,8 @@ export function forRequest(
   isGone: () => boolean,
   client: string | undefined,
 ): Engine {
-  return { ...engine, database: engine.database.forRequest(isGone), isGone, client };
+  const request = { client, isGone };
+  return { ...engine, ...request, database: engine.database.forRequest(request) };
 }
 
 /** How often each type is named. */

@@ -1,4 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
+import { Turns } from '../db/turns.ts';
 import { type ItemKey, itemIdOf, parseItemId } from '../domain/item-state.ts';
 import {
   type Item,
@@ -9,7 +10,6 @@ import {
   readResults,
 } from '../domain/items.ts';
 import { maxBatch } from '../domain/limits.ts';
-import { Turns } from '../domain/turns.ts';
 import { NotFoundError } from '../errors.ts';
 import { checkAnswerSize, takesPart } from './answer-size.ts';
 import { Assignment } from './assignment.ts';

@@ -16,7 +16,7 @@ import {
 import { isAsyncIterable, isPromise, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import { asRefusal } from '../db/sqlstate.ts';
-import { Turns } from '../domain/turns.ts';
+import { Turns } from '../db/turns.ts';
 import { errorCodes, JobtreeError, UnavailableError } from '../errors.ts';
 import { boundAnswer } from '../schema/answer-text.ts';
 import type { Services } from '../schema/services.ts';
