@@ -24,6 +24,7 @@ import { busyError } from './busy.ts';
 import { createExecute } from './compiled-execution.ts';
 import { costOf } from './cost-of.ts';
 import { readDocument } from './documents.ts';
+import { turnToWrite } from './large-turns.ts';
 import { refuseVariables } from './variables.ts';
 
 /** Of an invalid document. */
@@ -81,7 +82,7 @@ export class Operations {
           const result = isHeavy(operation)
             ? this.#heavy.run(engineOf(operation), async () => this.execute(operation))
             : this.execute(operation);
-          return isPromise(result) ? result.catch(toAnswer) : result;
+          return isPromise(result) ? result.then((answer) => inTurn(answer, operation), toAnswer) : result;
         } catch (error) {
           return toAnswer(error);
         }
@@ -177,6 +178,14 @@ function isHeavy(args: ExecutionArgs): boolean {
   const context = args.contextValue as Services;
   if (cost <= context.maxQueryCost) Object.assign(context, { isAffordable: true });
   return cost > heavyCost;
+}
+
+/** Whoever gets a large answer bounds and writes it at once, whichever way it goes: so nobody else does that meanwhile. */
+function inTurn(
+  answer: ExecutionResult,
+  { contextValue }: ExecutionArgs,
+): ExecutionResult | Promise<ExecutionResult> {
+  return turnToWrite(contextValue as Services)?.then(() => answer) ?? answer;
 }
 
 /** What fails as a whole has an answer too, or it would be counted as under way for ever. */

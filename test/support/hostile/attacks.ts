@@ -297,17 +297,19 @@ const held: Attack[] = [
       await attacker.hold();
     },
   },
-  {
-    title: '15 answers of 60 MB that nobody reads',
-    run: async (attacker) => {
+  ...['application/json', 'text/event-stream'].map((accept) => ({
+    title: `15 answers of 60 MB as ${accept} that nobody reads`,
+    run: async (attacker: Attacker) => {
       const body = bodyOf({
         query: 'query ($id: ID!) { job(id: $id) { items(first: 60) { nodes { result } } } }',
         variables: JSON.stringify({ id: attacker.target.large }),
       });
-      await Promise.all(times(15, () => attacker.connect(attacker.head(body.length) + body)));
+      await Promise.all(
+        times(15, () => attacker.connect(attacker.head(body.length, { Accept: accept }) + body)),
+      );
       await attacker.hold();
     },
-  },
+  })),
   {
     title: 'answers of 60 MB on WebSockets that nobody reads',
     run: async (attacker) => {
@@ -368,9 +370,7 @@ const held: Attack[] = [
         Promise.all(
           times(300, async () => {
             const body = '{"query":"subscription { jobs(first: 1000) { jobs { id type } } }"}';
-            const head = attacker
-              .head(body.length)
-              .replace('\r\n\r\n', '\r\nAccept: text/event-stream\r\n\r\n');
+            const head = attacker.head(body.length, { Accept: 'text/event-stream' });
             (await attacker.connect(head + body)).resetAndDestroy();
           }),
         ),
