@@ -76,7 +76,12 @@ export function createEngine(
         backlog,
         bytesOf: bytesOfReport,
       }),
-      heartbeats: new Batcher({ run: (ids) => keepLeases(engine, ids), width, maxWeight: maxBatch }),
+      heartbeats: new Batcher({
+        run: (ids) => keepLeases(engine, ids),
+        width,
+        maxWeight: maxBatch,
+        smallFirst: true,
+      }),
       adds: (jobId, keyed) => {
         const name = `${jobId}/${keyed}`;
         let batcher = adders.get(name);

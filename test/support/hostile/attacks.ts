@@ -1,4 +1,5 @@
 /** The attacks. Each says in its title what it does, and throws if the server takes what it must refuse. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RawSocket } from '../raw-socket.ts';
 import { type Attacker, bodyOf, type Operation } from './attacker.ts';
 
@@ -490,12 +491,11 @@ const sockets: Attack[] = [
       attacker.repeat(async () => {
         const raw = await attacker.socket();
         const types = times(1_000, (i) => `${i}${'t'.repeat(190)}`);
+        const payload = JSON.stringify({ query: workAvailable, variables: { types } });
         for (let i = 0; i < (attacker.isLong ? 900 : 60); i++) {
-          raw.send({
-            type: 'subscribe',
-            id: `${i}`,
-            payload: { query: workAvailable, variables: { types } },
-          });
+          raw.socket.send(`{"id":"${i}","type":"subscribe","payload":${payload}}`);
+          // The other copies have to say hello in time.
+          await nextTurn();
         }
         await raw.until(({ id }) => id === '0').catch(() => {});
         await attacker.hold();
