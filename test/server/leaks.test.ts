@@ -3,17 +3,15 @@
  * before. Half of them leave politely, half are cut off.
  */
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { App } from '../../src/server/create-app.ts';
-import { createJob, work } from '../support/api.ts';
+import { createJob } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
-import { openRaw } from '../support/raw-socket.ts';
 import { startServer } from '../support/server.ts';
 
 const cycles = Number(process.env.LEAK_CYCLES ?? 120);
@@ -122,40 +120,3 @@ it(`${cycles} clients that came and went leave nothing behind`, async () => {
   // One kilobyte for each client would be a leak; what is compiled and cached meanwhile is not.
   expect(grownKiB).toBeLessThan(4_000 + cycles);
 }, 600_000);
-
-/** Asks for an answer and does not read it. Gives what ends that. */
-const unread: Record<string, (query: string) => Promise<() => void>> = {
-  HTTP: async (query) => {
-    const { hostname, port } = new URL(app.url);
-    const socket = connect(Number(port), hostname)
-      .on('error', () => {})
-      .pause();
-    const body = JSON.stringify({ query });
-    const head = `POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
-    socket.write(head + body);
-    return () => socket.destroy();
-  },
-  WebSocket: async (query) => {
-    const { socket, send } = await openRaw(app.url);
-    socket.pause();
-    send({ type: 'subscribe', id: '1', payload: { query } });
-    return () => socket.terminate();
-  },
-};
-
-it.each(Object.entries(unread))('a large answer that nobody reads is kept once: %s', async (way, ask) => {
-  const type = `unread ${way}`;
-  const id = await createJob(app.url, { type, items: Array.from({ length: 30 }, () => ({})) });
-  for (let i = 0; i < 3; i++) await work(app.url, type, 10, 'x'.repeat(990_000));
-  collectGarbage();
-  const before = process.memoryUsage();
-  const end = await ask(`{ job(id: "${id}") { items(first: 30) { nodes { result } } } }`);
-  await eventually(async () => {
-    collectGarbage();
-    const { heapUsed, arrayBuffers } = process.memoryUsage();
-    expect(arrayBuffers - before.arrayBuffers).toBeGreaterThan(15_000_000);
-    expect(arrayBuffers - before.arrayBuffers).toBeLessThan(40_000_000);
-    expect(heapUsed - before.heapUsed).toBeLessThan(10_000_000);
-  });
-  end();
-});
