@@ -20,6 +20,7 @@ import {
   maxTreeJobs,
   priorityRange,
 } from './limits.ts';
+import { checkTraceContext, type TraceContext } from './trace-context.ts';
 
 export interface Feed {
   readonly source?: 'SUCCESSES' | 'REPORTS' | null | undefined;
@@ -62,6 +63,8 @@ export interface NewJob {
   readonly items?: readonly NewItem[] | null | undefined;
   /** Of the root: what is called when the tree is complete, or each of its jobs. */
   readonly callbacks?: readonly NewCallback[] | null | undefined;
+  /** Of the root: the trace that the items belong to which the tree starts with. */
+  readonly traceContext?: TraceContext | null | undefined;
   readonly children?: readonly NewJob[] | null | undefined;
 }
 
@@ -116,6 +119,8 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
   }
   if (walk.depth > 0 && job.callbacks != null)
     throw new InvalidInputError('Callbacks belong to the root.', `${path}callbacks`);
+  if (walk.depth > 0 && job.traceContext != null)
+    throw new InvalidInputError('The trace context belongs to the root.', `${path}traceContext`);
   const items = job.items ?? [];
   if (items.length > maxBatch) {
     throw new InvalidInputError(
@@ -149,6 +154,7 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
     sealed: job.sealed ?? undefined,
     feed: given(job.feed, (feed) => checkFeed(feed, `${path}feed`)),
     callbacks: given(job.callbacks, (callbacks) => checkCallbacks(callbacks, `${path}callbacks`)),
+    traceContext: given(job.traceContext, (trace) => checkTraceContext(trace, `${path}traceContext`)),
   });
   // What waits for other jobs is no work yet.
   if (items.length > 0 && !job.after?.length)

@@ -98,7 +98,12 @@ const blocking = [
 ];
 const requeuing = ['job by job_pkey', 'job_item by job_item_pkey', 'lease by lease_pkey'];
 const failing = [...requeuing, 'replay by replay_pkey'];
-const feeding = ['job by job_parent_id_idx', 'job_item by job_item_pkey', 'outcome by outcome_pkey'];
+const feeding = [
+  'job by job_parent_id_idx',
+  'job_item by job_item_pkey',
+  'outcome by outcome_pkey',
+  'trace_context by trace_context_pkey',
+];
 const judging = ['failure by failure_pkey', 'lease by lease_pkey', 'outcome by outcome_pkey'];
 
 /** For statements that only prepare something. */
@@ -329,6 +334,17 @@ export const calls: Readonly<Record<string, Call>> = {
       'progress_delta by progress_delta_root_id_id_idx',
     ],
   },
+  'a fold of many trees': {
+    text: 'select * from jobtree.fold_trees($1, $2)',
+    values: ({ root }) => [[root], [1]],
+    reads: [
+      'job by job_pkey',
+      'job_progress by Tid Scan',
+      'job_progress by job_progress_pkey',
+      'progress_delta by Tid Scan',
+      'progress_delta by progress_delta_root_id_id_idx',
+    ],
+  },
   'a fold that fails a job': {
     text: [
       withoutScans,
@@ -488,6 +504,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'queue_entry by queue_entry_pkey',
       'replay by replay_pkey',
       'tree_deletion by tree_deletion_pkey',
+      'trace_context by trace_context_pkey',
     ],
   },
 };
