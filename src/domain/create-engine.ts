@@ -1,5 +1,6 @@
 /** Puts the engine together: its memory of where claims start, and the merging of calls that arrive together. */
 import type { Database } from '../db/database.ts';
+import { Turns } from '../db/turns.ts';
 import { type AddEntry, insertItems } from './add-items.ts';
 import { Backlog, Batcher } from './batcher.ts';
 import { claimForRequests } from './claim-items.ts';
@@ -10,7 +11,6 @@ import type { PreparedItem } from './items.ts';
 import { maxBatch } from './limits.ts';
 import { LowWater } from './low-water.ts';
 import { type PreparedReport, reportPrepared } from './report-outcomes.ts';
-import { Turns } from './turns.ts';
 import { TypeSchemas } from './type-schemas.ts';
 
 /** Two batches of a kind at a time: one is on its way while Postgres works on the other. */
@@ -78,7 +78,12 @@ export function createEngine(
         backlog,
         bytesOf: bytesOfReport,
       }),
-      heartbeats: new Batcher({ run: (ids) => keepLeases(engine, ids), width, maxWeight: maxBatch }),
+      heartbeats: new Batcher({
+        run: (ids) => keepLeases(engine, ids),
+        width,
+        maxWeight: maxBatch,
+        smallFirst: true,
+      }),
       adds: (jobId, keyed) => {
         const name = `${jobId}/${keyed}`;
         let batcher = adders.get(name);

@@ -4,11 +4,11 @@
  */
 import type { Logger } from 'pino';
 import type { Database, Queries } from '../db/database.ts';
+import type { Turns } from '../db/turns.ts';
 import type { CallbackAddresses } from './callback-addresses.ts';
 import type { Limits } from './limits.ts';
 import type { LowWater } from './low-water.ts';
 import type { Merged } from './merged.ts';
-import type { Turns } from './turns.ts';
 import type { TypeSchemas } from './type-schemas.ts';
 
 export interface Effects {
@@ -63,7 +63,8 @@ export function forRequest(
   isGone: () => boolean,
   client: string | undefined,
 ): Engine {
-  return { ...engine, database: engine.database.forRequest(isGone), isGone, client };
+  const request = { client, isGone };
+  return { ...engine, ...request, database: engine.database.forRequest(request) };
 }
 
 /** How often each type is named. */
