@@ -204,6 +204,30 @@ const settings = {
     .describe(
       'Networks that callbacks may reach beside the public internet: `10.0.0.0/8,fd00::/8`, with commas between. Without it, addresses that are private, loopback, link-local or otherwise not public are refused.',
     ),
+  JOBTREE_SLOW_FACTOR: z.coerce
+    .number()
+    .min(1)
+    .max(1_000)
+    .default(3)
+    .describe(
+      'An item that a worker has had for so many times the p99 of its type counts as [slow](figures.md#slow-items).',
+    ),
+  JOBTREE_SLOW_AFTER_MS: milliseconds(0, 86_400_000, 10_000).describe(
+    'And not before this time, in milliseconds.',
+  ),
+  JOBTREE_METRICS: z
+    .enum(['true', 'false'])
+    .default('true')
+    .describe('Whether /metrics answers with [metrics](figures.md#prometheus) for Prometheus.'),
+  JOBTREE_METRICS_TYPES: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_000)
+    .default(100)
+    .describe(
+      'So many types at most have metrics of their own, those that the server sees first; the others are added up as `other`.',
+    ),
   JOBTREE_SHUTDOWN_DELAY_MS: milliseconds(0, 600_000, 0).describe(
     'How long the server goes on after SIGTERM while /readyz already says 503, for load balancers to notice, in milliseconds.',
   ),
@@ -284,6 +308,10 @@ export interface Config {
   readonly sweepIntervalMs: number;
   readonly callbackTimeoutMs: number;
   readonly callbackNetworks: readonly string[];
+  readonly slowFactor: number;
+  readonly slowAfterMs: number;
+  readonly metrics: boolean;
+  readonly metricsTypes: number;
   readonly shutdownDelayMs: number;
   readonly shutdownTimeoutMs: number;
   readonly logLevel: z.infer<typeof settings.JOBTREE_LOG_LEVEL>;
@@ -348,6 +376,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     sweepIntervalMs: value.JOBTREE_SWEEP_INTERVAL_MS,
     callbackTimeoutMs: value.JOBTREE_CALLBACK_TIMEOUT_MS,
     callbackNetworks: value.JOBTREE_CALLBACK_NETWORKS?.split(',') ?? [],
+    slowFactor: value.JOBTREE_SLOW_FACTOR,
+    slowAfterMs: value.JOBTREE_SLOW_AFTER_MS,
+    metrics: value.JOBTREE_METRICS === 'true',
+    metricsTypes: value.JOBTREE_METRICS_TYPES,
     shutdownDelayMs: value.JOBTREE_SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: value.JOBTREE_SHUTDOWN_TIMEOUT_MS,
     logLevel: value.JOBTREE_LOG_LEVEL,
