@@ -121,10 +121,11 @@ export async function readQueues(
            ), worked as (
              -- A type that is done as fast as it comes is seen all the same.
              select w.type from (
-               select jobtree.worked_types($2) as type union select u.type from unnest($4::text[]) u(type)
-               where u.type > coalesce($2::text, '')
+               select jobtree.worked_types($1, $2) as type
+               union
+               select u.type from unnest($4::text[]) u(type)
+               where u.type > coalesce($2::text, '') and ($1::text[] is null or u.type = any ($1))
              ) w
-             where $1::text[] is null
              order by w.type
              limit $3
            ), settings as (

@@ -241,6 +241,11 @@ describe('what other servers see', () => {
     const read = (engine = t.engine) => readQueues(engine, null, { after: prefix, take: 2 });
     expect((await read()).map(({ type }) => type)).toEqual([`${prefix} new`]);
     expect((await read(t.otherEngine)).map(({ type }) => type)).toEqual([`${prefix} new`, `${prefix} now`]);
+    const named = [`${prefix} old`, `${prefix} new`, `${prefix} now`, `${prefix} none`];
+    expect((await readQueues(t.otherEngine, named)).map(({ type }) => type)).toEqual([
+      `${prefix} new`,
+      `${prefix} now`,
+    ]);
   });
 
   it('figures of more than two days are removed', async () => {
