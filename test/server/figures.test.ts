@@ -1,4 +1,6 @@
 /** Figures and workers by the API, and the examples of docs/figures.md as they stand there. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type Client, createClient, PermanentError, Worker } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
@@ -8,6 +10,7 @@ import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { example } from '../support/documentation.ts';
 import { startServer } from '../support/server.ts';
 
+const root = fileURLToPath(new URL('../../', import.meta.url));
 let db: TestDatabase;
 let app: App;
 let client: Client;
@@ -101,7 +104,11 @@ it('the examples of the documentation run: in GraphQL, in TypeScript and in SQL'
   const [lines = '', sum = ''] = example('figures.md', 'autoscaler-sql').split('\n');
   expect(await db.query(lines)).toMatchObject([{ type: 'sendMail', ready: '0', running: '1' }]);
   expect(await db.query(sum)).toEqual([{ coalesce: '1' }]);
-  expect(example('figures.md', 'keda')).toContain(sum.replace(';', ''));
+  for (const text of [
+    example('figures.md', 'keda'),
+    readFileSync(`${root}deploy/kubernetes/keda.yml`, 'utf8'),
+  ])
+    expect(text).toContain(sum.replace(';', ''));
 });
 
 describe('GET /metrics', () => {
@@ -122,7 +129,15 @@ describe('GET /metrics', () => {
     expect(types).toHaveLength(4);
     expect(types).toContain('other');
     expect(metricOf(text, 'jobtree_items_ready', 'other')).toBe(2);
-    for (const [, name] of text.matchAll(/^# TYPE (\S+)/gm)) expect(text).toContain(`# HELP ${name} `);
+    const page = readFileSync(`${root}docs/figures.md`, 'utf8');
+    for (const [, name = ''] of text.matchAll(/^# TYPE (\S+)/gm)) {
+      expect(text).toContain(`# HELP ${name} `);
+      const documented = page.includes(`\`${name}\``) || page.includes(`\`_${name.split('_').at(-1)}\``);
+      expect({ name, documented: documented || !name.startsWith('jobtree_') }).toEqual({
+        name,
+        documented: true,
+      });
+    }
     for (const kind of ['wait', 'processing']) {
       const counts = [
         ...text.matchAll(
