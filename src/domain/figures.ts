@@ -45,8 +45,9 @@ interface Slot {
   minute: Date | undefined;
   /** When the minute is over, by the monotonic clock. */
   endsAt: number;
-  /** Whether anything is not saved. */
+  /** Whether anything is not saved, and whether it is just being saved. */
   dirty: boolean;
+  saving: boolean;
 }
 
 export class Figures {
@@ -107,11 +108,14 @@ export class Figures {
       if (slot.dirty) {
         slot.minute ??= await this.#write(database, slot, []);
         slot.dirty = false;
+        slot.saving = true;
         try {
           await this.#write(database, slot, toRows(slot.tallies));
         } catch (error) {
           slot.dirty = true;
           throw error;
+        } finally {
+          slot.saving = false;
         }
       }
       if (slot !== this.#slots.at(-1) && !slot.dirty) this.#slots.splice(this.#slots.indexOf(slot), 1);
@@ -145,6 +149,7 @@ function newSlot(): Slot {
     minute: undefined,
     endsAt: Number.POSITIVE_INFINITY,
     dirty: false,
+    saving: false,
   };
 }
 

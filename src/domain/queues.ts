@@ -113,7 +113,9 @@ export async function readQueues(
   types: readonly string[] | null,
   { after = null, take = null }: { after?: string | null; take?: number | null } = {},
 ): Promise<Queue[]> {
-  const worked = figures.unsaved.flatMap(({ dirty, tallies }) => (dirty ? [...tallies.keys()] : []));
+  const worked = figures.unsaved.flatMap(({ dirty, saving, tallies }) =>
+    dirty || saving ? [...tallies.keys()] : [],
+  );
   const { rows } = await database.pool.query<QueueRow>({
     name: 'read_queues',
     text: `with depths as (
