@@ -41,5 +41,6 @@ alter function jobtree.release_assignments security definer set search_path = pg
 grant execute on function jobtree.claim_items, jobtree.claim_item, jobtree.heartbeat, jobtree.report_outcomes,
   jobtree.release_assignments, jobtree.assignment_id to jobtree_work;
 
+grant execute on function jobtree.queue_depths to jobtree_watch;
 grant select on all tables in schema jobtree to jobtree_watch;
 revoke all on jobtree.callback_endpoint, jobtree._prisma_migrations from jobtree_watch;

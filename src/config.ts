@@ -227,6 +227,30 @@ const settings = {
   JOBTREE_IDLE_EXPIRY_SECONDS: seconds(1, 315_576_000, 'never').describe(
     'After how long idle trees that say nothing else are cancelled, in seconds, or `never`.',
   ),
+  JOBTREE_SLOW_FACTOR: z.coerce
+    .number()
+    .min(1)
+    .max(1_000)
+    .default(3)
+    .describe(
+      'An item that a worker has had for so many times the p99 of its type counts as [slow](figures.md#slow-items).',
+    ),
+  JOBTREE_SLOW_AFTER_MS: milliseconds(0, 86_400_000, 10_000).describe(
+    'And not before this time, in milliseconds.',
+  ),
+  JOBTREE_METRICS: z
+    .enum(['true', 'false'])
+    .default('true')
+    .describe('Whether /metrics answers with [metrics](figures.md#prometheus) for Prometheus.'),
+  JOBTREE_METRICS_TYPES: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_000)
+    .default(100)
+    .describe(
+      'So many types at most have metrics of their own, those that the server sees first; the others are added up as `other`.',
+    ),
   JOBTREE_SHUTDOWN_DELAY_MS: milliseconds(0, 600_000, 0).describe(
     'How long the server goes on after SIGTERM while /readyz already says 503, for load balancers to notice, in milliseconds.',
   ),
@@ -310,6 +334,10 @@ export interface Config {
   readonly retentionSeconds: number | null;
   readonly idleSeconds: number;
   readonly idleExpirySeconds: number | null;
+  readonly slowFactor: number;
+  readonly slowAfterMs: number;
+  readonly metrics: boolean;
+  readonly metricsTypes: number;
   readonly shutdownDelayMs: number;
   readonly shutdownTimeoutMs: number;
   readonly logLevel: z.infer<typeof settings.JOBTREE_LOG_LEVEL>;
@@ -377,6 +405,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     retentionSeconds: orNull(value.JOBTREE_RETENTION_SECONDS),
     idleSeconds: value.JOBTREE_IDLE_SECONDS,
     idleExpirySeconds: orNull(value.JOBTREE_IDLE_EXPIRY_SECONDS),
+    slowFactor: value.JOBTREE_SLOW_FACTOR,
+    slowAfterMs: value.JOBTREE_SLOW_AFTER_MS,
+    metrics: value.JOBTREE_METRICS === 'true',
+    metricsTypes: value.JOBTREE_METRICS_TYPES,
     shutdownDelayMs: value.JOBTREE_SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: value.JOBTREE_SHUTDOWN_TIMEOUT_MS,
     logLevel: value.JOBTREE_LOG_LEVEL,

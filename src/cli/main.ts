@@ -234,11 +234,32 @@ program
 
 program
   .command('queues')
-  .description('List the types that have settings, or of which anything waits or runs.')
+  .description(
+    'List the types that have settings, of which anything waits or runs, or was done in the last hour.',
+  )
   .addOption(urlOption())
   .addOption(jsonOption('an object a line'))
   .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'unreachable'))
   .action(run('end', async (options) => (await import('./commands/queues.ts')).listQueues(options)));
+
+program
+  .command('top')
+  .description('Show what is done of each type, how long it waits and takes, and what fails; until Ctrl-C.')
+  .option('--once', 'show it once')
+  .addOption(
+    new Option('--interval <time>', 'how often to look').argParser(parseDuration).default(2_000, '2s'),
+  )
+  .option('--minutes <n>', 'rates, times and failures of so many minutes', parseWholeNumber(1, 1_440), 1)
+  .addOption(urlOption())
+  .addOption(jsonOption('an object a line for each type'))
+  .addHelpText(
+    'after',
+    `
+READY is in brackets while the type is paused; OLDEST is how long the first of it has waited; SLOW is how much of what runs has taken
+far longer than is usual.
+${exitCodesHelp('success', 'failure', 'usage', 'unreachable')}`,
+  )
+  .action(run('end', async (options) => (await import('./commands/top.ts')).top(options)));
 
 program
   .command('queue')

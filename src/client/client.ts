@@ -1,12 +1,14 @@
 /** The client: every operation of the service as a typed call. */
 import type {
   HeartbeatStatus,
+  HeldItemsQueryVariables,
   ItemStatus,
   JobFilter,
   JobOrder,
   ReleaseStatus,
   ReportInput,
   TypedDocumentString,
+  WorkersQueryVariables,
 } from '../generated/graphql/graphql.ts';
 import { type AddItemsResult, addInBatches } from './add-items.ts';
 import { Callbacks } from './callbacks.ts';
@@ -27,10 +29,12 @@ import type {
   Assignment,
   AssignmentAnswer,
   CallOptions,
+  ConnectedWorker,
   DeadLetterDigestEntry,
   DeadLetterFilter,
   DeadLetterGroup,
   DeadLetterGroupWithItems,
+  HeldItem,
   Item,
   ItemChanges,
   Job,
@@ -438,6 +442,19 @@ export class Client {
    */
   workAvailable(types: readonly string[], options: CallOptions = {}): AsyncGenerator<true, void, undefined> {
     return watchWork(this.socket, types, {}, this.#untilClosed(options));
+  }
+
+  /**
+   * What workers have, what they have had for longest first: the first 50, or `first` (1 to 1,000). With `slowOnly`, what they have had
+   * for far longer than is usual for its type.
+   */
+  async heldItems({ signal, ...filter }: CallOptions & HeldItemsQueryVariables = {}): Promise<HeldItem[]> {
+    return (await this.#send(operations.heldItems, filter, { signal }, true)).heldItems;
+  }
+
+  /** The workers that are connected, or hold items, by name: the first 1,000 behind `after`. */
+  async workers({ signal, ...filter }: CallOptions & WorkersQueryVariables = {}): Promise<ConnectedWorker[]> {
+    return (await this.#send(operations.workers, filter, { signal }, true)).workers;
   }
 
   /**

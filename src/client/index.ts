@@ -40,7 +40,7 @@ export {
   PermanentError,
 } from './errors.ts';
 export type { CallbackSpec, FeedSpec, ItemSpec, JobPolicies, JobSpec } from './job-spec.ts';
-export type { Queue, QueueSettings, Queues } from './queues.ts';
+export type { Queue, QueueFigures, QueueSettings, Queues } from './queues.ts';
 export type { ExportOptions, ResultLines } from './results.ts';
 export type { Schedule, ScheduleSpec, Schedules } from './schedules.ts';
 export type { InputOf, StandardSchema } from './standard-schema.ts';
@@ -49,10 +49,12 @@ export type {
   Assignment,
   AssignmentAnswer,
   CallOptions,
+  ConnectedWorker,
   DeadLetterDigestEntry,
   DeadLetterFilter,
   DeadLetterGroup,
   DeadLetterGroupWithItems,
+  HeldItem,
   Item,
   ItemChanges,
   Job,

@@ -343,7 +343,7 @@ export const exchangeParts = graphql(`
 
 export const queueFields = graphql(`
   fragment QueueFields on Queue {
-    type ready scheduled waiting blocked running paused concurrency rate { limit intervalMs } lifetimeMs
+    type ready scheduled waiting blocked running oldestReadyMs paused concurrency rate { limit intervalMs } lifetimeMs
     deadLetterAlert { endpoint count intervalMs } alertedAt
     priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs
   }
@@ -396,6 +396,35 @@ export const deleteTypeSchema = graphql(`
     deleteTypeSchema(input: $input) {
       ... on DeleteTypeSchemaPayload { deleted }
       ... on Error { code message field }
+    }
+  }
+`);
+
+export const queueFigures = graphql(`
+  query QueueFigures($types: [String!], $first: Int, $after: String, $lastMinutes: Int) {
+    queues(types: $types, first: $first, after: $after) {
+      ...QueueFields
+      slow slowAfterMs
+      figures(lastMinutes: $lastMinutes) {
+        from until claimed succeeded failed lost dead deadRate perSecond
+        wait { count p50Ms p95Ms p99Ms } processing { count p50Ms p95Ms p99Ms }
+      }
+    }
+  }
+`);
+
+export const heldItems = graphql(`
+  query HeldItems($types: [String!], $workers: [String!], $slowOnly: Boolean, $first: Int) {
+    heldItems(types: $types, workers: $workers, slowOnly: $slowOnly, first: $first) {
+      assignmentId itemId type worker attempt claimedAt heartbeatAt heldMs slow
+    }
+  }
+`);
+
+export const workers = graphql(`
+  query Workers($types: [String!], $first: Int, $after: String) {
+    workers(types: $types, first: $first, after: $after) {
+      name version types { type concurrency holds } connectedAt seenAt
     }
   }
 `);
@@ -500,8 +529,8 @@ export const operationProgress = graphql(`
 `);
 
 export const workAvailable = graphql(`
-  subscription WorkAvailable($types: [String!]!) {
-    workAvailable(types: $types) { types }
+  subscription WorkAvailable($types: [String!]!, $worker: WorkerInput) {
+    workAvailable(types: $types, worker: $worker) { types }
   }
 `);
 

@@ -4,6 +4,7 @@ import type {
   DeadLetterDigestQuery,
   DeadLetterGroupQuery,
   DeadLetterGroupsQuery,
+  HeldItemsQuery,
   ItemFieldsFragment,
   JobFieldsFragment,
   JobOutcome,
@@ -13,6 +14,7 @@ import type {
   ReplayDeadLettersMutationVariables,
   ReportStatus,
   SerializeKeysQuery,
+  WorkersQuery,
 } from '../generated/graphql/graphql.ts';
 
 /** For one call. */
@@ -96,6 +98,10 @@ export type DeadLetterGroupWithItems = Extract<
 export type DeadLetterDigestEntry = DeadLetterDigestQuery['deadLetterDigest'][number];
 /** A serialize key in use: the item that has it, and how many wait behind that one. */
 export type SerializeKey = SerializeKeysQuery['serializeKeys'][number];
+/** An item that a worker has. */
+export type HeldItem = HeldItemsQuery['heldItems'][number];
+/** A worker that is connected to a server, or that holds items. */
+export type ConnectedWorker = WorkersQuery['workers'][number];
 /** Work on many items, and how far it is. */
 export type Operation = OperationFieldsFragment;
 

@@ -1,7 +1,7 @@
 /** Claims items for workers, by type; claims that arrive together go to the database as one. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { BusyError, InvalidInputError, UnavailableError } from '../errors.ts';
-import { type Assignment, type LeaseRow, logClaims, toAssignments } from './assignment.ts';
+import { type Assignment, countClaim, type LeaseRow, logClaims, toAssignments } from './assignment.ts';
 import { checkBatch, checkClaimId, checkInteger, checkText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { keepReadable } from './keep-readable.ts';
@@ -189,6 +189,7 @@ export function beginClaim(engine: Engine, requests: readonly ClaimRequest[]) {
     // It went alone, so all of it is for one worker, whatever that wants now.
     if (kind === 'REPEATED') return answers;
 
+    for (const row of given) countClaim(engine.figures, row, row.assignments.length);
     learn(engine, given, since);
     const isShort = kind === 'CUT' || kind === 'LOCKED';
     const unmet = tellClaimed(engine, requests, answers, { startedAt, isShort, limits });

@@ -6,10 +6,13 @@ import type { Logger } from 'pino';
 import type { Database, Queries } from '../db/database.ts';
 import type { Turns } from '../db/turns.ts';
 import type { CallbackAddresses } from './callback-addresses.ts';
+import type { Figures } from './figures.ts';
 import type { Limits } from './limits.ts';
 import type { LowWater } from './low-water.ts';
 import type { Merged } from './merged.ts';
+import type { SlowAfter } from './slow-items.ts';
 import type { TypeSchemas } from './type-schemas.ts';
+import type { Workers } from './workers.ts';
 
 export interface Effects {
   /** The tree has deltas to fold, with `fromStart` maybe some that committed late. */
@@ -46,6 +49,11 @@ export interface Engine<Source extends Queries = Queries> {
   readonly retention: RetentionPolicy;
   readonly lowWater: LowWater;
   readonly schemas: TypeSchemas;
+  /** What this server sees of each type. */
+  readonly figures: Figures;
+  /** When an item that a worker has is slow. */
+  readonly slowAfter: SlowAfter;
+  readonly workers: Workers;
   readonly merged: Merged;
   /** Of a request: whose it is, by address. */
   readonly client?: string | undefined;

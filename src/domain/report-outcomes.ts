@@ -5,6 +5,7 @@
 import { BusyError, errorCodes, InvalidInputError } from '../errors.ts';
 import { checkBatch, checkId, checkText, toJsonText } from './checks.ts';
 import type { Engine } from './engine.ts';
+import type { ReportFigure } from './figures.ts';
 import { splitAssignmentId } from './item-state.ts';
 import { type NewItem, prepareItem, toItemText } from './items.ts';
 import { type Limits, maxBatch, maxFailureTextLength, maxNameLength } from './limits.ts';
@@ -203,6 +204,8 @@ export interface ReportRow {
         message: string | null;
       }[]
     | null;
+  /** Of what counted. */
+  figures: ReportFigure[] | null;
 }
 
 const accepted: MergedAnswer = { status: 'ACCEPTED' };
@@ -240,6 +243,7 @@ export function beginReport(engine: Engine, reports: readonly PreparedReport[]) 
   function take(row: ReportRow): MergedAnswer[] {
     for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
     if (row.ready !== null) engine.effects.ready(new Map(Object.entries(row.ready)));
+    engine.figures.ended(row.figures);
     const all = Array.from(reports, () => accepted);
     for (const { index, status, retryAt, field, message } of row.answers ?? []) {
       all[order[index] as number] = {

@@ -19,6 +19,7 @@ import { RoomWatch } from '../events/room-watch.ts';
 import { LiveTransport } from '../events/transport.ts';
 import { WorkHints } from '../events/work-hints.ts';
 import { createAddressOf } from './addresses.ts';
+import { Bookkeeper } from './bookkeeper.ts';
 import { Callbacks } from './callbacks.ts';
 import { EventStreams } from './event-streams.ts';
 import { Exchanges } from './exchanges.ts';
@@ -28,6 +29,7 @@ import { createHealth } from './health.ts';
 import { Http } from './http.ts';
 import { createJsonPost } from './json-post.ts';
 import { Lifetime } from './lifetime.ts';
+import { createMetrics } from './metrics.ts';
 import { Operations } from './operations.ts';
 import { createGuard } from './origin.ts';
 import { Parts } from './parts.ts';
@@ -151,12 +153,14 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       idleExpirySeconds: config.idleExpirySeconds,
     },
     durableClaims: config.durableClaims,
+    slowness: { factor: config.slowFactor, afterMs: config.slowAfterMs },
     logger,
     logPayloads: config.logPayloads,
   });
   const sweeper = new Sweeper({ engine, intervalMs: config.sweepIntervalMs, logger });
   const scheduler = new Scheduler({ engine, logger });
   const reaper = new Reaper({ engine, logger });
+  const bookkeeper = new Bookkeeper({ engine, logger });
   const callbacks = new Callbacks({ engine, timeoutMs: config.callbackTimeoutMs, logger });
 
   const operations = new Operations({
@@ -202,6 +206,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       isReady: () => lifetime.isReady,
     }),
     guard,
+    metrics: createMetrics({ engine, isOn: config.metrics, mostTypes: config.metricsTypes, logger }),
     exchanges,
     graphiql: createGraphiQL({ endpoint: yoga.graphqlEndpoint, isShown: config.graphiql }),
     results: createResults({ database, isClosing: () => lifetime.isClosing, logger }),
@@ -261,6 +266,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       { name: 'hub', stop: () => hub.close() },
       { name: 'work hints', stop: () => hints.close() },
       { name: 'room watch', stop: () => rooms.close() },
+      { name: 'figures', start: () => bookkeeper.start(), stop: () => bookkeeper.stop() },
       { name: 'HTTP connections', stop: () => http.end() },
       { name: 'stalls', stop: () => stalls.close() },
       { name: 'exchanges', stop: () => exchanges.close() },

@@ -7,6 +7,7 @@ import type { Yoga } from './graphql.ts';
 import type { Health } from './health.ts';
 import type { JsonPost } from './json-post.ts';
 import type { Lifetime } from './lifetime.ts';
+import type { ServeMetrics } from './metrics.ts';
 import type { Guard, Refusal } from './origin.ts';
 import { inLine } from './pipelining.ts';
 import type { ServeResults } from './results.ts';
@@ -34,13 +35,14 @@ export class Http {
     lifetime: Lifetime;
     health: Health;
     guard: Guard;
+    metrics: ServeMetrics;
     exchanges: Exchanges;
     graphiql: ServePage;
     results: ServeResults;
     jsonPost: JsonPost;
     yoga: Yoga;
   }) {
-    const { lifetime, health, guard, exchanges, graphiql, results, jsonPost, yoga } = options;
+    const { lifetime, health, guard, metrics, exchanges, graphiql, results, jsonPost, yoga } = options;
     this.#lifetime = lifetime;
     const serve = (request: IncomingMessage, response: ServerResponse) => {
       // So that clients and load balancers come back over another connection, elsewhere.
@@ -50,7 +52,7 @@ export class Http {
       const refusal = guard(request);
       if (refusal !== undefined) return refuse(response, refusal);
       if (!exchanges.begin(request, response)) return;
-      if (graphiql(request, response) || results(request, response)) return;
+      if (graphiql(request, response) || metrics(request, response) || results(request, response)) return;
       if (!jsonPost(request, response)) void yoga(request, response);
     };
     this.server = createServer(requestTimeouts, (request, response) =>

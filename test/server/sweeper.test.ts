@@ -120,6 +120,7 @@ describe('a part of the sweep that fails', () => {
       logger,
       logPayloads,
       durableClaims,
+      slowness: { factor: 3, afterMs: 10_000 },
       effects: {
         ...t.engine.effects,
         touched: (rootId) => void touched.add(rootId),

@@ -73,6 +73,7 @@ export function useEngine(): TestEngine {
       logger: pino({ level: 'silent' }),
       logPayloads: false,
       durableClaims: true,
+      slowness: { factor: 3, afterMs: 10_000 },
     };
     test.engine = createEngine(parts);
     test.otherEngine = createEngine(parts);

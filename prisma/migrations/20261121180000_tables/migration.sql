@@ -143,6 +143,7 @@ create table "jobtree"."queue_entry" (
   "priority" smallint not null,
   "type" text not null,
   "keyed" boolean not null default false,
+  "ready_at" timestamptz(3) not null default clock_timestamp(),
   constraint "queue_entry_pkey" primary key ("job_id", "position")
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 -- Ascending throughout, so that one comparison of rows says where a claim goes on, priority by priority.
@@ -500,6 +501,39 @@ create table "jobtree"."dead_letter_alert" (
   constraint "dead_letter_alert_type_check" check (length("type") between 1 and 200),
   constraint "dead_letter_alert_count_check" check ("count" between 1 and 10000),
   constraint "dead_letter_alert_interval_ms_check" check ("interval_ms" between 1000 and 86400000)
+) with (fillfactor = 50);
+
+-- What was done of a type in a minute, as one server saw it: how many items waited, and how many attempts took how long, by the buckets
+-- of src/domain/histogram.ts. A server writes the rows of its minute anew every few seconds.
+create table "jobtree"."figure" (
+  "type" text not null,
+  "minute" timestamptz(3) not null,
+  "slot_id" uuid not null,
+  "claimed" integer not null,
+  "succeeded" integer not null,
+  "failed" integer not null,
+  "lost" integer not null,
+  "dead" integer not null,
+  "wait_buckets" integer[] not null,
+  "wait_counts" integer[] not null,
+  "took_buckets" integer[] not null,
+  "took_counts" integer[] not null,
+  constraint "figure_pkey" primary key ("type", "minute", "slot_id")
+) with (fillfactor = 70);
+create index "figure_minute_idx" on "jobtree"."figure" ("minute");
+
+-- The workers that servers have connections to.
+create table "jobtree"."worker" (
+  "server_id" uuid not null,
+  "name" text not null,
+  "version" text,
+  "types" text[] not null,
+  "concurrency" integer[] not null,
+  "connected_at" timestamptz(3) not null,
+  "seen_at" timestamptz(3) not null,
+  constraint "worker_pkey" primary key ("server_id", "name"),
+  constraint "worker_name_check" check (length("name") between 1 and 200),
+  constraint "worker_version_check" check (length("version") between 1 and 200)
 ) with (fillfactor = 50);
 
 -- Where each item stands: the one place in SQL that decides it.

@@ -5,10 +5,10 @@ set local check_function_bodies = off;
 -- p_lease_ids, p_numbers, p_failures
 --            the assignments, each named once, and a JSON array of what went wrong: {code, message, permanent}
 -- returns    the trees that changed, the types that have ready items again and how many, which reports counted, from 1 on, and
---            when the item of each of these is due again: null if it is not
+--            when the item of each of these is due again: null if it is not; and figures as report_results has them
 -- locks      leases in the order of their ids, skipping those that somebody else has. Their reports do not count
 create or replace function jobtree.accept_failures(p_lease_ids uuid[], p_numbers integer[], p_failures json)
-returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[])
+returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[], figures json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -33,11 +33,11 @@ begin
   join locked k on k.id = u.lease_id
   where case when u.number > 0 then get_bit(k.open, u.number - 1) = 1 end;
   if v_open.ns is null then
-    return query select null::uuid[], null::jsonb, '{}'::integer[], null::timestamptz[];
+    return query select null::uuid[], null::jsonb, '{}'::integer[], null::timestamptz[], null::json[];
     return;
   end if;
   return query
-    select f.root_ids, f.ready, v_open.ns, f.retries
+    select f.root_ids, f.ready, v_open.ns, f.retries, f.figures
     from jobtree.fail_attempts(v_open.lease_ids, v_open.numbers, v_open.failures, false) f;
 end
 $$;
@@ -48,11 +48,11 @@ $$;
 -- p_lease_ids, p_numbers, p_results
 --            the assignments, each named once, and a JSON array of their results
 -- p_feeding  whether to take those of jobs that feed children, or of the others
--- returns    the trees that changed; the types that got ready items, because the results freed their keys, and how many; which reports counted, from 1 on: null if all did; and the items that they finished, in the order of the reports, if p_feeding
+-- returns    the trees that changed; the types that got ready items, because the results freed their keys, and how many; which reports counted, from 1 on: null if all did; and the items that they finished, in the order of the reports, if p_feeding; and figures as report_results has them
 -- locks      leases in the order of their ids, skipping those that somebody else has: a heartbeat, a sweep, a transaction of SQL.
 --            Their reports do not count
 create or replace function jobtree.accept_results(p_lease_ids uuid[], p_numbers integer[], p_results json, p_feeding boolean)
-returns table (root_ids uuid[], ready jsonb, accepted integer[], job_ids uuid[], positions bigint[])
+returns table (root_ids uuid[], ready jsonb, accepted integer[], job_ids uuid[], positions bigint[], figures json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -70,9 +70,9 @@ declare
   v_done record;
 begin
   if p_lease_ids[1] = all (p_lease_ids) then
-    select l.id, l.job_id, l.position, l.open, l.keyed, j.root_id into v_lease from jobtree.lease l
+    select l.id, l.job_id, l.position, l.open, l.keyed, l.claimed_at, j.root_id, j.type into v_lease from jobtree.lease l
     cross join lateral (
-      select j.root_id from jobtree.job j
+      select j.root_id, j.type from jobtree.job j
       where j.id = l.job_id and j.feeds_children = p_feeding and j.cancelled_at is null
       offset 0
     ) j
@@ -100,7 +100,7 @@ begin
       from given g;
     end if;
     if v_accepted is null then
-      return query select null::uuid[], null::jsonb, '{}'::integer[], null::uuid[], null::bigint[];
+      return query select null::uuid[], null::jsonb, '{}'::integer[], null::uuid[], null::bigint[], null::json[];
       return;
     end if;
     update jobtree.lease l
@@ -112,14 +112,15 @@ begin
       v_ready := jobtree.free_keys(array_fill(v_lease.job_id, array[cardinality(v_positions)]), v_positions);
     end if;
     return query select array[v_lease.root_id], v_ready, case when cardinality(v_accepted) < cardinality(p_numbers) then v_accepted end,
-      case when p_feeding then array_fill(v_lease.job_id, array[cardinality(v_accepted)]) end, v_positions;
+      case when p_feeding then array_fill(v_lease.job_id, array[cardinality(v_accepted)]) end, v_positions,
+      array[jobtree.figure_of(v_lease.type, v_now - v_lease.claimed_at, cardinality(v_accepted), 0, 0)];
     return;
   end if;
 
   with locked as materialized (
-    select l.id, l.job_id, l.position, l.open, l.keyed, j.root_id from jobtree.lease l
+    select l.id, l.job_id, l.position, l.open, l.keyed, l.claimed_at, j.root_id, j.type from jobtree.lease l
     cross join lateral (
-      select j.root_id from jobtree.job j
+      select j.root_id, j.type from jobtree.job j
       where j.id = l.job_id and j.feeds_children = p_feeding and j.cancelled_at is null
       offset 0
     ) j
@@ -150,13 +151,21 @@ begin
     case when count(*) < cardinality(p_numbers) then coalesce(array_agg(g.n::integer), '{}') end as accepted,
     case when p_feeding then array_agg(g.job_id order by g.n) end as job_ids,
     case when p_feeding then array_agg(g.position order by g.n) end as positions,
-    array_agg(g.job_id) filter (where g.keyed) as keyed_job_ids, array_agg(g.position) filter (where g.keyed) as keyed_positions
+    array_agg(g.job_id) filter (where g.keyed) as keyed_job_ids, array_agg(g.position) filter (where g.keyed) as keyed_positions,
+    (
+      select array_agg(t.figure)
+      from (
+        select jobtree.figure_of(k.type, v_now - k.claimed_at, sum(e.count)::bigint, 0, 0) as figure
+        from ended e join locked k on k.id = e.lease_id
+        group by k.type, k.claimed_at
+      ) t
+    ) as figures
   into v_done
   from given g;
   if v_done.keyed_job_ids is not null then
     v_ready := jobtree.free_keys(v_done.keyed_job_ids, v_done.keyed_positions);
   end if;
-  return query select v_done.root_ids, v_ready, v_done.accepted, v_done.job_ids, v_done.positions;
+  return query select v_done.root_ids, v_ready, v_done.accepted, v_done.job_ids, v_done.positions, v_done.figures;
 end
 $$;
 
@@ -1150,7 +1159,7 @@ create or replace function jobtree.claim_item(p_job_id uuid, p_position bigint, 
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -1241,7 +1250,7 @@ create or replace function jobtree.claim_items(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, kind text
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, kind text
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -1408,12 +1417,12 @@ begin
       from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids) h;
   elsif v_kind = 'LOCKED' then
     return query select null::uuid, null::integer, null::uuid, null::uuid, null::text, null::bigint, null::integer, null::text,
-      null::integer, null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, v_kind;
+      null::integer, null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, v_kind;
   end if;
   if v_limited is not null then
     return query
       select null::uuid, null::integer, null::uuid, null::uuid, l.type, null::bigint, null::integer, null::text, null::integer,
-        n.now, n.now + l.again_in_ms * interval '1 millisecond', null::smallint, null::bigint, null::boolean, null::integer[], null::text,
+        n.now, n.now + l.again_in_ms * interval '1 millisecond', null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz,
         case when l.room is null then 'TAKEN' else 'LIMITED' end
       from unnest(v_limited, v_rooms, v_again) l(type, room, again_in_ms), (select clock_timestamp() as now) n
       where coalesce(l.room, 0) = 0;
@@ -1927,7 +1936,8 @@ create or replace function jobtree.exchange(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, kind text, root_ids uuid[], ready jsonb, answers json
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, kind text, root_ids uuid[], ready jsonb,
+  answers json, figures json[]
 )
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
@@ -1943,9 +1953,10 @@ begin
   root_ids := v_reported.root_ids;
   ready := v_reported.ready;
   answers := v_reported.answers;
+  figures := v_reported.figures;
   return next;
   return query
-    select c.*, null::uuid[], null::jsonb, null::json
+    select c.*, null::uuid[], null::jsonb, null::json, null::json[]
     from jobtree.claim_items(
       p_workers, p_types, p_limits, p_claim_ids, p_range_types, p_range_highs, p_range_lows, p_range_places, true
     ) c;
@@ -1960,10 +1971,10 @@ $$;
 -- serialize key expires in its line.
 --
 -- returns    how many items expired; whether a batch was full; the trees that changed; and the types that got ready items, because those
---            that expired freed their keys, and how many
+--            that expired freed their keys, and how many; and how many of each type expired
 -- locks      job rows, shared, so that cancel_job waits, queue entries, blocked items and those of promote_next; skipping those that somebody else has
 create or replace function jobtree.expire_items(p_limit integer default 100)
-returns table (expired integer, more boolean, root_ids uuid[], ready jsonb)
+returns table (expired integer, more boolean, root_ids uuid[], ready jsonb, types jsonb)
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -1977,7 +1988,7 @@ declare
   v_ready jsonb;
 begin
   if not exists (select from jobtree.queue q where q.lifetime_ms is not null) then
-    return query select 0, false, null::uuid[], null::jsonb;
+    return query select 0, false, null::uuid[], null::jsonb, null::jsonb;
     return;
   end if;
 
@@ -2047,7 +2058,7 @@ begin
     delete from jobtree.blocked_item b where b.ctid = any (array(select l.tid from locked_blocked l))
     returning b.job_id, b.position, 1::smallint, b.attempt, b.type, true
   ), ended as materialized (
-    select g.job_id, g.position + n as position, g.attempt, g.keyed, j.root_id, format('No worker started it within %s ms.', q.lifetime_ms) as message
+    select g.job_id, g.position + n as position, g.attempt, g.keyed, g.type, j.root_id, format('No worker started it within %s ms.', q.lifetime_ms) as message
     from (select * from gone union all select * from gone_blocked) g
     join job j on j.id = g.job_id
     cross join lateral (select q.lifetime_ms from jobtree.queue q where q.type = g.type offset 0) q
@@ -2057,7 +2068,7 @@ begin
     select e.job_id, e.position, e.attempt, v_now, false, 'EXPIRED', e.message from ended e
   )
   select array_agg(e.job_id) as job_ids, array_agg(e.position) as positions, array_agg(e.message) as messages,
-    array_agg(distinct e.root_id) as root_ids, bool_or(e.keyed) as keyed,
+    array_agg(distinct e.root_id) as root_ids, bool_or(e.keyed) as keyed, jobtree.count_names(array_agg(e.type)) as types,
     greatest((select count(*) from late), (select count(*) from late_blocked)) = p_limit and count(*) > 0 as more
   into v_ended
   from ended e;
@@ -2067,7 +2078,7 @@ begin
       array_fill('EXPIRED'::text, array[cardinality(v_ended.job_ids)]), v_ended.messages, v_ended.keyed
     );
   end if;
-  return query select coalesce(cardinality(v_ended.job_ids), 0), v_ended.more, v_ended.root_ids, v_ready;
+  return query select coalesce(cardinality(v_ended.job_ids), 0), v_ended.more, v_ended.root_ids, v_ready, v_ended.types;
 end
 $$;
 
@@ -2105,11 +2116,11 @@ $$;
 -- p_lease_ids, p_numbers   open assignments, each once, whose leases this transaction has locked
 -- p_failures what went wrong, in the same order: {code, message, permanent?}
 -- p_lost     whether it is that the heartbeat stopped
--- returns    the trees; the types that got ready items, tried again or let go by their keys, and how many; and of each when the item
---            is due again: null if it is not
+-- returns    the trees; the types that got ready items, tried again or let go by their keys, and how many; of each when the item
+--            is due again: null if it is not; and figures as report_results has them
 -- locks      those of promote_next
 create or replace function jobtree.fail_attempts(p_lease_ids uuid[], p_numbers integer[], p_failures json[], p_lost boolean)
-returns table (root_ids uuid[], ready jsonb, retries timestamptz[])
+returns table (root_ids uuid[], ready jsonb, retries timestamptz[], figures json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -2128,7 +2139,7 @@ begin
   end if;
 
   with ended as materialized (
-    select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, l.keyed, j.root_id, j.type,
+    select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, l.keyed, l.claimed_at, j.root_id, j.type,
       u.failure ->> 'code' as code, u.failure ->> 'message' as message,
       coalesce((u.failure ->> 'permanent')::boolean, false) or a.tries > j.max_failures_per_item as is_final,
       -- One draw for a lease, so that its items that fail together wait together.
@@ -2169,7 +2180,15 @@ begin
     array_agg(e.lease_id) filter (where e.is_final) as final_lease_ids,
     array_agg(e.code) filter (where e.is_final) as final_codes, array_agg(e.message) filter (where e.is_final) as final_messages,
     bool_or(e.keyed) filter (where e.is_final) as keyed,
-    max(e.attempt) as last_attempt
+    max(e.attempt) as last_attempt,
+    (
+      select array_agg(t.figure)
+      from (
+        select jobtree.figure_of(e.type, case when not p_lost then v_now - e.claimed_at end, 0, count(*), count(*) filter (where e.is_final)) as figure
+        from ended e
+        group by e.type, e.claimed_at
+      ) t
+    ) as figures
   into v_ended
   from ended e;
 
@@ -2192,7 +2211,7 @@ begin
   if v_ended.positions is not null then
     perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);
   end if;
-  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.due;
+  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.due, v_ended.figures;
 end
 $$;
 
@@ -2453,11 +2472,11 @@ $$;
 -- payload. Those of others are for report_each, which looks at each report for what a mapping could do with it.
 --
 -- p_lease_ids, p_numbers, p_results   as accept_results has them
--- returns    the trees that changed, the types that got ready items and how many, and which reports counted, from 1 on
+-- returns    the trees that changed, the types that got ready items and how many, and which reports counted, from 1 on; and figures as report_results has them
 -- locks      the fed children's rows, shared, so that cancel_job waits, then those of accept_results. Where a child is locked by
 --            somebody else, no report of its parent counts
 create or replace function jobtree.feed_results(p_lease_ids uuid[], p_numbers integer[], p_results json)
-returns table (root_ids uuid[], ready jsonb, accepted integer[])
+returns table (root_ids uuid[], ready jsonb, accepted integer[], figures json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -2473,7 +2492,7 @@ begin
   select array_agg(j.id) into v_parents from jobtree.job j
   where j.id = any (array(select l.job_id from jobtree.lease l where l.id = any (p_lease_ids))) and j.feeds_children;
   if v_parents is null then
-    return query select null::uuid[], null::jsonb, '{}'::integer[];
+    return query select null::uuid[], null::jsonb, '{}'::integer[], null::json[];
     return;
   end if;
 
@@ -2489,13 +2508,13 @@ begin
     where c.parent_id = any (v_parents) and c.feed is not null
       and (v_locked is null or c.id <> all (v_locked) or c.feed ?| '{forEach,serializeKey}' or jsonb_typeof(c.feed -> 'payload') = 'object')
   ) then
-    return query select null::uuid[], null::jsonb, '{}'::integer[];
+    return query select null::uuid[], null::jsonb, '{}'::integer[], null::json[];
     return;
   end if;
 
   select * into v_done from jobtree.accept_results(p_lease_ids, p_numbers, p_results, true);
   return query select v_done.root_ids, jobtree.add_up(v_done.ready, jobtree.feed_children(v_done.job_ids, v_done.positions)),
-    coalesce(v_done.accepted, array(select generate_series(1, cardinality(p_numbers))));
+    coalesce(v_done.accepted, array(select generate_series(1, cardinality(p_numbers)))), v_done.figures;
 end
 $$;
 
@@ -2545,6 +2564,14 @@ as $$
       #> (string_to_array(p_path, '.'))[2:],
     'null'
   )
+$$;
+
+-- What a report adds to the figures of a type, as report_results returns it.
+create or replace function jobtree.figure_of(p_type text, p_took interval, p_succeeded bigint, p_failed bigint, p_dead bigint)
+returns json
+language sql stable
+as $$
+  select json_build_array(p_type, round(extract(epoch from p_took) * 1000), p_succeeded, p_failed, p_dead)
 $$;
 
 -- Looks at the next open jobs and notes which trees are idle (idle_tree) and for how long; those that have been noted and have gone on since
@@ -3751,7 +3778,7 @@ create or replace function jobtree.lease_entries(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -3780,7 +3807,7 @@ begin
   ), part as materialized (
     select jobtree.new_lease_id(coalesce(p_claim_ids[u.request], v_claim_id)) as id, u.request, u.count, u.n,
       w.tid, w.job_id, w.root_id, w.type, w.position + u."from" as position, w.place + u."from" as place, w.attempt, w.priority, w.keyed,
-      w.heartbeat_interval_ms, u."from" + u.count < w.count as has_rest, i.payloads, i.bytes
+      w.heartbeat_interval_ms, u."from" + u.count < w.count as has_rest, i.payloads, i.bytes, w.ready_at
     from unnest(p_tids, p_froms, p_counts, p_requests) with ordinality u(tid, "from", count, request, n)
     join wanted w on w.tid = u.tid and w.cancelled_at is null
     cross join lateral (
@@ -3792,8 +3819,8 @@ begin
       ) i
     ) i
   ), rest as (
-    insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type, keyed)
-    select w.job_id, w.position + t.count, w.place + t.count, greatest(w.bytes - t.bytes, 0), w.attempt, w.count - t.count, w.priority, w.type, w.keyed
+    insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type, keyed, ready_at)
+    select w.job_id, w.position + t.count, w.place + t.count, greatest(w.bytes - t.bytes, 0), w.attempt, w.count - t.count, w.priority, w.type, w.keyed, w.ready_at
     from (select p.tid, sum(p.count)::integer as count, sum(p.bytes) as bytes from part p group by p.tid) t
     join wanted w on w.tid = t.tid and w.count > t.count
   ), leased as (
@@ -3824,7 +3851,7 @@ begin
   )
   select p.id, p.request, p.job_id, p.root_id, p.type, p.position, p.attempt, p_workers[p.request], p.heartbeat_interval_ms,
     v_now::timestamptz, v_now + 3 * p.heartbeat_interval_ms * interval '1 millisecond', p.priority, p.place,
-    p.has_rest, null::integer[], p.payloads
+    p.has_rest, null::integer[], p.payloads, p.ready_at::timestamptz
   from part p
   order by p.n;
 end
@@ -3844,7 +3871,7 @@ create or replace function jobtree.lease_entry(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -3863,7 +3890,7 @@ begin
   set position = q.position + p_count, place = q.place + p_count, count = q.count - p_count
   where q.ctid = p_tid and p_from = 0 and q.count > p_count and q.bytes <= 100000
   returning q.job_id, q.position - p_count as position, q.place - p_count as place, q.bytes, q.attempt, (q.count + p_count)::smallint as count,
-    q.priority, q.type, q.keyed
+    q.priority, q.type, q.keyed, q.run_at, q.ready_at
   into v_entry;
   v_is_shortened := found;
   if not v_is_shortened then
@@ -3891,7 +3918,7 @@ begin
   end if;
   if p_count < v_entry.count and not v_is_shortened then
     perform jobtree.put_back(v_entry.job_id, v_entry.position, v_entry.place, v_entry.bytes, v_entry.attempt, v_entry.count,
-      v_entry.priority, v_entry.type, v_entry.keyed, p_from, p_count);
+      v_entry.priority, v_entry.type, v_entry.keyed, v_entry.ready_at, p_from, p_count);
   end if;
 
   lease_id := jobtree.new_lease_id(coalesce(p_claim_id, jobtree.new_id()));
@@ -3908,6 +3935,8 @@ begin
   priority := v_entry.priority;
   place := v_entry.place + p_from;
   has_rest := p_from + p_count < v_entry.count;
+  -- One that is due and not promoted is ready since its time.
+  ready_at := coalesce(v_entry.run_at, v_entry.ready_at);
   insert into jobtree.lease (
     id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker, keyed
   )
@@ -4683,6 +4712,32 @@ begin
 end
 $$;
 
+-- Says which workers a server has connections to, in place of what it said before, and forgets those of servers that have said nothing
+-- for a minute.
+--
+-- p_workers  JSON array of {name, version, types, concurrency, connectedMs}, each name once; the last is for how long it has been connected
+-- The commit does not wait for the disk.
+create or replace function jobtree.note_workers(p_server_id uuid, p_workers json)
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  insert into jobtree.worker (server_id, name, version, types, concurrency, connected_at, seen_at)
+  select p_server_id, w.name, w.version, w.types, w.concurrency, v_now - w."connectedMs" * interval '1 millisecond', v_now
+  from json_to_recordset(p_workers) w(name text, version text, types text[], concurrency integer[], "connectedMs" bigint)
+  on conflict on constraint worker_pkey do update
+  set version = excluded.version, types = excluded.types, concurrency = excluded.concurrency, seen_at = excluded.seen_at;
+  delete from jobtree.worker w where w.server_id = p_server_id and w.seen_at < v_now;
+  delete from jobtree.worker w
+  where w.ctid = any (array(select o.ctid from jobtree.worker o where o.seen_at < v_now - interval '1 minute' for update skip locked));
+end
+$$;
+
 -- Those of some reports whose lease is locked and whose item is open, each assignment once, with the first thing that is wrong
 -- with what it says.
 --
@@ -4915,7 +4970,7 @@ begin
     select d.tid, nextval('jobtree.block_seq') * 1024 as place
     from (select * from due order by run_at, position) d
   ), promoted as (
-    update jobtree.queue_entry q set run_at = null, place = p.place
+    update jobtree.queue_entry q set run_at = null, place = p.place, ready_at = q.run_at
     from placed p where q.ctid = p.tid
     returning q.type, q.count
   )
@@ -5019,6 +5074,28 @@ as $$
   select count(*)::integer from gone
 $$;
 
+-- Removes figures that are older than two days, up to p_limit rows; returns how many.
+create or replace function jobtree.prune_figures(p_limit integer default 5000)
+returns integer
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_count integer;
+begin
+  delete from jobtree.figure f
+  where f.ctid = any (array(
+    select o.ctid from jobtree.figure o
+    where o.minute < clock_timestamp() - interval '2 days'
+    limit p_limit
+    for update skip locked
+  ));
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
+
 -- Removes what rates no longer count.
 --
 -- locks      none that a claim waits for
@@ -5037,11 +5114,11 @@ $$;
 -- Puts back into the queue what is left of an entry when a part of it is leased: what stands before the part, and behind it, each
 -- in its place. How large the payloads of a small entry's rest are does not matter: it gets the size of the whole.
 --
--- p_job_id … p_keyed   of the entry, which is deleted
+-- p_job_id … p_ready_at   of the entry, which is deleted
 -- p_from, p_taken   the part: from which item on, the first is 0, and how many
 create or replace function jobtree.put_back(
   p_job_id uuid, p_position bigint, p_place bigint, p_bytes bigint, p_attempt integer, p_count integer, p_priority smallint, p_type text,
-  p_keyed boolean, p_from integer, p_taken integer
+  p_keyed boolean, p_ready_at timestamptz, p_from integer, p_taken integer
 )
 returns void
 language plpgsql volatile
@@ -5060,8 +5137,8 @@ begin
         select sum(i.payload_bytes) into v_bytes from jobtree.job_item i
         where i.job_id = p_job_id and i.position >= p_position + v_first and i.position < p_position + v_first + v_count;
       end if;
-      insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type, keyed)
-      values (p_job_id, p_position + v_first, p_place + v_first, v_bytes, p_attempt, v_count, p_priority, p_type, p_keyed);
+      insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type, keyed, ready_at)
+      values (p_job_id, p_position + v_first, p_place + v_first, v_bytes, p_attempt, v_count, p_priority, p_type, p_keyed, p_ready_at);
     end if;
     v_first := p_from + p_taken;
     v_count := p_count - v_first;
@@ -5079,13 +5156,13 @@ language sql volatile
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
-  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed)
+  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at)
   select e.job_id, e.position + r."from", e.place + r."from",
     case when e.bytes > 100000 then (
       select sum(i.payload_bytes) from jobtree.job_item i
       where i.job_id = e.job_id and i.position >= e.position + r."from" and i.position < e.position + r."from" + r.count
     ) else e.bytes end,
-    e.run_at, e.attempt, r.count, e.priority, e.type, e.keyed
+    e.run_at, e.attempt, r.count, e.priority, e.type, e.keyed, e.ready_at
   from generate_subscripts(p_entries, 1) n
   cross join lateral (select (p_entries[n]).*) e
   cross join lateral jobtree.bit_runs(~p_taken[n] & (~B'0'::bit(128) << (128 - e.count)), e.count) r
@@ -5236,6 +5313,49 @@ begin
   end if;
   return false;
 end
+$$;
+
+-- How much of each type waits and runs, by name: those of which anything does. A sum over ranges of items and open leases: it costs the same
+-- however many items are finished.
+--
+-- p_types    only these; null for all
+-- p_after    only types whose names come after this one
+-- returns    ready, scheduled, waiting for other jobs, blocked behind their serialize keys, and held by workers; and for how long the
+--            item that has been ready for longest has waited, in milliseconds: null if none is ready
+create or replace function jobtree.queue_depths(p_types text[] default null, p_after text default null)
+returns table (
+  type text, ready bigint, scheduled bigint, waiting bigint, blocked bigint, running bigint, oldest_ready_ms bigint
+)
+language sql stable
+as $$
+  with entries as (
+    select q.type, coalesce(sum(q.count) filter (where q.run_at is null), 0)::bigint as ready,
+      coalesce(sum(q.count) filter (where q.run_at < 'infinity'), 0)::bigint as scheduled,
+      coalesce(sum(q.count) filter (where q.run_at = 'infinity'), 0)::bigint as waiting,
+      min(q.ready_at) filter (where q.run_at is null) as since
+    from jobtree.queue_entry q
+    where (p_types is null or q.type = any (p_types)) and (p_after is null or q.type > p_after)
+    group by q.type
+  ), held as (
+    select j.type, sum(h.items)::bigint as running
+    from (
+      select l.job_id, sum(bit_count(l.open)) as items from jobtree.lease l
+      where l.deadline_at is not null
+      group by l.job_id
+    ) h
+    join jobtree.job j on j.id = h.job_id
+    where (p_types is null or j.type = any (p_types)) and (p_after is null or j.type > p_after)
+    group by j.type
+    having sum(h.items) > 0
+  ), behind as (
+    select b.type, count(*) as blocked from jobtree.blocked_item b
+    where (p_types is null or b.type = any (p_types)) and (p_after is null or b.type > p_after)
+    group by b.type
+  )
+  select type, coalesce(e.ready, 0), coalesce(e.scheduled, 0), coalesce(e.waiting, 0), coalesce(b.blocked, 0), coalesce(h.running, 0),
+    case when e.since is not null then greatest(extract(epoch from clock_timestamp() - e.since) * 1000, 0)::bigint end
+  from entries e full join held h using (type) full join behind b using (type)
+  order by type
 $$;
 
 -- How many more items of limited types may be claimed now. Never fewer than there are by the rules; a claim that must not exceed
@@ -5521,7 +5641,7 @@ begin
       (select i.run_at from jobtree.job_item i where i.job_id = p_job_id and i.position = p.position) as run_at
     from (select * from picked order by position) p
   ), released as (
-    update jobtree.queue_entry q set place = p.place, run_at = case when p.run_at > v_now then p.run_at end
+    update jobtree.queue_entry q set place = p.place, run_at = case when p.run_at > v_now then p.run_at end, ready_at = v_now
     from placed p where q.ctid = p.tid
     returning q.position, q.count, q.run_at
   )
@@ -5689,7 +5809,7 @@ create or replace function jobtree.repeat_claim(p_claim_id uuid, p_worker text)
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -5730,7 +5850,7 @@ begin
     returning l.*, j.root_id, j.type, j.heartbeat_interval_ms
   )
   select k.id, 1, k.job_id, k.root_id, k.type, k.position, k.attempt, k.worker, k.heartbeat_interval_ms,
-    k.claimed_at::timestamptz, k.deadline_at::timestamptz, k.priority, null::bigint, false, i.numbers, i.payloads
+    k.claimed_at::timestamptz, k.deadline_at::timestamptz, k.priority, null::bigint, false, i.numbers, i.payloads, null::timestamptz
   from kept k
   cross join lateral (
     select array_agg(i.number order by i.number) as numbers, string_agg(i.payload::text, E'\x1e' order by i.number) as payloads
@@ -5925,13 +6045,13 @@ $$;
 --            an index for the answer, the assignment, and {result, newItems?} or {failure: {code, message, permanent?}}; of two for
 --            one assignment the first is judged first
 -- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
--- returns    as report_outcomes has it
+-- returns    as report_outcomes has it, with figures as report_results has them
 -- locks      leases in the order of their ids, then the rows of fed children, shared and in the order of their ids, then the keys of
 --            what is fed
 create or replace function jobtree.report_each(
   p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_wait boolean
 )
-returns table (root_ids uuid[], ready jsonb, answers json)
+returns table (root_ids uuid[], ready jsonb, answers json, figures json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -5945,6 +6065,7 @@ declare
   v_open record;
   v_roots uuid[];
   v_ready jsonb;
+  v_figures json[];
   v_retries jsonb;
   v_left integer[];
   v_done record;
@@ -5971,11 +6092,12 @@ begin
   from jobtree.open_reports(p_ns, p_lease_ids, p_numbers, p_reports, v_held) o;
 
   if v_open.leases is not null then
-    select a.root_ids, a.ready, a.accepted into v_roots, v_ready, v_left
+    select a.root_ids, a.ready, a.accepted, a.figures into v_roots, v_ready, v_left, v_figures
     from jobtree.accept_results(v_open.leases, v_open.numbers, v_open.results, false) a;
     if v_left is not null then
       select * into v_done from jobtree.accept_results(v_open.leases, v_open.numbers, v_open.results, true);
       v_roots := v_roots || v_done.root_ids;
+      v_figures := v_figures || v_done.figures;
       v_ready := jobtree.add_up(
         jobtree.add_up(v_ready, v_done.ready), jobtree.feed_children(v_done.job_ids, v_done.positions, v_open.new_items)
       );
@@ -5984,6 +6106,7 @@ begin
   if v_open.failed_leases is not null then
     select * into v_done from jobtree.fail_attempts(v_open.failed_leases, v_open.failed_numbers, v_open.failures, false);
     v_roots := v_roots || v_done.root_ids;
+    v_figures := v_figures || v_done.figures;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
     select jsonb_object_agg(r.n, r.retry_at) into v_retries from unnest(v_open.failed_ns, v_done.retries) r(n, retry_at);
   end if;
@@ -5995,7 +6118,7 @@ begin
     (select array_agg(distinct r) from unnest(v_roots) r), v_ready,
     jobtree.report_answers(
       p_ns, p_lease_ids, p_numbers, p_reports, v_held, v_open.ns, v_retries, v_open.problem_ns, v_open.fields, v_open.messages
-    );
+    ), v_figures;
 end
 $$;
 
@@ -6035,7 +6158,7 @@ begin
     return;
   end if;
   return query
-    select r.* from jobtree.report_each(
+    select r.root_ids, r.ready, r.answers from jobtree.report_each(
       array(select generate_series(0, cardinality(v_ids) - 1)), array(select jobtree.lease_id(u) from unnest(v_ids) u),
       array(select jobtree.assignment_number(u) from unnest(v_ids) u), v_reports, true
     ) r;
@@ -6101,14 +6224,16 @@ $$;
 --            these two lists
 -- p_others   a JSON array of all other reports, as report_outcomes has it
 -- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
--- returns    as report_outcomes has it; an index counts the results first, then the failures, then the others
+-- returns    as report_outcomes has it; an index counts the results first, then the failures, then the others. And figures, of what
+--            counted: a list of [type, how long it took in milliseconds, succeeded, failed attempts, of them for good], an entry for
+--            all that was claimed at the same time
 -- locks      as report_each has it
 create or replace function jobtree.report_results(
   p_lease_ids uuid[], p_numbers integer[], p_results json,
   p_failed_lease_ids uuid[] default '{}', p_failed_numbers integer[] default '{}', p_failures json default '[]',
   p_others json default null, p_wait boolean default true
 )
-returns table (root_ids uuid[], ready jsonb, answers json)
+returns table (root_ids uuid[], ready jsonb, answers json, figures json[])
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 as $$
@@ -6116,6 +6241,7 @@ declare
   v_count constant integer := cardinality(p_numbers);
   v_roots uuid[];
   v_ready jsonb;
+  v_figures json[];
   v_answers jsonb;
   -- Of the results and failures, which counted, from 1 on; null for all results.
   v_accepted integer[];
@@ -6129,10 +6255,12 @@ begin
   if p_wait then
     v_accepted := '{}';
   elsif v_count > 0 then
-    select a.root_ids, a.ready, a.accepted into v_roots, v_ready, v_accepted from jobtree.accept_results(p_lease_ids, p_numbers, p_results, false) a;
+    select a.root_ids, a.ready, a.accepted, a.figures into v_roots, v_ready, v_accepted, v_figures
+    from jobtree.accept_results(p_lease_ids, p_numbers, p_results, false) a;
     if v_accepted is not null then
-      select f.root_ids, f.ready, f.accepted into v_done from jobtree.feed_results(p_lease_ids, p_numbers, p_results) f;
+      select f.root_ids, f.ready, f.accepted, f.figures into v_done from jobtree.feed_results(p_lease_ids, p_numbers, p_results) f;
       v_roots := v_roots || v_done.root_ids;
+      v_figures := v_figures || v_done.figures;
       v_ready := jobtree.add_up(v_ready, v_done.ready);
       v_accepted := v_accepted || v_done.accepted;
     end if;
@@ -6140,6 +6268,7 @@ begin
   if not p_wait and cardinality(p_failed_numbers) > 0 then
     select * into v_done from jobtree.accept_failures(p_failed_lease_ids, p_failed_numbers, p_failures);
     v_roots := v_roots || v_done.root_ids;
+    v_figures := v_figures || v_done.figures;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
     select jsonb_agg(jsonb_build_object('index', v_count + u.n - 1, 'status', 'ACCEPTED', 'retryAt', u.retry_at)) into v_answers
     from unnest(v_done.accepted, v_done.retries) u(n, retry_at)
@@ -6149,7 +6278,7 @@ begin
   if p_others is null
     and (v_accepted is null and cardinality(p_failed_numbers) = 0 or cardinality(v_accepted) = v_count + cardinality(p_failed_numbers))
   then
-    return query select v_roots, v_ready, v_answers::json;
+    return query select v_roots, v_ready, v_answers::json, v_figures;
     return;
   end if;
 
@@ -6172,7 +6301,7 @@ begin
   select * into v_done from jobtree.report_each(v_ns, v_lease_ids, v_numbers, v_reports, p_wait);
   return query select
     (select array_agg(distinct r) from unnest(v_roots || v_done.root_ids) r), jobtree.add_up(v_ready, v_done.ready),
-    (coalesce(v_answers, '[]') || coalesce(v_done.answers::jsonb, '[]'))::json;
+    (coalesce(v_answers, '[]') || coalesce(v_done.answers::jsonb, '[]'))::json, v_figures || v_done.figures;
 end
 $$;
 
@@ -6395,6 +6524,47 @@ begin
   root_id := v_root_id;
   ready := jobtree.ready_items(array[v_root_id]);
   return next;
+end
+$$;
+
+-- Writes what a server has seen of a minute, in place of what it wrote of it before: repeat it at will. A row for each type.
+--
+-- p_slot_id  the server and its minute
+-- p_minute   the minute, as an earlier call for this slot returned it; null for the first one, which writes nothing: so a call that is
+--            repeated never writes to another minute
+-- p_figures  JSON array of the columns of figure, without minute and slot_id
+-- returns    the minute, and in how many milliseconds it ends: 0 once it is over
+-- The commit does not wait for the disk: a crash of Postgres may forget the last of it.
+create or replace function jobtree.save_figures(p_slot_id uuid, p_minute timestamptz, p_figures json)
+returns table (minute timestamptz, ends_in_ms integer)
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz := clock_timestamp();
+  v_minute constant timestamptz := coalesce(p_minute, date_trunc('minute', v_now));
+  v_ends_in_ms constant integer := greatest(extract(epoch from v_minute + interval '1 minute' - v_now) * 1000, 0);
+begin
+  if p_minute is null then
+    return query select v_minute, v_ends_in_ms;
+    return;
+  end if;
+  perform set_config('synchronous_commit', 'off', true);
+  insert into jobtree.figure (
+    type, minute, slot_id, claimed, succeeded, failed, lost, dead, wait_buckets, wait_counts, took_buckets, took_counts
+  )
+  select f.type, v_minute, p_slot_id, f.claimed, f.succeeded, f.failed, f.lost, f.dead,
+    f.wait_buckets, f.wait_counts, f.took_buckets, f.took_counts
+  from json_to_recordset(p_figures) f(
+    type text, claimed integer, succeeded integer, failed integer, lost integer, dead integer,
+    wait_buckets integer[], wait_counts integer[], took_buckets integer[], took_counts integer[]
+  )
+  on conflict on constraint figure_pkey do update
+  set claimed = excluded.claimed, succeeded = excluded.succeeded, failed = excluded.failed, lost = excluded.lost, dead = excluded.dead,
+    wait_buckets = excluded.wait_buckets, wait_counts = excluded.wait_counts,
+    took_buckets = excluded.took_buckets, took_counts = excluded.took_counts;
+  return query select v_minute, v_ends_in_ms;
 end
 $$;
 
@@ -6799,12 +6969,12 @@ $$;
 -- p_resumed_at  what note_sweep says: until a full lease time after it, nothing is taken back
 -- p_within   to look only at deadlines within so much time, past the dead rows of older leases; null for all, now and then, for what
 --            was locked, or committed late. Soon after an outage all are looked at in any case, since they are overdue for long
--- returns    how many items were lost, in how many leases; the trees that changed; the types that got ready items, and how many
+-- returns    how many items were lost, in how many leases; the trees that changed; the types that got ready items, and how many; and figures as report_results has them, without times
 -- locks      leases, skipping those that somebody else has
 create or replace function jobtree.sweep_leases(
   p_resumed_at timestamptz default '-infinity', p_limit integer default 1000, p_within interval default null
 )
-returns table (lost integer, leases integer, root_ids uuid[], ready jsonb)
+returns table (lost integer, leases integer, root_ids uuid[], ready jsonb, figures json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -6831,7 +7001,7 @@ begin
     for update of l skip locked
   ) k;
   if v_leases is null then
-    return query select 0, 0, null::uuid[], null::jsonb;
+    return query select 0, 0, null::uuid[], null::jsonb, null::json[];
     return;
   end if;
 
@@ -6848,7 +7018,7 @@ begin
 
   -- None are lost if it was the silent items of a lease that were reported.
   return query
-    select coalesce(cardinality(v_numbers), 0), cardinality(v_leases), f.root_ids, f.ready
+    select coalesce(cardinality(v_numbers), 0), cardinality(v_leases), f.root_ids, f.ready, f.figures
     from (select) o
     left join jobtree.fail_attempts(
       v_lost_leases, v_numbers,
@@ -7208,9 +7378,13 @@ begin
     made_ready := v_item.run_at <= v_now;
     v_entry.run_at := case when not made_ready then v_item.run_at end;
     v_entry.place := nextval('jobtree.block_seq') * 1024;
+    v_entry.ready_at := v_now;
   end if;
-  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed)
-  values (p_job_id, p_position, v_entry.place, v_item.payload_bytes, v_entry.run_at, v_entry.attempt, 1, v_item.priority, v_entry.type, v_entry.keyed);
+  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at)
+  values (
+    p_job_id, p_position, v_entry.place, v_item.payload_bytes, v_entry.run_at, v_entry.attempt, 1, v_item.priority, v_entry.type,
+    v_entry.keyed, v_entry.ready_at
+  );
   return query select v_job.root_id, v_entry.type, v_item.priority, v_entry.place, coalesce(made_ready, false);
 end
 $$;
@@ -7259,4 +7433,29 @@ returns void
 language sql volatile
 as $$
   select pg_notify('jobtree_work', json_build_object('types', json_build_array(json_build_array(p_type, p_items)))::text);
+$$;
+
+-- Types of which anything was done within the last hour, as far as servers have saved it: a probe for each type that has figures.
+--
+-- p_types    only these; null for all, by name
+-- p_after    only types whose names come after this one
+create or replace function jobtree.worked_types(p_types text[] default null, p_after text default null)
+returns setof text
+language sql stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+  with recursive known(type) as (
+    (select f.type from jobtree.figure f where p_types is null and f.type > coalesce(p_after, '') order by f.type limit 1)
+    union all
+    select (select f.type from jobtree.figure f where f.type > k.type order by f.type limit 1) from known k where k.type is not null
+  )
+  select k.type from (
+    select k.type from known k
+    union all
+    select u.type from unnest(p_types) u(type) where p_after is null or u.type > p_after
+  ) k
+  where exists (
+    select from jobtree.figure f where f.type = k.type and f.minute >= clock_timestamp() - interval '1 hour'
+  )
 $$;

@@ -61,7 +61,7 @@ export class Worker extends Emitter<WorkerEvents> {
   constructor(options: WorkerOptions) {
     super();
     const settings = readOptions(options);
-    const { client, name, slots } = settings;
+    const { client, name, version, slots } = settings;
     this.name = name;
     this.#settings = settings;
     this.#slots = new Map(slots.map((one) => [one.type, one]));
@@ -92,6 +92,7 @@ export class Worker extends Emitter<WorkerEvents> {
     this.#hints = new Hints({
       socket: client.socket,
       slots: this.#slots,
+      worker: { name, version },
       pollIntervalMs: settings.pollIntervalMs,
       onWork: () => this.#exchanges.wake(),
       onReached: () => this.#reached(),

@@ -54,7 +54,7 @@ type Documents = {
     "\n  mutation ClaimItem($input: ClaimItemInput!) {\n    claimItem(input: $input) {\n      ... on ClaimItemPayload { assignment { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n      ... on ItemNotClaimableError { reason }\n    }\n  }\n": typeof types.ClaimItemDocument,
     "mutation Exchange($input: ExchangeInput!) { exchange(input: $input) { ... on ExchangePayload { reported { entries(all: false) { index status retryAt error { message field } } } assignments { id itemId jobId type attempt payload heartbeatIntervalMs } limitedTypes claimError { code message field } } ... on Error { code message field } } }": typeof types.ExchangeDocument,
     "\n  mutation ExchangeParts(\n    $reports: ReportOutcomesInput = { reports: [] }, $withReports: Boolean!\n    $releases: ReleaseAssignmentsInput = { assignmentIds: [] }, $withReleases: Boolean!\n    $claims: ClaimItemsInput = { worker: \"\", requests: [] }, $withClaims: Boolean!\n  ) {\n    reportOutcomes(input: $reports) @include(if: $withReports) {\n      ... on ReportOutcomesPayload { entries(all: false) { index status retryAt error { message field } } }\n      ... on Error { code message field }\n    }\n    releaseAssignments(input: $releases) @include(if: $withReleases) {\n      ... on ReleaseAssignmentsPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n    claimItems(input: $claims) @include(if: $withClaims) {\n      ... on ClaimItemsPayload { assignments { id itemId jobId type attempt payload heartbeatIntervalMs } limitedTypes }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.ExchangePartsDocument,
-    "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting blocked running paused concurrency rate { limit intervalMs } lifetimeMs\n    deadLetterAlert { endpoint count intervalMs } alertedAt\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n": typeof types.QueueFieldsFragmentDoc,
+    "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting blocked running oldestReadyMs paused concurrency rate { limit intervalMs } lifetimeMs\n    deadLetterAlert { endpoint count intervalMs } alertedAt\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n": typeof types.QueueFieldsFragmentDoc,
     "\n  mutation SetQueue($input: SetQueueInput!) {\n    setQueue(input: $input) {\n      ... on SetQueuePayload { queue { ...QueueFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.SetQueueDocument,
     "\n  query Queue($type: String!) {\n    queue(type: $type) { ...QueueFields }\n  }\n": typeof types.QueueDocument,
     "\n  query Queues($types: [String!], $first: Int, $after: String) {\n    queues(types: $types, first: $first, after: $after) { ...QueueFields }\n  }\n": typeof types.QueuesDocument,
@@ -62,6 +62,9 @@ type Documents = {
     "\n  query TypeSchemas($type: String!) {\n    typeSchemas(type: $type) { type version payload result createdAt }\n  }\n": typeof types.TypeSchemasDocument,
     "\n  mutation PutTypeSchema($input: PutTypeSchemaInput!) {\n    putTypeSchema(input: $input) {\n      ... on PutTypeSchemaPayload { created }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.PutTypeSchemaDocument,
     "\n  mutation DeleteTypeSchema($input: DeleteTypeSchemaInput!) {\n    deleteTypeSchema(input: $input) {\n      ... on DeleteTypeSchemaPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.DeleteTypeSchemaDocument,
+    "\n  query QueueFigures($types: [String!], $first: Int, $after: String, $lastMinutes: Int) {\n    queues(types: $types, first: $first, after: $after) {\n      ...QueueFields\n      slow slowAfterMs\n      figures(lastMinutes: $lastMinutes) {\n        from until claimed succeeded failed lost dead deadRate perSecond\n        wait { count p50Ms p95Ms p99Ms } processing { count p50Ms p95Ms p99Ms }\n      }\n    }\n  }\n": typeof types.QueueFiguresDocument,
+    "\n  query HeldItems($types: [String!], $workers: [String!], $slowOnly: Boolean, $first: Int) {\n    heldItems(types: $types, workers: $workers, slowOnly: $slowOnly, first: $first) {\n      assignmentId itemId type worker attempt claimedAt heartbeatAt heldMs slow\n    }\n  }\n": typeof types.HeldItemsDocument,
+    "\n  query Workers($types: [String!], $first: Int, $after: String) {\n    workers(types: $types, first: $first, after: $after) {\n      name version types { type concurrency holds } connectedAt seenAt\n    }\n  }\n": typeof types.WorkersDocument,
     "\n  fragment EndpointFields on CallbackEndpoint { name url createdAt previousSecretUntil goneAt }\n": typeof types.EndpointFieldsFragmentDoc,
     "\n  fragment DeliveryFields on CallbackDelivery {\n    id messageId endpoint event status rootId body createdAt dueAt deliveredAt failedAt attemptCount\n    attempts { at tookMs statusCode error }\n  }\n": typeof types.DeliveryFieldsFragmentDoc,
     "\n  mutation PutCallbackEndpoint($input: PutCallbackEndpointInput!) {\n    putCallbackEndpoint(input: $input) {\n      ... on PutCallbackEndpointPayload { secret endpoint { ...EndpointFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.PutCallbackEndpointDocument,
@@ -76,7 +79,7 @@ type Documents = {
     "\n  subscription JobProgress($jobId: ID!, $sinceRevision: String) {\n    jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) { ...ProgressFields }\n  }\n": typeof types.JobProgressDocument,
     "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete outcome jobs { ...ProgressFields } }\n  }\n": typeof types.JobTreeProgressDocument,
     "\n  subscription OperationProgress($operationId: ID!) {\n    operationProgress(operationId: $operationId) { ...OperationFields }\n  }\n": typeof types.OperationProgressDocument,
-    "\n  subscription WorkAvailable($types: [String!]!) {\n    workAvailable(types: $types) { types }\n  }\n": typeof types.WorkAvailableDocument,
+    "\n  subscription WorkAvailable($types: [String!]!, $worker: WorkerInput) {\n    workAvailable(types: $types, worker: $worker) { types }\n  }\n": typeof types.WorkAvailableDocument,
 };
 const documents: Documents = {
     "\n  mutation CreateJob($input: JobInput!) {\n    createJob(input: $input) {\n      ... on CreateJobPayload { created job { id } }\n      ... on Error { code message field }\n    }\n  }\n": types.CreateJobDocument,
@@ -118,7 +121,7 @@ const documents: Documents = {
     "\n  mutation ClaimItem($input: ClaimItemInput!) {\n    claimItem(input: $input) {\n      ... on ClaimItemPayload { assignment { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n      ... on ItemNotClaimableError { reason }\n    }\n  }\n": types.ClaimItemDocument,
     "mutation Exchange($input: ExchangeInput!) { exchange(input: $input) { ... on ExchangePayload { reported { entries(all: false) { index status retryAt error { message field } } } assignments { id itemId jobId type attempt payload heartbeatIntervalMs } limitedTypes claimError { code message field } } ... on Error { code message field } } }": types.ExchangeDocument,
     "\n  mutation ExchangeParts(\n    $reports: ReportOutcomesInput = { reports: [] }, $withReports: Boolean!\n    $releases: ReleaseAssignmentsInput = { assignmentIds: [] }, $withReleases: Boolean!\n    $claims: ClaimItemsInput = { worker: \"\", requests: [] }, $withClaims: Boolean!\n  ) {\n    reportOutcomes(input: $reports) @include(if: $withReports) {\n      ... on ReportOutcomesPayload { entries(all: false) { index status retryAt error { message field } } }\n      ... on Error { code message field }\n    }\n    releaseAssignments(input: $releases) @include(if: $withReleases) {\n      ... on ReleaseAssignmentsPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n    claimItems(input: $claims) @include(if: $withClaims) {\n      ... on ClaimItemsPayload { assignments { id itemId jobId type attempt payload heartbeatIntervalMs } limitedTypes }\n      ... on Error { code message field }\n    }\n  }\n": types.ExchangePartsDocument,
-    "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting blocked running paused concurrency rate { limit intervalMs } lifetimeMs\n    deadLetterAlert { endpoint count intervalMs } alertedAt\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n": types.QueueFieldsFragmentDoc,
+    "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting blocked running oldestReadyMs paused concurrency rate { limit intervalMs } lifetimeMs\n    deadLetterAlert { endpoint count intervalMs } alertedAt\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n": types.QueueFieldsFragmentDoc,
     "\n  mutation SetQueue($input: SetQueueInput!) {\n    setQueue(input: $input) {\n      ... on SetQueuePayload { queue { ...QueueFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.SetQueueDocument,
     "\n  query Queue($type: String!) {\n    queue(type: $type) { ...QueueFields }\n  }\n": types.QueueDocument,
     "\n  query Queues($types: [String!], $first: Int, $after: String) {\n    queues(types: $types, first: $first, after: $after) { ...QueueFields }\n  }\n": types.QueuesDocument,
@@ -126,6 +129,9 @@ const documents: Documents = {
     "\n  query TypeSchemas($type: String!) {\n    typeSchemas(type: $type) { type version payload result createdAt }\n  }\n": types.TypeSchemasDocument,
     "\n  mutation PutTypeSchema($input: PutTypeSchemaInput!) {\n    putTypeSchema(input: $input) {\n      ... on PutTypeSchemaPayload { created }\n      ... on Error { code message field }\n    }\n  }\n": types.PutTypeSchemaDocument,
     "\n  mutation DeleteTypeSchema($input: DeleteTypeSchemaInput!) {\n    deleteTypeSchema(input: $input) {\n      ... on DeleteTypeSchemaPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n": types.DeleteTypeSchemaDocument,
+    "\n  query QueueFigures($types: [String!], $first: Int, $after: String, $lastMinutes: Int) {\n    queues(types: $types, first: $first, after: $after) {\n      ...QueueFields\n      slow slowAfterMs\n      figures(lastMinutes: $lastMinutes) {\n        from until claimed succeeded failed lost dead deadRate perSecond\n        wait { count p50Ms p95Ms p99Ms } processing { count p50Ms p95Ms p99Ms }\n      }\n    }\n  }\n": types.QueueFiguresDocument,
+    "\n  query HeldItems($types: [String!], $workers: [String!], $slowOnly: Boolean, $first: Int) {\n    heldItems(types: $types, workers: $workers, slowOnly: $slowOnly, first: $first) {\n      assignmentId itemId type worker attempt claimedAt heartbeatAt heldMs slow\n    }\n  }\n": types.HeldItemsDocument,
+    "\n  query Workers($types: [String!], $first: Int, $after: String) {\n    workers(types: $types, first: $first, after: $after) {\n      name version types { type concurrency holds } connectedAt seenAt\n    }\n  }\n": types.WorkersDocument,
     "\n  fragment EndpointFields on CallbackEndpoint { name url createdAt previousSecretUntil goneAt }\n": types.EndpointFieldsFragmentDoc,
     "\n  fragment DeliveryFields on CallbackDelivery {\n    id messageId endpoint event status rootId body createdAt dueAt deliveredAt failedAt attemptCount\n    attempts { at tookMs statusCode error }\n  }\n": types.DeliveryFieldsFragmentDoc,
     "\n  mutation PutCallbackEndpoint($input: PutCallbackEndpointInput!) {\n    putCallbackEndpoint(input: $input) {\n      ... on PutCallbackEndpointPayload { secret endpoint { ...EndpointFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.PutCallbackEndpointDocument,
@@ -140,7 +146,7 @@ const documents: Documents = {
     "\n  subscription JobProgress($jobId: ID!, $sinceRevision: String) {\n    jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) { ...ProgressFields }\n  }\n": types.JobProgressDocument,
     "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete outcome jobs { ...ProgressFields } }\n  }\n": types.JobTreeProgressDocument,
     "\n  subscription OperationProgress($operationId: ID!) {\n    operationProgress(operationId: $operationId) { ...OperationFields }\n  }\n": types.OperationProgressDocument,
-    "\n  subscription WorkAvailable($types: [String!]!) {\n    workAvailable(types: $types) { types }\n  }\n": types.WorkAvailableDocument,
+    "\n  subscription WorkAvailable($types: [String!]!, $worker: WorkerInput) {\n    workAvailable(types: $types, worker: $worker) { types }\n  }\n": types.WorkAvailableDocument,
 };
 
 /**
@@ -302,7 +308,7 @@ export function graphql(source: "\n  mutation ExchangeParts(\n    $reports: Repo
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting blocked running paused concurrency rate { limit intervalMs } lifetimeMs\n    deadLetterAlert { endpoint count intervalMs } alertedAt\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n"): typeof import('./graphql.ts').QueueFieldsFragmentDoc;
+export function graphql(source: "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting blocked running oldestReadyMs paused concurrency rate { limit intervalMs } lifetimeMs\n    deadLetterAlert { endpoint count intervalMs } alertedAt\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n"): typeof import('./graphql.ts').QueueFieldsFragmentDoc;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
@@ -331,6 +337,18 @@ export function graphql(source: "\n  mutation PutTypeSchema($input: PutTypeSchem
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
 export function graphql(source: "\n  mutation DeleteTypeSchema($input: DeleteTypeSchemaInput!) {\n    deleteTypeSchema(input: $input) {\n      ... on DeleteTypeSchemaPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').DeleteTypeSchemaDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query QueueFigures($types: [String!], $first: Int, $after: String, $lastMinutes: Int) {\n    queues(types: $types, first: $first, after: $after) {\n      ...QueueFields\n      slow slowAfterMs\n      figures(lastMinutes: $lastMinutes) {\n        from until claimed succeeded failed lost dead deadRate perSecond\n        wait { count p50Ms p95Ms p99Ms } processing { count p50Ms p95Ms p99Ms }\n      }\n    }\n  }\n"): typeof import('./graphql.ts').QueueFiguresDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query HeldItems($types: [String!], $workers: [String!], $slowOnly: Boolean, $first: Int) {\n    heldItems(types: $types, workers: $workers, slowOnly: $slowOnly, first: $first) {\n      assignmentId itemId type worker attempt claimedAt heartbeatAt heldMs slow\n    }\n  }\n"): typeof import('./graphql.ts').HeldItemsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query Workers($types: [String!], $first: Int, $after: String) {\n    workers(types: $types, first: $first, after: $after) {\n      name version types { type concurrency holds } connectedAt seenAt\n    }\n  }\n"): typeof import('./graphql.ts').WorkersDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
@@ -390,7 +408,7 @@ export function graphql(source: "\n  subscription OperationProgress($operationId
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  subscription WorkAvailable($types: [String!]!) {\n    workAvailable(types: $types) { types }\n  }\n"): typeof import('./graphql.ts').WorkAvailableDocument;
+export function graphql(source: "\n  subscription WorkAvailable($types: [String!]!, $worker: WorkerInput) {\n    workAvailable(types: $types, worker: $worker) { types }\n  }\n"): typeof import('./graphql.ts').WorkAvailableDocument;
 
 
 export function graphql(source: string) {

@@ -751,6 +751,16 @@ export type UpdateItemInput = {
   runAt?: InputMaybe<Scalars['DateTime']['input']>;
 };
 
+/** Who a worker is. */
+export type WorkerInput = {
+  /** How many items of each of `types` it runs at once, in their order: 1 to 10,000 each. */
+  concurrency?: InputMaybe<Array<Scalars['Int']['input']>>;
+  /** Its name, as in its claims: 1 to 200 characters. */
+  name: Scalars['String']['input'];
+  /** The version of its code: 1 to 200 characters. */
+  version?: InputMaybe<Scalars['String']['input']>;
+};
+
 export type CreateJobMutationVariables = Exact<{
   input: JobInput;
 }>;
@@ -1118,7 +1128,7 @@ export type ExchangePartsMutation = { reportOutcomes?:
     | { code: ErrorCode, message: string, field?: string | null }
    };
 
-export type QueueFieldsFragment = { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null };
+export type QueueFieldsFragment = { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null };
 
 export type SetQueueMutationVariables = Exact<{
   input: SetQueueInput;
@@ -1127,7 +1137,7 @@ export type SetQueueMutationVariables = Exact<{
 
 export type SetQueueMutation = { setQueue:
     | { code: ErrorCode, message: string, field?: string | null }
-    | { queue: { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null } }
+    | { queue: { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null } }
    };
 
 export type QueueQueryVariables = Exact<{
@@ -1135,7 +1145,7 @@ export type QueueQueryVariables = Exact<{
 }>;
 
 
-export type QueueQuery = { queue: { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null } };
+export type QueueQuery = { queue: { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null } };
 
 export type QueuesQueryVariables = Exact<{
   types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
@@ -1144,7 +1154,7 @@ export type QueuesQueryVariables = Exact<{
 }>;
 
 
-export type QueuesQuery = { queues: Array<{ type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null }> };
+export type QueuesQuery = { queues: Array<{ type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null }> };
 
 export type TypesWithSchemasQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -1177,6 +1187,35 @@ export type DeleteTypeSchemaMutation = { deleteTypeSchema:
     | { deleted: boolean }
     | { code: ErrorCode, message: string, field?: string | null }
    };
+
+export type QueueFiguresQueryVariables = Exact<{
+  types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  lastMinutes?: InputMaybe<Scalars['Int']['input']>;
+}>;
+
+
+export type QueueFiguresQuery = { queues: Array<{ slow: number, slowAfterMs?: number | null, type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, figures: { from: string, until: string, claimed: number, succeeded: number, failed: number, lost: number, dead: number, deadRate?: number | null, perSecond: number, wait: { count: number, p50Ms?: number | null, p95Ms?: number | null, p99Ms?: number | null }, processing: { count: number, p50Ms?: number | null, p95Ms?: number | null, p99Ms?: number | null } }, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null }> };
+
+export type HeldItemsQueryVariables = Exact<{
+  types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  workers?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  slowOnly?: InputMaybe<Scalars['Boolean']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+}>;
+
+
+export type HeldItemsQuery = { heldItems: Array<{ assignmentId: string, itemId: string, type: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, heldMs: number, slow: boolean }> };
+
+export type WorkersQueryVariables = Exact<{
+  types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type WorkersQuery = { workers: Array<{ name: string, version?: string | null, connectedAt?: string | null, seenAt: string, types: Array<{ type: string, concurrency?: number | null, holds: number }> }> };
 
 export type EndpointFieldsFragment = { name: string, url: string, createdAt: string, previousSecretUntil?: string | null, goneAt?: string | null };
 
@@ -1295,6 +1334,7 @@ export type OperationProgressSubscription = { operationProgress: { id: string, k
 
 export type WorkAvailableSubscriptionVariables = Exact<{
   types: Array<Scalars['String']['input']> | Scalars['String']['input'];
+  worker?: InputMaybe<WorkerInput>;
 }>;
 
 
@@ -1485,6 +1525,7 @@ export const QueueFieldsFragmentDoc = new TypedDocumentString(`
   waiting
   blocked
   running
+  oldestReadyMs
   paused
   concurrency
   rate {
@@ -2683,6 +2724,7 @@ export const SetQueueDocument = new TypedDocumentString(`
   waiting
   blocked
   running
+  oldestReadyMs
   paused
   concurrency
   rate {
@@ -2715,6 +2757,7 @@ export const QueueDocument = new TypedDocumentString(`
   waiting
   blocked
   running
+  oldestReadyMs
   paused
   concurrency
   rate {
@@ -2747,6 +2790,7 @@ export const QueuesDocument = new TypedDocumentString(`
   waiting
   blocked
   running
+  oldestReadyMs
   paused
   concurrency
   rate {
@@ -2810,6 +2854,94 @@ export const DeleteTypeSchemaDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<DeleteTypeSchemaMutation, DeleteTypeSchemaMutationVariables>;
+export const QueueFiguresDocument = new TypedDocumentString(`
+    query QueueFigures($types: [String!], $first: Int, $after: String, $lastMinutes: Int) {
+  queues(types: $types, first: $first, after: $after) {
+    ...QueueFields
+    slow
+    slowAfterMs
+    figures(lastMinutes: $lastMinutes) {
+      from
+      until
+      claimed
+      succeeded
+      failed
+      lost
+      dead
+      deadRate
+      perSecond
+      wait {
+        count
+        p50Ms
+        p95Ms
+        p99Ms
+      }
+      processing {
+        count
+        p50Ms
+        p95Ms
+        p99Ms
+      }
+    }
+  }
+}
+    fragment QueueFields on Queue {
+  type
+  ready
+  scheduled
+  waiting
+  blocked
+  running
+  oldestReadyMs
+  paused
+  concurrency
+  rate {
+    limit
+    intervalMs
+  }
+  lifetimeMs
+  deadLetterAlert {
+    endpoint
+    count
+    intervalMs
+  }
+  alertedAt
+  priority
+  maxFailuresPerItem
+  backoffMs
+  backoffJitter
+  heartbeatIntervalMs
+}`) as unknown as TypedDocumentString<QueueFiguresQuery, QueueFiguresQueryVariables>;
+export const HeldItemsDocument = new TypedDocumentString(`
+    query HeldItems($types: [String!], $workers: [String!], $slowOnly: Boolean, $first: Int) {
+  heldItems(types: $types, workers: $workers, slowOnly: $slowOnly, first: $first) {
+    assignmentId
+    itemId
+    type
+    worker
+    attempt
+    claimedAt
+    heartbeatAt
+    heldMs
+    slow
+  }
+}
+    `) as unknown as TypedDocumentString<HeldItemsQuery, HeldItemsQueryVariables>;
+export const WorkersDocument = new TypedDocumentString(`
+    query Workers($types: [String!], $first: Int, $after: String) {
+  workers(types: $types, first: $first, after: $after) {
+    name
+    version
+    types {
+      type
+      concurrency
+      holds
+    }
+    connectedAt
+    seenAt
+  }
+}
+    `) as unknown as TypedDocumentString<WorkersQuery, WorkersQueryVariables>;
 export const PutCallbackEndpointDocument = new TypedDocumentString(`
     mutation PutCallbackEndpoint($input: PutCallbackEndpointInput!) {
   putCallbackEndpoint(input: $input) {
@@ -3090,8 +3222,8 @@ export const OperationProgressDocument = new TypedDocumentString(`
   finishedAt
 }`) as unknown as TypedDocumentString<OperationProgressSubscription, OperationProgressSubscriptionVariables>;
 export const WorkAvailableDocument = new TypedDocumentString(`
-    subscription WorkAvailable($types: [String!]!) {
-  workAvailable(types: $types) {
+    subscription WorkAvailable($types: [String!]!, $worker: WorkerInput) {
+  workAvailable(types: $types, worker: $worker) {
     types
   }
 }

@@ -192,3 +192,13 @@ export type CallbackDelivery = Prisma.CallbackDeliveryModel
  * When people want to hear of dead letters of a type, and whether they just have.
  */
 export type DeadLetterAlert = Prisma.DeadLetterAlertModel
+/**
+ * Model Figure
+ * What was done of a type in a minute, as one server saw it. Removed after two days.
+ */
+export type Figure = Prisma.FigureModel
+/**
+ * Model Worker
+ * A worker that a server has a connection to. Removed when it is gone, or when its server has said nothing for a minute.
+ */
+export type Worker = Prisma.WorkerModel

@@ -61,6 +61,7 @@ export class System {
         logger: pino({ level: 'silent' }),
         logPayloads: false,
         durableClaims: true,
+        slowness: { factor: 3, afterMs: 10_000 },
       });
     this.engines = [engine(databases[0]), engine(databases[1])];
   }

@@ -426,7 +426,9 @@ export const ModelName = {
   CallbackEndpoint: 'CallbackEndpoint',
   Callback: 'Callback',
   CallbackDelivery: 'CallbackDelivery',
-  DeadLetterAlert: 'DeadLetterAlert'
+  DeadLetterAlert: 'DeadLetterAlert',
+  Figure: 'Figure',
+  Worker: 'Worker'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -442,7 +444,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "traceContext" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "treeHold" | "idleTree" | "watch" | "schedule" | "queue" | "typeSchema" | "queueLease" | "rateSlice" | "callbackEndpoint" | "callback" | "callbackDelivery" | "deadLetterAlert"
+    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "traceContext" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "treeHold" | "idleTree" | "watch" | "schedule" | "queue" | "typeSchema" | "queueLease" | "rateSlice" | "callbackEndpoint" | "callback" | "callbackDelivery" | "deadLetterAlert" | "figure" | "worker"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -2666,6 +2668,154 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    Figure: {
+      payload: Prisma.$FigurePayload<ExtArgs>
+      fields: Prisma.FigureFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.FigureFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FigurePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.FigureFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FigurePayload>
+        }
+        findFirst: {
+          args: Prisma.FigureFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FigurePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.FigureFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FigurePayload>
+        }
+        findMany: {
+          args: Prisma.FigureFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FigurePayload>[]
+        }
+        create: {
+          args: Prisma.FigureCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FigurePayload>
+        }
+        createMany: {
+          args: Prisma.FigureCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.FigureCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FigurePayload>[]
+        }
+        delete: {
+          args: Prisma.FigureDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FigurePayload>
+        }
+        update: {
+          args: Prisma.FigureUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FigurePayload>
+        }
+        deleteMany: {
+          args: Prisma.FigureDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.FigureUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.FigureUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FigurePayload>[]
+        }
+        upsert: {
+          args: Prisma.FigureUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FigurePayload>
+        }
+        aggregate: {
+          args: Prisma.FigureAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateFigure>
+        }
+        groupBy: {
+          args: Prisma.FigureGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.FigureGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.FigureCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.FigureCountAggregateOutputType> | number
+        }
+      }
+    }
+    Worker: {
+      payload: Prisma.$WorkerPayload<ExtArgs>
+      fields: Prisma.WorkerFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.WorkerFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkerPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.WorkerFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkerPayload>
+        }
+        findFirst: {
+          args: Prisma.WorkerFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkerPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.WorkerFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkerPayload>
+        }
+        findMany: {
+          args: Prisma.WorkerFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkerPayload>[]
+        }
+        create: {
+          args: Prisma.WorkerCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkerPayload>
+        }
+        createMany: {
+          args: Prisma.WorkerCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.WorkerCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkerPayload>[]
+        }
+        delete: {
+          args: Prisma.WorkerDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkerPayload>
+        }
+        update: {
+          args: Prisma.WorkerUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkerPayload>
+        }
+        deleteMany: {
+          args: Prisma.WorkerDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.WorkerUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.WorkerUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkerPayload>[]
+        }
+        upsert: {
+          args: Prisma.WorkerUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkerPayload>
+        }
+        aggregate: {
+          args: Prisma.WorkerAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateWorker>
+        }
+        groupBy: {
+          args: Prisma.WorkerGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WorkerGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.WorkerCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WorkerCountAggregateOutputType> | number
+        }
+      }
+    }
   }
 } & {
   other: {
@@ -2816,7 +2966,8 @@ export const QueueEntryScalarFieldEnum = {
   count: 'count',
   priority: 'priority',
   type: 'type',
-  keyed: 'keyed'
+  keyed: 'keyed',
+  readyAt: 'readyAt'
 } as const
 
 export type QueueEntryScalarFieldEnum = (typeof QueueEntryScalarFieldEnum)[keyof typeof QueueEntryScalarFieldEnum]
@@ -3141,6 +3292,37 @@ export const DeadLetterAlertScalarFieldEnum = {
 } as const
 
 export type DeadLetterAlertScalarFieldEnum = (typeof DeadLetterAlertScalarFieldEnum)[keyof typeof DeadLetterAlertScalarFieldEnum]
+
+
+export const FigureScalarFieldEnum = {
+  type: 'type',
+  minute: 'minute',
+  slotId: 'slotId',
+  claimed: 'claimed',
+  succeeded: 'succeeded',
+  failed: 'failed',
+  lost: 'lost',
+  dead: 'dead',
+  waitBuckets: 'waitBuckets',
+  waitCounts: 'waitCounts',
+  tookBuckets: 'tookBuckets',
+  tookCounts: 'tookCounts'
+} as const
+
+export type FigureScalarFieldEnum = (typeof FigureScalarFieldEnum)[keyof typeof FigureScalarFieldEnum]
+
+
+export const WorkerScalarFieldEnum = {
+  serverId: 'serverId',
+  name: 'name',
+  version: 'version',
+  types: 'types',
+  concurrency: 'concurrency',
+  connectedAt: 'connectedAt',
+  seenAt: 'seenAt'
+} as const
+
+export type WorkerScalarFieldEnum = (typeof WorkerScalarFieldEnum)[keyof typeof WorkerScalarFieldEnum]
 
 
 export const SortOrder = {
@@ -3468,6 +3650,8 @@ export type GlobalOmitConfig = {
   callback?: Prisma.CallbackOmit
   callbackDelivery?: Prisma.CallbackDeliveryOmit
   deadLetterAlert?: Prisma.DeadLetterAlertOmit
+  figure?: Prisma.FigureOmit
+  worker?: Prisma.WorkerOmit
 }
 
 /* Types for Logging */

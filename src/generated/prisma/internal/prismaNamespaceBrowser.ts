@@ -80,7 +80,9 @@ export const ModelName = {
   CallbackEndpoint: 'CallbackEndpoint',
   Callback: 'Callback',
   CallbackDelivery: 'CallbackDelivery',
-  DeadLetterAlert: 'DeadLetterAlert'
+  DeadLetterAlert: 'DeadLetterAlert',
+  Figure: 'Figure',
+  Worker: 'Worker'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -210,7 +212,8 @@ export const QueueEntryScalarFieldEnum = {
   count: 'count',
   priority: 'priority',
   type: 'type',
-  keyed: 'keyed'
+  keyed: 'keyed',
+  readyAt: 'readyAt'
 } as const
 
 export type QueueEntryScalarFieldEnum = (typeof QueueEntryScalarFieldEnum)[keyof typeof QueueEntryScalarFieldEnum]
@@ -535,6 +538,37 @@ export const DeadLetterAlertScalarFieldEnum = {
 } as const
 
 export type DeadLetterAlertScalarFieldEnum = (typeof DeadLetterAlertScalarFieldEnum)[keyof typeof DeadLetterAlertScalarFieldEnum]
+
+
+export const FigureScalarFieldEnum = {
+  type: 'type',
+  minute: 'minute',
+  slotId: 'slotId',
+  claimed: 'claimed',
+  succeeded: 'succeeded',
+  failed: 'failed',
+  lost: 'lost',
+  dead: 'dead',
+  waitBuckets: 'waitBuckets',
+  waitCounts: 'waitCounts',
+  tookBuckets: 'tookBuckets',
+  tookCounts: 'tookCounts'
+} as const
+
+export type FigureScalarFieldEnum = (typeof FigureScalarFieldEnum)[keyof typeof FigureScalarFieldEnum]
+
+
+export const WorkerScalarFieldEnum = {
+  serverId: 'serverId',
+  name: 'name',
+  version: 'version',
+  types: 'types',
+  concurrency: 'concurrency',
+  connectedAt: 'connectedAt',
+  seenAt: 'seenAt'
+} as const
+
+export type WorkerScalarFieldEnum = (typeof WorkerScalarFieldEnum)[keyof typeof WorkerScalarFieldEnum]
 
 
 export const SortOrder = {
