@@ -21,6 +21,8 @@ export interface Effects {
   limited(type: string, againInMs: number): void;
   /** A cancellation, a deletion or an operation has more to do than its call did. */
   unfinished(): void;
+  /** A job with a file was created. */
+  importable(): void;
 }
 
 export interface Engine<Source extends Queries = Queries> {

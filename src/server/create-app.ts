@@ -13,6 +13,7 @@ import { migrate } from '../db/migrate.ts';
 import { Probe } from '../db/probe.ts';
 import { CallbackAddresses, type LookUp } from '../domain/callback-addresses.ts';
 import { createEngine } from '../domain/create-engine.ts';
+import { Uploads } from '../domain/uploads.ts';
 import { FoldScheduler } from '../events/fold-scheduler.ts';
 import { Hub } from '../events/hub.ts';
 import { RoomWatch } from '../events/room-watch.ts';
@@ -26,6 +27,7 @@ import { createGraphiQL } from './graphiql.ts';
 import { createGraphQL } from './graphql.ts';
 import { createHealth } from './health.ts';
 import { Http } from './http.ts';
+import { Importer } from './importer.ts';
 import { createJsonPost } from './json-post.ts';
 import { Lifetime } from './lifetime.ts';
 import { Operations } from './operations.ts';
@@ -38,6 +40,7 @@ import { Stalls } from './stalls.ts';
 import { StartTime } from './start-time.ts';
 import { SubscriptionCosts } from './subscription-costs.ts';
 import { Sweeper } from './sweeper.ts';
+import { createUploads } from './uploads.ts';
 import { SocketServer, type SocketServerOptions } from './websocket.ts';
 
 /** A connection on which nothing of what waits to be sent has moved for so long is ended. */
@@ -143,6 +146,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
         rooms.lookIn(type, againInMs);
       },
       unfinished: () => sweeper.poke(),
+      importable: () => importer.poke(),
     },
     durableClaims: config.durableClaims,
     logger,
@@ -150,6 +154,8 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   });
   const sweeper = new Sweeper({ engine, intervalMs: config.sweepIntervalMs, logger });
   const scheduler = new Scheduler({ engine, logger });
+  const uploads = new Uploads({ database, lifetimeMs: config.uploadLifetimeMs });
+  const importer = new Importer({ engine, uploads, maxTextBytes: config.maxFileTextBytes, logger });
   const callbacks = new Callbacks({ engine, timeoutMs: config.callbackTimeoutMs, logger });
 
   const operations = new Operations({
@@ -198,6 +204,13 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     exchanges,
     graphiql: createGraphiQL({ endpoint: yoga.graphqlEndpoint, isShown: config.graphiql }),
     results: createResults({ database, isClosing: () => lifetime.isClosing, logger }),
+    uploads: createUploads({
+      uploads,
+      addressOf,
+      maxBytes: config.maxUploadBytes,
+      isClosing: () => lifetime.isClosing,
+      logger,
+    }),
     jsonPost: createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes }),
     yoga,
   });
@@ -262,6 +275,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       { name: 'requests under way', stop: requestsEnd },
       { name: 'sweeper', start: () => sweeper.start(), stop: () => sweeper.stop() },
       { name: 'schedules', start: () => scheduler.start(), stop: () => scheduler.stop() },
+      { name: 'importer', start: () => importer.start(), stop: () => importer.stop() },
       { name: 'callbacks', start: () => callbacks.start(), stop: () => callbacks.stop() },
       { name: 'HTTP', start: () => http.listen(config.port, config.host), stop: stopListening },
     ],

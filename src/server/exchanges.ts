@@ -45,13 +45,17 @@ export class Exchanges {
     this.#timer = setInterval(() => this.#look(), lookEveryMs).unref();
   }
 
-  /** Says whether the request may go on; if not, it is answered. A body counts before it is read, as large as it says it is. */
-  begin(request: IncomingMessage, response: ServerResponse): boolean {
+  /**
+   * Says whether the request may go on; if not, it is answered. A body counts before it is read, as large as it says it is; one that is passed on
+   * as it comes counts for `streamedBytes`, and may take as long as it moves.
+   */
+  begin(request: IncomingMessage, response: ServerResponse, streamedBytes?: number): boolean {
     const address = this.#addressOf(request);
     const turn = this.#requests.share(address);
     const share = this.#bytes.share(address);
     // More than is allowed is never read.
-    const received = Math.min(Number(request.headers['content-length'] ?? 0), this.#maxRequestBytes);
+    const received =
+      streamedBytes ?? Math.min(Number(request.headers['content-length'] ?? 0), this.#maxRequestBytes);
     const usedUp = turn.take() ?? share.take(received);
     if (usedUp !== undefined) {
       turn.release();
@@ -61,14 +65,15 @@ export class Exchanges {
     endWithIts(request, response, () => turn.release());
     const exchange = { response, share, received, announced: 0 };
     this.#open.set(request, exchange);
-    const arrived = this.#stalls.receive(request);
+    const arrived = this.#stalls.receive(request, streamedBytes === undefined);
     this.#stalls.watch(request.socket);
     response.once('close', () => {
       this.#open.delete(request);
       arrived();
       share.release();
     });
-    if (request.headers['transfer-encoding'] !== undefined) countChunks(request, exchange);
+    if (streamedBytes === undefined && request.headers['transfer-encoding'] !== undefined)
+      countChunks(request, exchange);
     return true;
   }
 

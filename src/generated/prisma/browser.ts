@@ -148,3 +148,18 @@ export type CallbackDelivery = Prisma.CallbackDeliveryModel
  * When people want to hear of dead letters of a type, and whether they just have.
  */
 export type DeadLetterAlert = Prisma.DeadLetterAlertModel
+/**
+ * Model Upload
+ * A file that somebody has sent, or is sending.
+ */
+export type Upload = Prisma.UploadModel
+/**
+ * Model UploadChunk
+ * A part of an upload.
+ */
+export type UploadChunk = Prisma.UploadChunkModel
+/**
+ * Model FileImport
+ * An upload that becomes the items of a job, and how far that is.
+ */
+export type FileImport = Prisma.FileImportModel

@@ -56,6 +56,7 @@ export class System {
           claimed: () => {},
           limited: () => {},
           unfinished: () => {},
+          importable: () => {},
         },
         logger: pino({ level: 'silent' }),
         logPayloads: false,
