@@ -3,7 +3,7 @@
  * come before a connection breaks is stored, too.
  */
 import type { IncomingMessage } from 'node:http';
-import { createSHA256, type IHasher } from 'hash-wasm';
+import type { IHasher } from 'hash-wasm';
 import type { Turns } from '../domain/turns.ts';
 import { chunkBytes, type Upload, type Uploads } from '../domain/uploads.ts';
 
@@ -93,6 +93,8 @@ export async function storeBody(request: IncomingMessage, options: BodyOptions):
 
 /** Goes on where the upload ends. */
 export async function hasherOf({ digestState }: Pick<Upload, 'digestState'>): Promise<IHasher> {
+  // With the first upload: it has the code of all digests that there are.
+  const { createSHA256 } = await import('hash-wasm');
   const hasher = await createSHA256();
   if (digestState === null) hasher.init();
   else hasher.load(digestState);

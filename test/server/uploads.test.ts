@@ -1,7 +1,7 @@
 /** Files that come over HTTP: in one request, or by tus with the client that others use. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { Upload as TusUpload } from 'tus-js-client';
 import { expect, onTestFinished, test } from 'vitest';
@@ -187,6 +187,32 @@ test('an upload that stands still is cut off, and what had come is kept', async 
   );
   await once(socket, 'close');
   await expect.poll(async () => (await ask('HEAD', path, tus)).headers.get('upload-offset')).toBe('1000');
+});
+
+test('an address has only so many uploads at once, however large they are', async () => {
+  const strict = await startServer(server.db.url, { JOBTREE_MAX_BYTES_PER_ADDRESS: '2500000' });
+  onTestFinished(() => strict.close());
+  const before = await uploads();
+  const { hostname, port } = new URL(strict.url);
+  const head = `POST /api/uploads HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: text/csv\r\ncontent-length: 9000000000\r\n\r\n`;
+  const [first, second, third] = [1, 2, 3].map(() => connect(Number(port), hostname));
+  for (const socket of [first, second]) {
+    socket?.on('error', () => {});
+    onTestFinished(() => void socket?.destroy());
+    socket?.write(head);
+  }
+  await expect.poll(uploads).toBe(before + 2);
+  third?.write(head);
+  let answer = '';
+  third?.on('data', (text) => {
+    answer += String(text);
+  });
+  // Nobody reads the rest of what is refused.
+  await once(third as Socket, 'close');
+  expect(answer).toMatch(/^HTTP\/1.1 429/);
+  first?.destroy();
+  second?.destroy();
+  await expect.poll(uploads).toBe(before);
 });
 
 test('a wrong digest in the last part removes the upload', async () => {
