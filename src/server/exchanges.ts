@@ -56,6 +56,8 @@ export class Exchanges {
     // More than is allowed is never read.
     const received =
       streamedBytes ?? Math.min(Number(request.headers['content-length'] ?? 0), this.#maxRequestBytes);
+    const arrived = this.#stalls.receive(request, streamedBytes === undefined);
+    response.once('close', () => whenRead(request, arrived));
     const usedUp = turn.take() ?? share.take(received);
     if (usedUp !== undefined) {
       turn.release();
@@ -65,11 +67,9 @@ export class Exchanges {
     endWithIts(request, response, () => turn.release());
     const exchange = { response, share, received, announced: 0 };
     this.#open.set(request, exchange);
-    const arrived = this.#stalls.receive(request, streamedBytes === undefined);
     this.#stalls.watch(request.socket);
     response.once('close', () => {
       this.#open.delete(request);
-      arrived();
       share.release();
     });
     if (streamedBytes === undefined && request.headers['transfer-encoding'] !== undefined)
@@ -96,6 +96,12 @@ export class Exchanges {
       share.set(received + Math.max(announced, response.socket?.writableLength ?? 0));
     }
   }
+}
+
+/** An answer may be there before its request is, of which the rest is read and left out: that must not take for ever either. */
+function whenRead(request: IncomingMessage, end: () => void): void {
+  if (request.complete || request.destroyed) end();
+  else request.once('close', end);
 }
 
 /** An event stream counts until its request is read: then it is a lasting connection, of which there are others. */

@@ -1,13 +1,13 @@
 /**
- * Two servers import a file, and whichever is at it is killed, twice: every line is there once, in its order. `FILES_LONG=1` does it with
- * 200 MB, and looks at the memory of the servers throughout; `FILES_MB` says another size.
+ * The server that imports a file is killed, twice: every line is there once, in its order. `FILES_LONG=1` does it with 200 MB, gzipped and not;
+ * `FILES_MB` says another size. The memory of the servers is looked at throughout.
  */
-
 import { createHash } from 'node:crypto';
-import { createReadStream, readFileSync } from 'node:fs';
+import { createReadStream, createWriteStream, readFileSync } from 'node:fs';
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
@@ -61,8 +61,6 @@ async function writeCsv(path: string): Promise<{ rows: number; bytes: number }> 
 
 async function gzip(path: string): Promise<string> {
   const target = `${path}.gz`;
-  const { pipeline } = await import('node:stream/promises');
-  const { createWriteStream } = await import('node:fs');
   await pipeline(createReadStream(path), createGzip({ level: 1 }), createWriteStream(target));
   return target;
 }
@@ -90,10 +88,13 @@ async function importState(jobId: string) {
   return row;
 }
 
-it.each([
-  ['as it is', false],
+/** Gzipped is the harder of the two: who takes over has to find its place in what it decompresses. */
+const kinds = [
   ['gzipped', true],
-] as const)(
+  ['as it is', false],
+] as const;
+
+it.each(isLong ? kinds : kinds.slice(0, 1))(
   `${megabytes} MB of CSV, %s: the server that imports it is killed twice, and every line is there once, in order`,
   async (_, isZipped) => {
     const csv = join(folder, 'orders.csv');
@@ -124,9 +125,8 @@ it.each([
         if (items >= rows * share) break;
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
-      // The only one, so it is the one that imports; the next one finds the lease of a dead server.
+      // The only one, so it is the one that imports; the next one finds the lease of a dead server, and in the short form does not wait for its end.
       await server.end('SIGKILL');
-      await db.query('select 1');
       if (!isLong)
         await db.query(`update jobtree.file_import set leased_until = now() where job_id = $1`, [
           id.replace('Job:', ''),
@@ -177,13 +177,11 @@ it(
     // Both stop in the middle, whichever is at it; the second one comes back first, and later the first one with what it has in hand.
     first.process.kill('SIGSTOP');
     second.process.kill('SIGSTOP');
-    const { finished } = await importState(id);
     await db.query(`update jobtree.file_import set leased_until = now() where job_id = $1`, [
       id.replace('Job:', ''),
     ]);
     second.process.kill('SIGCONT');
-    while (!finished && !(await importState(id)).finished)
-      await new Promise((resolve) => setTimeout(resolve, 20));
+    while (!(await importState(id)).finished) await new Promise((resolve) => setTimeout(resolve, 20));
     first.process.kill('SIGCONT');
     await Promise.all([first.end(), second.end()]);
     const [books] = await db.query(

@@ -189,6 +189,22 @@ test('an upload that stands still is cut off, and what had come is kept', async 
   await expect.poll(async () => (await ask('HEAD', path, tus)).headers.get('upload-offset')).toBe('1000');
 });
 
+test('the rest of a request that was answered early is not read for ever', async () => {
+  const impatient = await startServer(server.db.url, {}, { times: { stalledAfterMs: 300 } });
+  onTestFinished(() => impatient.close());
+  const { hostname, port } = new URL(impatient.url);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => {});
+  socket.write(
+    `POST /api/jobs/x/results HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: application/json\r\ncontent-length: 10000\r\n\r\n`,
+  );
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  expect(String(answer)).toMatch(/^HTTP\/1.1 405/);
+  const drip = setInterval(() => socket.write('x'), 20);
+  await once(socket, 'close');
+  clearInterval(drip);
+});
+
 test('an address has only so many uploads at once, however large they are', async () => {
   const strict = await startServer(server.db.url, { JOBTREE_MAX_BYTES_PER_ADDRESS: '2500000' });
   onTestFinished(() => strict.close());
