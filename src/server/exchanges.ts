@@ -57,10 +57,10 @@ export class Exchanges {
     const received =
       streamedBytes ?? Math.min(Number(request.headers['content-length'] ?? 0), this.#maxRequestBytes);
     const arrived = this.#stalls.receive(request, streamedBytes === undefined);
-    response.once('close', () => whenRead(request, arrived));
     const usedUp = turn.take() ?? share.take(received);
     if (usedUp !== undefined) {
       turn.release();
+      response.once('close', () => whenRead(request, arrived));
       answerBusy(response, usedUp);
       return false;
     }
@@ -70,6 +70,7 @@ export class Exchanges {
     this.#stalls.watch(request.socket);
     response.once('close', () => {
       this.#open.delete(request);
+      whenRead(request, arrived);
       share.release();
     });
     if (streamedBytes === undefined && request.headers['transfer-encoding'] !== undefined)
