@@ -220,7 +220,7 @@ begin
   end if;
 
   if cardinality(v_changed) > 0 then
-    perform jobtree.tell_progress(p_root_id, array(select r from unnest(v_rows) r where r.job_id = any (v_changed) or r.is_root));
+    perform jobtree.tell_progress(array(select r from unnest(v_rows) r where r.job_id = any (v_changed) or r.is_root));
   end if;
   return query select v_last, cardinality(v_again) > 0, v_unfinished;
 end

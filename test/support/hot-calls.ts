@@ -329,6 +329,17 @@ export const calls: Readonly<Record<string, Call>> = {
       'progress_delta by progress_delta_root_id_id_idx',
     ],
   },
+  'a fold of many trees': {
+    text: 'select * from jobtree.fold_trees($1, $2)',
+    values: ({ root }) => [[root], [1]],
+    reads: [
+      'job by job_pkey',
+      'job_progress by Tid Scan',
+      'job_progress by job_progress_pkey',
+      'progress_delta by Tid Scan',
+      'progress_delta by progress_delta_root_id_id_idx',
+    ],
+  },
   'a fold that fails a job': {
     text: [
       withoutScans,

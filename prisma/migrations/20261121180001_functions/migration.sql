@@ -2632,6 +2632,107 @@ begin
 end
 $$;
 
+-- Folds those of some trees of which nothing but counters changes, as most folds find it, all at once: of each job that has deltas some
+-- items are still to be done, or it is not sealed, and no policy looks at its failures.
+--
+-- p_root_ids the trees, each once
+-- p_from     the delta of each to read from, in the same order
+-- returns    the trees that it folded, and the last delta read of each (0 for none). Of the others nothing was changed
+-- locks      the roots' job_progress rows, skipped where taken
+-- notifies   as fold_progress does
+-- durability as fold_progress has it
+create or replace function jobtree.fold_counters(p_root_ids uuid[], p_from bigint[])
+returns table (root_id uuid, last_delta bigint)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+-- For a stranger who has locked deltas: other trees wait for these.
+set lock_timeout = '50ms'
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_roots uuid[];
+  v_from bigint[];
+  v_rows jobtree.job_progress[];
+  v_lasts bigint[];
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  select array_agg(t.root_id), array_agg(t.from_delta) into v_roots, v_from
+  from unnest(p_root_ids, p_from) t(root_id, from_delta)
+  cross join lateral (
+    select from jobtree.job_progress p where p.job_id = t.root_id order by p.version desc limit 1 for no key update skip locked
+  ) p;
+  if v_roots is null then
+    return;
+  end if;
+
+  with read as materialized (
+    select d.* from unnest(v_roots, v_from) t(root_id, from_delta)
+    cross join lateral (
+      select d.*, d.ctid as tid from jobtree.progress_delta d where d.root_id = t.root_id and d.id >= t.from_delta offset 0
+    ) d
+  ), summed as (
+    select r.root_id, r.job_id, sum(r.items) as items, sum(r.succeeded) as succeeded, sum(r.failed) as failed,
+      sum(r.cancelled) as cancelled, bool_or(r.started or r.succeeded + r.failed > 0) as started, max(r.id) as last
+    from read r
+    group by r.root_id, r.job_id
+  ), counted as materialized (
+    select s.root_id, s.last, p.tid, p.job_id, p.version, p.is_root, p.generation, p.item_count + s.items as item_count,
+      p.succeeded + s.succeeded as succeeded, p.failed + s.failed as failed, p.cancelled + s.cancelled as cancelled, p.open_jobs,
+      coalesce(p.started_at, case when s.started then v_now end) as started_at, p.completed_at, p.outcome, p.tree_outcome, p.completions
+    from summed s
+    cross join lateral (
+      select p.*, p.ctid as tid from jobtree.job_progress p where p.job_id = s.job_id order by p.version desc limit 1
+    ) p
+  ), judged as materialized (
+    select t.root_id, coalesce(c.last, 0) as last
+    from unnest(v_roots) t(root_id)
+    left join (
+      select c.root_id, max(c.last) as last, bool_and(
+        c.completed_at is null
+        and c.succeeded + c.failed + c.cancelled <= c.item_count
+        and (c.succeeded + c.failed + c.cancelled < c.item_count or j.sealed_at is null)
+        and (c.failed = 0 or coalesce(j.tolerated_failure_count, j.tolerated_failure_percentage) is null)
+      ) as is_plain
+      from counted c
+      join jobtree.job j on j.id = c.job_id
+      group by c.root_id
+    ) c on c.root_id = t.root_id
+    where c.is_plain is not false
+  ), consumed as (
+    delete from jobtree.progress_delta d
+    where d.ctid = any (array(select r.tid from read r where r.root_id in (select j.root_id from judged j)))
+  ), replaced as (
+    delete from jobtree.job_progress p
+    where p.ctid = any (array(select c.tid from counted c where c.root_id in (select j.root_id from judged j)))
+  ), written as (
+    insert into jobtree.job_progress
+    select c.job_id, c.version + 1, c.is_root, c.generation, c.item_count, c.succeeded, c.failed, c.cancelled, c.open_jobs,
+      c.started_at, c.completed_at, c.outcome, c.tree_outcome, c.completions
+    from counted c
+    where c.root_id in (select j.root_id from judged j)
+    returning job_progress
+  )
+  select array(select j.root_id from judged j), array(select j.last from judged j), array(select w.job_progress from written w)
+  into v_roots, v_lasts, v_rows;
+
+  if cardinality(v_rows) > 0 then
+    -- Each message says how many jobs of its tree are open, which the root's row knows.
+    perform jobtree.tell_progress(v_rows || array(
+      select p::jobtree.job_progress
+      from unnest(v_roots, v_lasts) t(root_id, last)
+      cross join lateral (select p.* from jobtree.job_progress p where p.job_id = t.root_id order by p.version desc limit 1) p
+      where t.last > 0 and t.root_id not in (select r.job_id from unnest(v_rows) r)
+    ));
+  end if;
+  return query select t.root_id, t.last from unnest(v_roots, v_lasts) t(root_id, last);
+end
+$$;
+
 -- Turns the deltas of one tree into counters, completes what is complete, and tells who listens.
 --
 -- A job is complete when it is sealed, waits for no other job, and succeeded + failed + cancelled = itemCount. Completion seals
@@ -2854,13 +2955,14 @@ begin
   end if;
 
   if cardinality(v_changed) > 0 then
-    perform jobtree.tell_progress(p_root_id, array(select r from unnest(v_rows) r where r.job_id = any (v_changed) or r.is_root));
+    perform jobtree.tell_progress(array(select r from unnest(v_rows) r where r.job_id = any (v_changed) or r.is_root));
   end if;
   return query select v_last, cardinality(v_again) > 0, v_unfinished;
 end
 $$;
 
--- Folds several trees in one transaction, each as fold_progress does: for servers that write to many trees at once.
+-- Folds several trees in one transaction: those of which only counters change all at once, and each of the others as fold_progress
+-- does.
 --
 -- p_root_ids the trees, each once
 -- p_from     the delta of each to read from, in the same order
@@ -2868,10 +2970,21 @@ $$;
 -- locks      those of fold_progress, until the last tree is folded. What is taken is skipped, so their order does not matter
 create or replace function jobtree.fold_trees(p_root_ids uuid[], p_from bigint[])
 returns table (root_id uuid, last_delta bigint, retry boolean, unfinished boolean)
-language sql volatile
+language plpgsql volatile
 as $$
-  select t.root_id, f.last_delta, f.retry, f.unfinished
-  from unnest(p_root_ids, p_from) t(root_id, from_delta), lateral jobtree.fold_progress(t.root_id, t.from_delta) f
+#variable_conflict use_column
+declare
+  v_folded uuid[];
+  v_lasts bigint[];
+begin
+  select array_agg(f.root_id), array_agg(f.last_delta) into v_folded, v_lasts from jobtree.fold_counters(p_root_ids, p_from) f;
+  return query
+    select t.root_id, t.last_delta, false, false from unnest(v_folded, v_lasts) t(root_id, last_delta)
+    union all
+    select t.root_id, f.last_delta, f.retry, f.unfinished
+    from unnest(p_root_ids, p_from) t(root_id, from_delta), lateral jobtree.fold_progress(t.root_id, t.from_delta) f
+    where (t.root_id = any (v_folded)) is not true;
+end
 $$;
 
 -- The one way out of the head of a key: items have ended, and the next of each line goes. What can't go on just now is noted for
@@ -5653,7 +5766,7 @@ begin
     return query select '{}'::uuid[], '{}'::bigint[], null::jsonb;
     return;
   end if;
-  perform jobtree.tell_progress(p_root_id, jobtree.reopen_jobs(p_root_id, v_dead.job_ids));
+  perform jobtree.tell_progress(jobtree.reopen_jobs(p_root_id, v_dead.job_ids));
   with kept as (
     delete from jobtree.ended_head e
     using unnest(v_dead.job_ids, v_dead.positions, v_dead.keyed) u(job_id, position, keyed)
@@ -6686,8 +6799,8 @@ $$;
 
 -- Notifies who listens on the channel jobtree_progress of new states of jobs: fold_progress says how.
 --
--- p_rows     the states, among them that of the root
-create or replace function jobtree.tell_progress(p_root_id uuid, p_rows jobtree.job_progress[])
+-- p_rows     the states, of one or several trees, among them that of each root
+create or replace function jobtree.tell_progress(p_rows jobtree.job_progress[])
 returns void
 language plpgsql volatile
 set enable_seqscan = off
@@ -6695,22 +6808,26 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
-declare
-  v_open constant integer := (select r.open_jobs from unnest(p_rows) r where r.is_root);
 begin
   -- Until a job's end is told it counts as open: whoever has read the messages so far knows of no fewer.
-  perform pg_notify('jobtree_progress', jsonb_build_object('root', p_root_id, 'openJobs', v_open + m.later, 'jobs', m.jobs)::text)
+  perform pg_notify('jobtree_progress', jsonb_build_object('root', m.root_id, 'openJobs', m.open_jobs + m.later, 'jobs', m.jobs)::text)
   from (
-    select jsonb_agg(jsonb_build_object(
+    select p.root_id, max(p.tree_open_jobs) as open_jobs, jsonb_agg(jsonb_build_object(
       'jobId', p.job_id, 'generation', p.generation, 'itemCount', p.item_count, 'succeeded', p.succeeded,
-      'failed', p.failed, 'cancelled', p.cancelled, 'sealed', j.sealed_at is not null,
+      'failed', p.failed, 'cancelled', p.cancelled, 'sealed', p.sealed_at is not null,
       'startedAt', floor(extract(epoch from p.started_at) * 1000),
       'completedAt', floor(extract(epoch from p.completed_at) * 1000), 'outcome', p.outcome, 'completions', p.completions
-    )) as jobs, coalesce(sum(count(p.completed_at)) over (order by p.page rows between 1 following and unbounded following), 0) as later
-    from (select r.*, (row_number() over (order by r.job_id) - 1) / 25 as page from unnest(p_rows) r) p
-    join jobtree.job j on j.id = p.job_id
-    group by p.page
-    order by p.page
+    )) as jobs, coalesce(
+      sum(count(p.completed_at)) over (partition by p.root_id order by p.page rows between 1 following and unbounded following), 0
+    ) as later
+    from (
+      select r.*, j.root_id, j.sealed_at, max(r.open_jobs) over (partition by j.root_id) as tree_open_jobs,
+        (row_number() over (partition by j.root_id order by r.job_id) - 1) / 25 as page
+      from unnest(p_rows) r
+      join jobtree.job j on j.id = r.job_id
+    ) p
+    group by p.root_id, p.page
+    order by p.root_id, p.page
   ) m;
 end
 $$;
