@@ -18,7 +18,7 @@ begin
   from jobtree.input_problem(p_job, array[
     'type', 'dedupeKey', 'priority', 'runAt', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs',
     'finalStage', 'toleratedFailureCount', 'toleratedFailurePercentage', 'serializeOnFailure', 'name', 'after', 'sealed', 'feed', 'items', 'file',
-    'callbacks', 'children'
+    'callbacks', 'traceContext', 'children'
   ]) p;
   if v_field is null and p_job ->> 'type' is null then
     v_field := 'type';
@@ -26,6 +26,9 @@ begin
   elsif v_field is null and p_job ->> 'callbacks' is not null and cardinality(p_path) > 0 then
     v_field := 'callbacks';
     v_message := 'can''t be set: callbacks belong to the root';
+  elsif v_field is null and p_job ->> 'traceContext' is not null and cardinality(p_path) > 0 then
+    v_field := 'traceContext';
+    v_message := 'can''t be set: it belongs to the root';
   elsif v_field is null and p_job ->> 'feed' is not null and cardinality(p_path) = 0 then
     v_field := 'feed';
     v_message := 'can''t be set: the root has no parent to feed it';

@@ -2,8 +2,8 @@
 --
 -- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
 --            runAt?, finalStage?, toleratedFailureCount?, toleratedFailurePercentage?, serializeOnFailure?, name?, after?, dedupeKey?, sealed?,
---            feed?, items?, file?, callbacks?, children?}; children are the same, and any depth up to 32. after: link_jobs. callbacks (the root
---            only): add_callbacks. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?, serializeKey?}: feed_payloads,
+--            feed?, items?, file?, callbacks?, traceContext?, children?}; children are the same, and any depth up to 32. after: link_jobs. callbacks (the root
+--            only): add_callbacks. traceContext (the root only), of the items that the tree starts with: check_trace_context. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?, serializeKey?}: feed_payloads,
 --            feed_keys. file: add_file, which has a server add the lines of an upload and seal the job.
 --            What a job does not say of priority, failures, backoff and heartbeats comes from the queue of its type, if that says it.
 --            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs go up in
@@ -124,6 +124,16 @@ begin
     end if;
   end loop;
 
+  if p_tree ->> 'traceContext' is not null then
+    perform jobtree.check_trace_context(p_tree -> 'traceContext');
+    insert into jobtree.trace_context (job_id, position, count, traceparent, tracestate)
+    select j.id, b.first, b.last - b.first + 1, p_tree #>> '{traceContext,traceparent}', p_tree #>> '{traceContext,tracestate}'
+    from jobtree.job j
+    cross join lateral (
+      select min(i.position) as first, max(i.position) as last from jobtree.job_item i where i.job_id = j.id group by i.position / 1024
+    ) b
+    where j.root_id = v_root;
+  end if;
   if v_waits then
     perform jobtree.link_jobs(v_root, p_tree);
   end if;

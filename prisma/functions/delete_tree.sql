@@ -46,6 +46,7 @@ begin
     update jobtree.ended_head e set held = false
     where e.job_id = v_job_id and e.position between v_deletion.next_position and v_last and e.held;
     delete from jobtree.replay r where r.job_id = v_job_id and r.position between v_deletion.next_position and v_last;
+    delete from jobtree.trace_context t where t.job_id = v_job_id and t.position between v_deletion.next_position and v_last;
     delete from jobtree.job_item i where i.job_id = v_job_id and i.position between v_deletion.next_position and v_last;
     update jobtree.tree_deletion d
     set deleted_items = d.deleted_items + v_count,

@@ -46,6 +46,31 @@ program
   .action(run('continue', async () => (await import('./commands/migrate.ts')).migrate()));
 
 program
+  .command('doctor')
+  .description(
+    'Say what is wrong with Postgres, Redis, the servers and the work, since when, and what to do.',
+  )
+  .addOption(
+    new Option(
+      '--url <url>',
+      'the API of a server to ask; http://127.0.0.1:4000/graphql if one is there',
+    ).env('JOBTREE_URL'),
+  )
+  .addOption(
+    new Option('--patience <time>', 'how long a transaction may be open')
+      .argParser(parseDuration)
+      .default(300_000, '5m'),
+  )
+  .addOption(jsonOption('an object a line'))
+  .addHelpText(
+    'after',
+    `
+It only reads, needs no server, and takes some seconds. Give it the settings of the servers: DATABASE_URL, REDIS_URL and others.
+${exitCodesHelp('success', 'failure', 'usage', 'unreachable', 'warnings', 'sick')}`,
+  )
+  .action(run('end', async (options) => (await import('./commands/doctor.ts')).doctor(options)));
+
+program
   .command('demo')
   .description('Show it all: server, workers, a tree of jobs and a CSV import.')
   .option('--exit', 'end when the work is done, instead of serving on')

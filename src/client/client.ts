@@ -21,6 +21,7 @@ import { Queues } from './queues.ts';
 import { type ExportOptions, exportResults, type ResultLines, type ResultsEndpoint } from './results.ts';
 import { Schedules } from './schedules.ts';
 import { Socket } from './socket.ts';
+import { sendTraced } from './tracing.ts';
 import type {
   Assignment,
   AssignmentAnswer,
@@ -113,9 +114,14 @@ export class Client {
    */
   async createJob(job: JobSpec, options: CallOptions = {}): Promise<{ id: string; created: boolean }> {
     const input = toJobInput(job);
-    const data = await this.#send(operations.createJob, { input }, options, job.dedupeKey !== undefined);
-    const payload = payloadOf(data.createJob);
-    return { id: payload.job.id, created: payload.created };
+    const count = job.items?.length ?? 0;
+    return sendTraced({ type: job.type, count }, async (traceContext) => {
+      const traced = traceContext === undefined ? input : { ...input, traceContext };
+      const variables = { input: traced };
+      const data = await this.#send(operations.createJob, variables, options, job.dedupeKey !== undefined);
+      const payload = payloadOf(data.createJob);
+      return { id: payload.job.id, created: payload.created };
+    });
   }
 
   /**
@@ -143,7 +149,9 @@ export class Client {
   ): Promise<AddItemsResult> {
     const { seal = false, entries = 'all', signal } = options;
     if (items.length === 0 && seal) await this.sealJob(jobId, { signal });
-    return addInBatches(this.#http, jobId, items, { seal, all: entries === 'all', signal });
+    return sendTraced({ jobId, count: items.length }, (traceContext) =>
+      addInBatches(this.#http, jobId, items, { seal, all: entries === 'all', signal, traceContext }),
+    );
   }
 
   /**

@@ -111,6 +111,8 @@ export interface Assignment {
   readonly payload: unknown;
   /** How often to heartbeat, in milliseconds. After three without one the item may be taken back. */
   readonly heartbeatIntervalMs: number;
+  /** The trace that the item belongs to, as a W3C trace context: null if there is none, left out where nobody traces. */
+  readonly traceContext?: { readonly traceparent: string; readonly tracestate: string | null } | null;
 }
 
 /** The answer to one heartbeat, or for one assignment that was given back. */

@@ -9,6 +9,7 @@ import { itemIdOf } from './item-state.ts';
 import { type NewItem, type PreparedItem, prepareItem, toItemText } from './items.ts';
 import { joinTexts } from './json-text.ts';
 import type { AddEntry } from './merged.ts';
+import { checkTraceContext, type TraceContext, toTraces } from './trace-context.ts';
 
 export type { AddEntry };
 
@@ -16,14 +17,17 @@ export async function addItems(
   engine: Engine,
   jobId: string,
   items: readonly NewItem[],
-  options: { seal: boolean },
+  options: { seal: boolean; traceContext?: TraceContext | null | undefined },
 ): Promise<AddEntry[]> {
   checkBatch(items.length, 'items');
+  const trace =
+    options.traceContext == null ? undefined : checkTraceContext(options.traceContext, 'traceContext');
   const prepared: PreparedItem[] = [];
   const invalid = new Map<number, InvalidInputError>();
   for (const [i, item] of items.entries()) {
     try {
-      prepared.push(prepareItem(item, `items[${i}]`, engine.limits));
+      const one = prepareItem(item, `items[${i}]`, engine.limits);
+      prepared.push(trace === undefined ? one : { ...one, trace });
     } catch (error) {
       if (!(error instanceof InvalidInputError)) throw error;
       invalid.set(i, error);
@@ -77,7 +81,13 @@ async function insertPayloads(
   items: readonly PreparedItem[],
 ): Promise<AddEntry[]> {
   const payloads = joinTexts(items.map(({ payload }) => payload));
-  const [row] = await engine.database.call<PayloadsRow>('add_payloads', jobId, payloads);
+  const traces = toTraces(items);
+  const [row] = await engine.database.call<PayloadsRow>(
+    'add_payloads',
+    jobId,
+    payloads,
+    ...(traces === null ? [] : [traces]),
+  );
   if (row === undefined) throw new Error('add_payloads returned no row');
   engine.effects.touched(row.root_id);
   engine.effects.ready(new Map([[row.type, items.length]]));
@@ -94,7 +104,8 @@ async function insertWithSettings(
   seal: boolean,
 ): Promise<AddEntry[]> {
   const texts = items.map(toItemText).join(',');
-  const [row] = await engine.database.call<AddRow>('add_items', jobId, `[${texts}]`, seal);
+  const traces = toTraces(items);
+  const [row] = await engine.database.call<AddRow>('add_items', jobId, `[${texts}]`, seal, traces);
   if (row === undefined) throw new Error('add_items returned no row');
   engine.effects.touched(row.root_id);
   const added = row.added?.filter(Boolean).length ?? items.length;

@@ -21,6 +21,7 @@ import {
   maxTreeJobs,
   priorityRange,
 } from './limits.ts';
+import { checkTraceContext, type TraceContext } from './trace-context.ts';
 
 export interface Feed {
   readonly source?: 'SUCCESSES' | 'REPORTS' | null | undefined;
@@ -65,6 +66,8 @@ export interface NewJob {
   readonly file?: NewFile | null | undefined;
   /** Of the root: what is called when the tree is complete, or each of its jobs. */
   readonly callbacks?: readonly NewCallback[] | null | undefined;
+  /** Of the root: the trace that the items belong to which the tree starts with. */
+  readonly traceContext?: TraceContext | null | undefined;
   readonly children?: readonly NewJob[] | null | undefined;
 }
 
@@ -135,6 +138,8 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
   }
   if (walk.depth > 0 && job.callbacks != null)
     throw new InvalidInputError('Callbacks belong to the root.', `${path}callbacks`);
+  if (walk.depth > 0 && job.traceContext != null)
+    throw new InvalidInputError('The trace context belongs to the root.', `${path}traceContext`);
   const items = job.items ?? [];
   if (items.length > maxBatch) {
     throw new InvalidInputError(
@@ -169,6 +174,7 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
     feed: given(job.feed, (feed) => checkFeed(feed, `${path}feed`)),
     file: given(job.file, (file) => checkFile(file, `${path}file`)),
     callbacks: given(job.callbacks, (callbacks) => checkCallbacks(callbacks, `${path}callbacks`)),
+    traceContext: given(job.traceContext, (trace) => checkTraceContext(trace, `${path}traceContext`)),
   });
   if (job.file != null) walk.files++;
   // What waits for other jobs is no work yet.

@@ -141,6 +141,19 @@ FileInput.implement({
   }),
 });
 
+export const TraceContextInput = builder.inputType('TraceContextInput', {
+  description: 'A W3C trace context: the span that new items come from.',
+  fields: (t) => ({
+    traceparent: t.string({
+      required: true,
+      description: 'As in the header `traceparent`: `00-<32 hexadecimal digits>-<16>-<2>`.',
+    }),
+    tracestate: t.string({
+      description: 'As in the header `tracestate`: 1 to 512 visible ASCII characters. Default: none.',
+    }),
+  }),
+});
+
 export const JobInput = builder.inputRef<NewJob>('JobInput');
 JobInput.implement({
   description:
@@ -224,6 +237,11 @@ JobInput.implement({
       type: [CallbackInput],
       description:
         'Of the root: what is called when the tree is complete, or each of its jobs. Up to 10. Default: none.',
+    }),
+    traceContext: t.field({
+      type: TraceContextInput,
+      description:
+        'Of the root: the trace that the items of the tree belong to which are given here; workers are told it with them. Default: none.',
     }),
     children: t.field({ type: [JobInput], description: 'The jobs right below it. Default: none.' }),
   }),

@@ -98,7 +98,12 @@ const blocking = [
 ];
 const requeuing = ['job by job_pkey', 'job_item by job_item_pkey', 'lease by lease_pkey'];
 const failing = [...requeuing, 'replay by replay_pkey'];
-const feeding = ['job by job_parent_id_idx', 'job_item by job_item_pkey', 'outcome by outcome_pkey'];
+const feeding = [
+  'job by job_parent_id_idx',
+  'job_item by job_item_pkey',
+  'outcome by outcome_pkey',
+  'trace_context by trace_context_pkey',
+];
 const judging = ['failure by failure_pkey', 'lease by lease_pkey', 'outcome by outcome_pkey'];
 
 /** For statements that only prepare something. */
@@ -500,6 +505,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'queue_entry by queue_entry_pkey',
       'replay by replay_pkey',
       'tree_deletion by tree_deletion_pkey',
+      'trace_context by trace_context_pkey',
     ],
   },
 };

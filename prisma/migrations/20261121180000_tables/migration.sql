@@ -111,6 +111,16 @@ create table "jobtree"."job_item" (
 );
 create unique index "job_item_dedupe" on "jobtree"."job_item" ("job_id", "dedupe_key") where "dedupe_key" is not null;
 
+-- Where the traces come from that items belong to: ranges of items that one call added. Without tracing there are none.
+create table "jobtree"."trace_context" (
+  "job_id" uuid not null,
+  "position" bigint not null,
+  "count" integer not null,
+  "traceparent" text not null,
+  "tracestate" text,
+  constraint "trace_context_pkey" primary key ("job_id", "position")
+);
+
 -- Rows live from being added to being claimed, so the table wants vacuum by count and not by share.
 create table "jobtree"."queue_entry" (
   "job_id" uuid not null,

@@ -302,11 +302,12 @@ $$;
 -- Adds items to a job that is not sealed, and with p_seal seals it in the same transaction.
 --
 -- p_items    as insert_items has it; may be empty
+-- p_traces   which traces they belong to: trace_items. Null for none
 -- returns    the tree's root, the job's type, and what insert_items returns
 -- locks      the job's row (lock_open_job)
--- errors     those of lock_open_job; JT002 items that are none (check_items; 22003, 22007, 22008, 22P02 or 23514 for a value out of
+-- errors     those of lock_open_job; JT002 items that are none (check_items; trace_items; 22003, 22007, 22008, 22P02 or 23514 for a value out of
 --            bounds), JT004 p_seal on a job that its parent seals
-create or replace function jobtree.add_items(p_job_id uuid, p_items json, p_seal boolean default false)
+create or replace function jobtree.add_items(p_job_id uuid, p_items json, p_seal boolean default false, p_traces json default null)
 returns table (root_id uuid, type text, positions bigint[], added boolean[])
 language plpgsql volatile
 set enable_seqscan = off
@@ -315,35 +316,42 @@ as $$
 declare
   v_payloads json[];
   v_firsts bigint[];
+  v_positions bigint[];
+  v_added boolean[];
   v_job jobtree.job;
 begin
   v_payloads := jobtree.check_items(p_items, 'items');
   v_job := jobtree.lock_open_job(p_job_id, p_seal);
   if v_payloads is not null then
     v_firsts := jobtree.insert_payloads(v_job, v_payloads);
-    return query
-      select v_job.root_id, v_job.type, array_agg(f.first + n order by f.first, n), null::boolean[]
-      from unnest(v_firsts) with ordinality f(first, block)
-      cross join lateral generate_series(0, least(1024, cardinality(v_payloads) - 1024 * (f.block - 1)) - 1) n;
+    v_positions := jobtree.positions_from(v_firsts, cardinality(v_payloads));
   elsif json_array_length(p_items) > 0 then
-    return query select v_job.root_id, v_job.type, i.* from jobtree.insert_items(v_job, p_items) i;
+    select i.positions, i.added into v_positions, v_added from jobtree.insert_items(v_job, p_items) i;
   else
-    return query select v_job.root_id, v_job.type, '{}'::bigint[], '{}'::boolean[];
+    v_positions := '{}';
+    v_added := '{}';
+  end if;
+  if p_traces is not null then
+    perform jobtree.trace_items(p_job_id, case when v_added is null then v_positions else array(
+      select case when u.added then u.position end from unnest(v_positions, v_added) with ordinality u(position, added, n) order by u.n
+    ) end, p_traces);
   end if;
 
   if p_seal then
     perform jobtree.seal_job(p_job_id);
   end if;
+  return query select v_job.root_id, v_job.type, v_positions, v_added;
 end
 $$;
 
 -- What add_items does, for servers and for items that are a payload and nothing else, as nearly all are.
 --
 -- p_payloads JSON texts with the record separator U+001E between them, which none of them can contain; at least one
+-- p_traces   which traces they belong to: trace_items. Null for none
 -- returns    the tree's root, the job's type, and the first position of each 1,024 items, which stand one behind the other
 -- locks      the job's row (lock_open_job)
 -- errors     those of lock_open_job; 22P02 or 22P05 for a text that is no JSON, or that Postgres can't hold
-create or replace function jobtree.add_payloads(p_job_id uuid, p_payloads text)
+create or replace function jobtree.add_payloads(p_job_id uuid, p_payloads text, p_traces json default null)
 returns table (root_id uuid, type text, first_positions bigint[])
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
@@ -351,12 +359,17 @@ as $$
 declare
   v_job jobtree.job;
   v_payloads constant json[] := string_to_array(p_payloads, E'\x1e')::json[];
+  v_firsts bigint[];
 begin
   if strpos(p_payloads, '\u') > 0 then
     perform jobtree.check_text(array_to_json(v_payloads));
   end if;
   v_job := jobtree.lock_open_job(p_job_id, false);
-  return query select v_job.root_id, v_job.type, jobtree.insert_payloads(v_job, v_payloads);
+  v_firsts := jobtree.insert_payloads(v_job, v_payloads);
+  if p_traces is not null then
+    perform jobtree.trace_items(p_job_id, jobtree.positions_from(v_firsts, cardinality(v_payloads)), p_traces);
+  end if;
+  return query select v_job.root_id, v_job.type, v_firsts;
 end
 $$;
 
@@ -1049,7 +1062,7 @@ begin
   from jobtree.input_problem(p_job, array[
     'type', 'dedupeKey', 'priority', 'runAt', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs',
     'finalStage', 'toleratedFailureCount', 'toleratedFailurePercentage', 'serializeOnFailure', 'name', 'after', 'sealed', 'feed', 'items', 'file',
-    'callbacks', 'children'
+    'callbacks', 'traceContext', 'children'
   ]) p;
   if v_field is null and p_job ->> 'type' is null then
     v_field := 'type';
@@ -1057,6 +1070,9 @@ begin
   elsif v_field is null and p_job ->> 'callbacks' is not null and cardinality(p_path) > 0 then
     v_field := 'callbacks';
     v_message := 'can''t be set: callbacks belong to the root';
+  elsif v_field is null and p_job ->> 'traceContext' is not null and cardinality(p_path) > 0 then
+    v_field := 'traceContext';
+    v_message := 'can''t be set: it belongs to the root';
   elsif v_field is null and p_job ->> 'feed' is not null and cardinality(p_path) = 0 then
     v_field := 'feed';
     v_message := 'can''t be set: the root has no parent to feed it';
@@ -1153,6 +1169,26 @@ as $$
 begin
   if strpos(p_json::text, '\u') > 0 then
     perform p_json::jsonb;
+  end if;
+end
+$$;
+
+-- Refuses what is no W3C trace context.
+--
+-- p_context  {traceparent, tracestate?}
+-- errors     JT002, with the field in the error's column
+create or replace function jobtree.check_trace_context(p_context json)
+returns void
+language plpgsql immutable
+as $$
+begin
+  if json_typeof(p_context) is distinct from 'object' or coalesce(p_context ->> 'traceparent', '') !~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$' then
+    raise exception 'traceContext.traceparent must be a W3C traceparent: 00-<32 hexadecimal digits>-<16>-<2>.'
+      using errcode = 'JT002', column = 'traceContext.traceparent';
+  end if;
+  if p_context ->> 'tracestate' !~ '^[ -~]+$' or length(p_context ->> 'tracestate') > 512 then
+    raise exception 'traceContext.tracestate must be a W3C tracestate: 1 to 512 visible ASCII characters.'
+      using errcode = 'JT002', column = 'traceContext.tracestate';
   end if;
 end
 $$;
@@ -1461,8 +1497,8 @@ $$;
 --
 -- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
 --            runAt?, finalStage?, toleratedFailureCount?, toleratedFailurePercentage?, serializeOnFailure?, name?, after?, dedupeKey?, sealed?,
---            feed?, items?, file?, callbacks?, children?}; children are the same, and any depth up to 32. after: link_jobs. callbacks (the root
---            only): add_callbacks. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?, serializeKey?}: feed_payloads,
+--            feed?, items?, file?, callbacks?, traceContext?, children?}; children are the same, and any depth up to 32. after: link_jobs. callbacks (the root
+--            only): add_callbacks. traceContext (the root only), of the items that the tree starts with: check_trace_context. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?, serializeKey?}: feed_payloads,
 --            feed_keys. file: add_file, which has a server add the lines of an upload and seal the job.
 --            What a job does not say of priority, failures, backoff and heartbeats comes from the queue of its type, if that says it.
 --            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs go up in
@@ -1583,6 +1619,16 @@ begin
     end if;
   end loop;
 
+  if p_tree ->> 'traceContext' is not null then
+    perform jobtree.check_trace_context(p_tree -> 'traceContext');
+    insert into jobtree.trace_context (job_id, position, count, traceparent, tracestate)
+    select j.id, b.first, b.last - b.first + 1, p_tree #>> '{traceContext,traceparent}', p_tree #>> '{traceContext,tracestate}'
+    from jobtree.job j
+    cross join lateral (
+      select min(i.position) as first, max(i.position) as last from jobtree.job_item i where i.job_id = j.id group by i.position / 1024
+    ) b
+    where j.root_id = v_root;
+  end if;
   if v_waits then
     perform jobtree.link_jobs(v_root, p_tree);
   end if;
@@ -1726,6 +1772,7 @@ begin
     update jobtree.ended_head e set held = false
     where e.job_id = v_job_id and e.position between v_deletion.next_position and v_last and e.held;
     delete from jobtree.replay r where r.job_id = v_job_id and r.position between v_deletion.next_position and v_last;
+    delete from jobtree.trace_context t where t.job_id = v_job_id and t.position between v_deletion.next_position and v_last;
     delete from jobtree.job_item i where i.job_id = v_job_id and i.position between v_deletion.next_position and v_last;
     update jobtree.tree_deletion d
     set deleted_items = d.deleted_items + v_count,
@@ -2284,16 +2331,21 @@ declare
   v_child jobtree.job;
   v_payloads json[];
   v_keys text[];
+  v_by integer[];
+  v_fed bigint[];
   v_items json;
   v_ready jsonb;
+  v_is_traced boolean;
 begin
   for v_child in
     select c.* from jobtree.job c where c.feed is not null and c.parent_id = any (p_job_ids) order by c.id
   loop
     continue when v_child.cancelled_at is not null;
     v_payloads := null;
+    v_is_traced := exists (select from jobtree.trace_context t where t.job_id = v_child.parent_id);
     if v_child.feed ->> 'source' = 'SUCCESSES' then
-      select array_agg(p.payload order by u.n), array_agg(p.key order by u.n) into v_payloads, v_keys
+      select array_agg(p.payload order by u.n), array_agg(p.key order by u.n), array_agg(u.n::integer order by u.n)
+      into v_payloads, v_keys, v_by
       from unnest(p_job_ids, p_positions) with ordinality u(job_id, position, n)
       join jobtree.outcome o on o.job_id = u.job_id and o.position = u.position
       left join jobtree.job_item i on v_child.feed ?| '{forEach,payload,serializeKey}' and i.job_id = u.job_id and i.position = u.position
@@ -2310,21 +2362,32 @@ begin
     end if;
     if v_payloads is not null then
       if num_nonnulls(variadic v_keys) > 0 then
-        perform jobtree.insert_items(v_child, (
+        select i.positions into v_fed from jobtree.insert_items(v_child, (
           select json_agg(json_build_object('payload', u.payload, 'serializeKey', u.key)) from unnest(v_payloads, v_keys) u(payload, key)
-        ));
+        )) i;
       else
-        perform jobtree.insert_payloads(v_child, v_payloads);
+        v_fed := jobtree.insert_payloads(v_child, v_payloads);
+        if v_is_traced then
+          v_fed := jobtree.positions_from(v_fed, cardinality(v_payloads));
+        end if;
+      end if;
+      if v_is_traced then
+        perform jobtree.trace_fed(p_job_ids, p_positions, v_child.id, v_fed, v_by);
       end if;
       v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, cardinality(v_payloads)));
     end if;
 
-    select json_agg(e.value) into v_items
-    from unnest(p_job_ids, p_new_items) u(job_id, new_items)
-    cross join lateral json_array_elements(u.new_items) e
+    select json_agg(e.value order by u.n, e.n), array_agg(u.n::integer order by u.n, e.n) into v_items, v_by
+    from unnest(p_job_ids, p_new_items) with ordinality u(job_id, new_items, n)
+    cross join lateral json_array_elements(u.new_items) with ordinality e(value, n)
     where p_new_items is not null and u.job_id = v_child.parent_id and e.value ->> 'type' = v_child.type;
     if v_items is not null then
-      perform jobtree.insert_items(v_child, v_items);
+      select array(select case when r.added then r.position end from unnest(i.positions, i.added) with ordinality r(position, added, n) order by r.n)
+      into v_fed
+      from jobtree.insert_items(v_child, v_items) i;
+      if v_is_traced then
+        perform jobtree.trace_fed(p_job_ids, p_positions, v_child.id, v_fed, v_by);
+      end if;
       v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, json_array_length(v_items)));
     end if;
   end loop;
@@ -4825,6 +4888,19 @@ begin
 end
 $$;
 
+-- The positions of items that insert_payloads has put into a job, in their order.
+--
+-- p_firsts   what it returned
+-- p_count    how many they are
+create or replace function jobtree.positions_from(p_firsts bigint[], p_count integer)
+returns bigint[]
+language sql immutable
+as $$
+  select array_agg(f.first + n order by f.block, n)
+  from unnest(p_firsts) with ordinality f(first, block)
+  cross join lateral generate_series(0, least(1024, p_count - 1024 * (f.block - 1)) - 1) n
+$$;
+
 -- Lets keys go on whose heads have ended while somebody had locked them, or in a call that left it for later. Call it again at once
 -- while a batch was full.
 --
@@ -6829,6 +6905,63 @@ begin
     group by p.root_id, p.page
     order by p.root_id, p.page
   ) m;
+end
+$$;
+
+-- Has items that were fed belong to the traces of the items that fed them.
+--
+-- p_job_ids, p_positions   the items that fed, as feed_children has them
+-- p_child_id, p_child_positions   those that were fed; null where none was added
+-- p_by       of each of these, which one fed it, from 1 on
+create or replace function jobtree.trace_fed(p_job_ids uuid[], p_positions bigint[], p_child_id uuid, p_child_positions bigint[], p_by integer[])
+returns void
+language sql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+  insert into jobtree.trace_context (job_id, position, count, traceparent, tracestate)
+  select p_child_id, c.position, 1, t.traceparent, t.tracestate
+  from unnest(p_child_positions, p_by) c(position, by)
+  cross join lateral (
+    select x.* from jobtree.trace_context x
+    where x.job_id = p_job_ids[c.by] and x.position <= p_positions[c.by]
+    order by x.job_id desc, x.position desc
+    limit 1
+  ) t
+  where c.position is not null and t.position + t.count > p_positions[c.by]
+$$;
+
+-- Notes which trace new items belong to, as whoever added them says.
+--
+-- p_positions  of the items, in the order in which they were given; null where none was added
+-- p_traces   JSON array of {traceparent, tracestate?, from?, count?}: a W3C trace context, and the items that belong to it, from the first one
+--            (0) on; without that all of them. No item belongs to two
+-- errors     JT002 what is no trace context
+create or replace function jobtree.trace_items(p_job_id uuid, p_positions bigint[], p_traces json)
+returns void
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  if json_typeof(p_traces) <> 'array' then
+    raise exception 'traceContext must be a list.' using errcode = 'JT002', column = 'traceContext';
+  end if;
+  perform jobtree.check_trace_context(e.value) from json_array_elements(p_traces) e(value);
+  insert into jobtree.trace_context (job_id, position, count, traceparent, tracestate)
+  select p_job_id, min(p.position), max(p.position) - min(p.position) + 1, t.traceparent, t.tracestate
+  from (
+    select e.n, e.value ->> 'traceparent' as traceparent, e.value ->> 'tracestate' as tracestate,
+      coalesce((e.value ->> 'from')::integer, 0) as skipped, coalesce((e.value ->> 'count')::integer, cardinality(p_positions)) as count
+    from json_array_elements(p_traces) with ordinality e(value, n)
+  ) t
+  cross join lateral (
+    select p_positions[k] as position from generate_series(t.skipped + 1, least(t.skipped + t.count, cardinality(p_positions))) k
+  ) p
+  where p.position is not null
+  -- Within a block of positions the new items of a call stand side by side.
+  group by t.n, t.traceparent, t.tracestate, p.position / 1024;
 end
 $$;
 

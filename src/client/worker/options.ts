@@ -5,6 +5,7 @@ import { JobtreeError } from '../errors.ts';
 import type { HandlerContext } from './handler.ts';
 import type { Slots } from './held-assignments.ts';
 import type { Logger } from './log.ts';
+import { Meters } from './meters.ts';
 
 /** How a worker does one type of work. */
 export interface TypeOptions {
@@ -83,6 +84,7 @@ function toSlots(type: string, { concurrency, claimAhead = true, handler }: Type
     type,
     concurrency,
     handler,
+    meters: new Meters(type),
     claimsAhead: claimAhead,
     running: 0,
     waiting: [],

@@ -30,6 +30,8 @@ export type AddItemsInput = {
   jobId: Scalars['ID']['input'];
   /** Whether these are the last ones: seals the job in the same transaction. Default: false. */
   seal?: InputMaybe<Scalars['Boolean']['input']>;
+  /** The trace that the new items belong to: workers are told it with them. INVALID_INPUT for one that is none. Default: none. */
+  traceContext?: InputMaybe<TraceContextInput>;
 };
 
 /** What became of an entry. */
@@ -393,6 +395,8 @@ export type JobInput = {
   toleratedFailureCount?: InputMaybe<Scalars['Int']['input']>;
   /** With more than this share of its items failed for good the job fails, as with `toleratedFailureCount`: 0 to 100. It counts once the job is sealed, since a share of an unknown whole means nothing. Default: any share is tolerated. */
   toleratedFailurePercentage?: InputMaybe<Scalars['Float']['input']>;
+  /** Of the root: the trace that the items of the tree belong to which are given here; workers are told it with them. Default: none. */
+  traceContext?: InputMaybe<TraceContextInput>;
   /** What kind of work the items are: the name that workers claim by. 1 to 200 characters. */
   type: Scalars['String']['input'];
 };
@@ -735,6 +739,14 @@ export type SyncSchedulesInput = {
   prefix?: InputMaybe<Scalars['String']['input']>;
   /** The schedules: up to 1,000, no name twice. */
   schedules: Array<ScheduleInput>;
+};
+
+/** A W3C trace context: the span that new items come from. */
+export type TraceContextInput = {
+  /** As in the header `traceparent`: `00-<32 hexadecimal digits>-<16>-<2>`. */
+  traceparent: Scalars['String']['input'];
+  /** As in the header `tracestate`: 1 to 512 visible ASCII characters. Default: none. */
+  tracestate?: InputMaybe<Scalars['String']['input']>;
 };
 
 /** What becomes of an item. What is left out stays as it is. */

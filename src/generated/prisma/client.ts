@@ -62,6 +62,11 @@ export type ProgressDelta = Prisma.ProgressDeltaModel
  */
 export type JobItem = Prisma.JobItemModel
 /**
+ * Model TraceContext
+ * The trace that consecutive items belong to, as their producer named it. Written once, and only where there is one.
+ */
+export type TraceContext = Prisma.TraceContextModel
+/**
  * Model QueueEntry
  * Consecutive items of a job that wait under the same conditions. Deleted when claimed.
  */

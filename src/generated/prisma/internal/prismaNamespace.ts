@@ -401,6 +401,7 @@ export const ModelName = {
   JobProgress: 'JobProgress',
   ProgressDelta: 'ProgressDelta',
   JobItem: 'JobItem',
+  TraceContext: 'TraceContext',
   QueueEntry: 'QueueEntry',
   Lease: 'Lease',
   SerializeKey: 'SerializeKey',
@@ -441,7 +442,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "watch" | "schedule" | "queue" | "queueLease" | "rateSlice" | "callbackEndpoint" | "callback" | "callbackDelivery" | "deadLetterAlert" | "upload" | "uploadChunk" | "fileImport"
+    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "traceContext" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "watch" | "schedule" | "queue" | "queueLease" | "rateSlice" | "callbackEndpoint" | "callback" | "callbackDelivery" | "deadLetterAlert" | "upload" | "uploadChunk" | "fileImport"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -738,6 +739,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.JobItemCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.JobItemCountAggregateOutputType> | number
+        }
+      }
+    }
+    TraceContext: {
+      payload: Prisma.$TraceContextPayload<ExtArgs>
+      fields: Prisma.TraceContextFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.TraceContextFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TraceContextPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.TraceContextFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TraceContextPayload>
+        }
+        findFirst: {
+          args: Prisma.TraceContextFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TraceContextPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.TraceContextFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TraceContextPayload>
+        }
+        findMany: {
+          args: Prisma.TraceContextFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TraceContextPayload>[]
+        }
+        create: {
+          args: Prisma.TraceContextCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TraceContextPayload>
+        }
+        createMany: {
+          args: Prisma.TraceContextCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.TraceContextCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TraceContextPayload>[]
+        }
+        delete: {
+          args: Prisma.TraceContextDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TraceContextPayload>
+        }
+        update: {
+          args: Prisma.TraceContextUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TraceContextPayload>
+        }
+        deleteMany: {
+          args: Prisma.TraceContextDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.TraceContextUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.TraceContextUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TraceContextPayload>[]
+        }
+        upsert: {
+          args: Prisma.TraceContextUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TraceContextPayload>
+        }
+        aggregate: {
+          args: Prisma.TraceContextAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateTraceContext>
+        }
+        groupBy: {
+          args: Prisma.TraceContextGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.TraceContextGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.TraceContextCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.TraceContextCountAggregateOutputType> | number
         }
       }
     }
@@ -2714,6 +2789,17 @@ export const JobItemScalarFieldEnum = {
 export type JobItemScalarFieldEnum = (typeof JobItemScalarFieldEnum)[keyof typeof JobItemScalarFieldEnum]
 
 
+export const TraceContextScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  count: 'count',
+  traceparent: 'traceparent',
+  tracestate: 'tracestate'
+} as const
+
+export type TraceContextScalarFieldEnum = (typeof TraceContextScalarFieldEnum)[keyof typeof TraceContextScalarFieldEnum]
+
+
 export const QueueEntryScalarFieldEnum = {
   jobId: 'jobId',
   position: 'position',
@@ -3383,6 +3469,7 @@ export type GlobalOmitConfig = {
   jobProgress?: Prisma.JobProgressOmit
   progressDelta?: Prisma.ProgressDeltaOmit
   jobItem?: Prisma.JobItemOmit
+  traceContext?: Prisma.TraceContextOmit
   queueEntry?: Prisma.QueueEntryOmit
   lease?: Prisma.LeaseOmit
   serializeKey?: Prisma.SerializeKeyOmit

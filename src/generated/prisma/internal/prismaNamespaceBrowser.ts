@@ -55,6 +55,7 @@ export const ModelName = {
   JobProgress: 'JobProgress',
   ProgressDelta: 'ProgressDelta',
   JobItem: 'JobItem',
+  TraceContext: 'TraceContext',
   QueueEntry: 'QueueEntry',
   Lease: 'Lease',
   SerializeKey: 'SerializeKey',
@@ -180,6 +181,17 @@ export const JobItemScalarFieldEnum = {
 } as const
 
 export type JobItemScalarFieldEnum = (typeof JobItemScalarFieldEnum)[keyof typeof JobItemScalarFieldEnum]
+
+
+export const TraceContextScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  count: 'count',
+  traceparent: 'traceparent',
+  tracestate: 'tracestate'
+} as const
+
+export type TraceContextScalarFieldEnum = (typeof TraceContextScalarFieldEnum)[keyof typeof TraceContextScalarFieldEnum]
 
 
 export const QueueEntryScalarFieldEnum = {
