@@ -88,6 +88,8 @@ export async function storeBody(request: IncomingMessage, options: BodyOptions):
       if (!request.complete) storeThen(() => end('CUT'));
     });
     request.on('error', () => {}); // it closes, too
+    // It may have broken while the upload was looked up.
+    if (request.destroyed && !request.complete) storeThen(() => end('CUT'));
   });
 }
 
