@@ -105,6 +105,25 @@ const settings = {
     .max(500_000_000)
     .default(25_000_000)
     .describe('The largest request, in bytes, over HTTP and WebSocket.'),
+  JOBTREE_MAX_UPLOAD_BYTES: z.coerce
+    .number()
+    .int()
+    .min(1_000)
+    .max(100_000_000_000_000)
+    .default(10_000_000_000)
+    .describe('The largest file that can be uploaded, in bytes.'),
+  JOBTREE_MAX_FILE_TEXT_BYTES: z.coerce
+    .number()
+    .int()
+    .min(1_000)
+    .max(100_000_000_000_000)
+    .default(50_000_000_000)
+    .describe(
+      'The most text that a file may have that is imported, in bytes once it is decompressed. An import that comes to more ends there.',
+    ),
+  JOBTREE_UPLOAD_LIFETIME_MS: milliseconds(1_000, 31_536_000_000, 86_400_000).describe(
+    'How long an upload is kept after its last byte, in milliseconds; one that is being imported is kept until that is over.',
+  ),
   JOBTREE_MAX_QUERY_TOKENS: z.coerce
     .number()
     .int()
@@ -316,6 +335,9 @@ export interface Config {
   readonly durableClaims: boolean;
   readonly maxJsonBytes: number;
   readonly maxRequestBytes: number;
+  readonly maxUploadBytes: number;
+  readonly maxFileTextBytes: number;
+  readonly uploadLifetimeMs: number;
   readonly maxQueryTokens: number;
   readonly maxQueryCost: number;
   readonly maxAnswerBytes: number;
@@ -387,6 +409,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     durableClaims: value.JOBTREE_DURABLE_CLAIMS === 'true',
     maxJsonBytes: value.JOBTREE_MAX_JSON_BYTES,
     maxRequestBytes: value.JOBTREE_MAX_REQUEST_BYTES,
+    maxUploadBytes: value.JOBTREE_MAX_UPLOAD_BYTES,
+    maxFileTextBytes: value.JOBTREE_MAX_FILE_TEXT_BYTES,
+    uploadLifetimeMs: value.JOBTREE_UPLOAD_LIFETIME_MS,
     maxQueryTokens: value.JOBTREE_MAX_QUERY_TOKENS,
     maxQueryCost: value.JOBTREE_MAX_QUERY_COST,
     maxAnswerBytes: value.JOBTREE_MAX_ANSWER_BYTES,

@@ -17,8 +17,8 @@ begin
   select p.field, p.message into v_field, v_message
   from jobtree.input_problem(p_job, array[
     'type', 'dedupeKey', 'priority', 'runAt', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs',
-    'finalStage', 'toleratedFailureCount', 'toleratedFailurePercentage', 'serializeOnFailure', 'name', 'after', 'sealed', 'feed', 'items', 'callbacks',
-    'traceContext', 'children', 'retentionSeconds', 'idleExpirySeconds'
+    'finalStage', 'toleratedFailureCount', 'toleratedFailurePercentage', 'serializeOnFailure', 'name', 'after', 'sealed', 'feed', 'items', 'file',
+    'callbacks', 'traceContext', 'children', 'retentionSeconds', 'idleExpirySeconds'
   ]) p;
   if v_field is null and p_job ->> 'type' is null then
     v_field := 'type';
@@ -38,6 +38,9 @@ begin
   elsif v_field is null and p_job ->> 'feed' is not null and (p_job ->> 'sealed')::boolean then
     v_field := 'sealed';
     v_message := 'can''t be set: the job is fed by its parent, whose completion seals it';
+  elsif v_field is null and p_job ->> 'file' is not null and (p_job ->> 'feed' is not null or (p_job ->> 'sealed')::boolean) then
+    v_field := 'file';
+    v_message := 'can''t be set: the job would be sealed by its parent, or is sealed already';
   end if;
   if v_field is not null then
     v_field := rtrim(v_at || v_field, '.');

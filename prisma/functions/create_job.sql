@@ -2,17 +2,17 @@
 --
 -- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
 --            runAt?, finalStage?, toleratedFailureCount?, toleratedFailurePercentage?, serializeOnFailure?, name?, after?, dedupeKey?, sealed?,
---            feed?, items?, callbacks?, traceContext?, children?, retentionSeconds?, idleExpirySeconds?}; children are the same, and any
+--            feed?, items?, file?, callbacks?, traceContext?, children?, retentionSeconds?, idleExpirySeconds?}; children are the same, and any
 --            depth up to 32. after: link_jobs. Of the root only: callbacks, add_callbacks; traceContext, of the items that the tree
 --            starts with, check_trace_context; retentionSeconds and idleExpirySeconds, which are what servers have by default if
 --            they are not there, and never if they are null. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?, serializeKey?}: feed_payloads,
---            feed_keys.
+--            feed_keys. file: add_file, which has a server add the lines of an upload and seal the job.
 --            What a job does not say of priority, failures, backoff and heartbeats comes from the queue of its type, if that says it.
 --            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs go up in
 --            the order of the document, parents before their children.
 -- returns    the root's id, and whether it is new: with a dedupeKey that a job of the type has, it is that job's id
 -- errors     JT002 a tree too deep or too large, a child's dedupeKey that is in use, a job or items that are none: check_job; an
---            after that can't be: link_jobs; callbacks that can't be: add_callbacks
+--            after that can't be: link_jobs; callbacks that can't be: add_callbacks; a file that can't be: add_file
 create or replace function jobtree.create_job(p_tree json)
 returns table (job_id uuid, created boolean)
 language plpgsql volatile
@@ -119,6 +119,9 @@ begin
       perform jobtree.insert_payloads(v_job, v_payloads);
     elsif v_spec @? 'strict $.items[0]' then
       perform jobtree.insert_items(v_job, v_node.spec -> 'items');
+    end if;
+    if v_spec ->> 'file' is not null then
+      perform jobtree.add_file(v_job.id, v_spec -> 'file');
     end if;
     if v_job.sealed_at is not null then
       insert into jobtree.progress_delta (root_id, job_id) values (v_root, v_job.id);

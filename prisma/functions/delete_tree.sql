@@ -63,6 +63,8 @@ begin
     return false;
   end if;
 
+  -- Before the jobs, as servers that import have them.
+  delete from jobtree.file_import f where f.job_id = any (array(select j.id from jobtree.job j where j.root_id = p_root_id));
   -- Whoever cancels or deletes the tree once more has these rows, and leaves deltas behind.
   perform 1 from jobtree.job j where j.root_id = p_root_id order by j.id for update;
   delete from jobtree.job_progress p where p.job_id in (select j.id from jobtree.job j where j.root_id = p_root_id);

@@ -96,8 +96,8 @@ program
   .addOption(
     new Option(
       '--format <format>',
-      'what the file is, if its extension (csv, ndjson, jsonl, txt) does not say',
-    ).choices(['csv', 'ndjson', 'lines']),
+      'what the file is, if its extension (csv, ndjson, jsonl, json, txt) does not say',
+    ).choices(['csv', 'ndjson', 'json', 'lines']),
   )
   .option('--delimiter <character>', 'what stands between the cells of a CSV row', ',')
   .option('--dedupe-key <key>', 'go on with the job that has this key, if there is one')
@@ -121,6 +121,8 @@ program
     'for how long the job is kept once it is complete: 30d, or never',
     parseSeconds,
   )
+  .option('--upload', 'have the server read the file, so that this shell may be closed')
+  .option('--no-upload', 'read the file here, however large it is')
   .option('--no-seal', 'leave the job open for more items')
   .option('--watch', 'then watch the job until it is complete')
   .addOption(
@@ -135,6 +137,8 @@ program
     `
 A CSV row becomes an object of texts, by the names in the header; a line of NDJSON the value it has; a plain line a text.
 Empty lines are left out. If a row is bad or the import is broken off, the job that it made is cancelled.
+A file of more than 10 MB is uploaded, unless --no-upload or another option stands against it: then the server reads it, and a bad row becomes
+a failed item. So are files that end in .gz or .zst, and JSON arrays.
 ${exitCodesHelp('success', 'failure', 'usage', 'itemsFailed', 'notFound', 'unreachable', 'badFile')}`,
   )
   .action(

@@ -50,6 +50,7 @@ import type {
   SerializeKey,
   TreeRetention,
 } from './types.ts';
+import { type Upload, type UploadEndpoint, type UploadOptions, type UploadSource, upload } from './upload.ts';
 import { watchJob, watchOperation, watchTree, watchWork } from './watches.ts';
 
 /** How to reach the service. */
@@ -98,6 +99,7 @@ export class Client {
   readonly callbacks: Callbacks;
   readonly #http: Http;
   readonly #results: ResultsEndpoint;
+  readonly #uploads: UploadEndpoint;
   readonly #closing = new AbortController();
 
   constructor(options: ClientOptions = {}) {
@@ -105,6 +107,7 @@ export class Client {
     const { headers = {}, retryMs = 5_000, timeoutMs = 60_000, fetch, webSocketImpl, onRetry } = options;
     this.#http = new Http({ url, headers, retryMs, timeoutMs, onRetry, post: createPost(fetch) });
     this.#results = { url, headers, retryMs, fetch: fetch ?? globalThis.fetch };
+    this.#uploads = { ...this.#results, timeoutMs, onRetry };
     this.queues = new Queues(this.#http);
     this.types = new TypeSchemas(this.#http);
     this.callbacks = new Callbacks(this.#http);
@@ -128,6 +131,16 @@ export class Client {
       const payload = payloadOf(data.createJob);
       return { id: payload.job.id, created: payload.created };
     });
+  }
+
+  /**
+   * Sends a file, of any size, for `file` of a job. What breaks off is taken up where it was, for as long as `retryMs`. It takes 4 MB of memory.
+   *
+   * @param source a path (under Node.js), a `File` or `Blob`, or a stream of bytes
+   * @throws JobtreeError LIMIT_EXCEEDED if it is too large, DIGEST_MISMATCH, UNREACHABLE
+   */
+  upload(source: UploadSource, options: UploadOptions = {}): Promise<Upload> {
+    return upload(this.#uploads, source, options);
   }
 
   /**

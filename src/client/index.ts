@@ -39,7 +39,7 @@ export {
   JobtreeError,
   PermanentError,
 } from './errors.ts';
-export type { CallbackSpec, FeedSpec, ItemSpec, JobPolicies, JobSpec } from './job-spec.ts';
+export type { CallbackSpec, FeedSpec, FileSpec, ItemSpec, JobPolicies, JobSpec } from './job-spec.ts';
 export type { Queue, QueueFigures, QueueSettings, Queues } from './queues.ts';
 export type { ExportOptions, ResultLines } from './results.ts';
 export type { Schedule, ScheduleSpec, Schedules } from './schedules.ts';
@@ -70,6 +70,7 @@ export type {
   SerializeKey,
   TreeRetention,
 } from './types.ts';
+export type { Upload, UploadOptions, UploadSource } from './upload.ts';
 export { type CallbackMessage, verifyCallback } from './verify-callback.ts';
 export { type WatchJobOptions, watchJob } from './watch-job.ts';
 export type { ReportedFailure, WorkerEvents } from './worker/events.ts';

@@ -2,6 +2,7 @@
 import type {
   CallbackTrigger,
   FeedSource,
+  FileFormat,
   ItemInput,
   JobInput,
   SerializeOnFailure,
@@ -79,6 +80,22 @@ export interface CallbackSpec {
   readonly on?: CallbackTrigger | undefined;
 }
 
+/** A file that becomes the items of a job. It may be compressed by gzip, or by zstd where the server's Node.js knows that. */
+export interface FileSpec {
+  /** Of `client.upload`. */
+  readonly uploadId: string;
+  /** What it is made of: rows of CSV, lines of JSON, one JSON array, lines. */
+  readonly format: FileFormat;
+  /** A name of the Encoding Standard, such as `windows-1252`. Default: UTF-8, or UTF-16 if a byte order mark says so. */
+  readonly encoding?: string | undefined;
+  /** Of CSV, between cells. Default: a comma. */
+  readonly delimiter?: string | undefined;
+  /** Of CSV, around cells. Default: `"`. */
+  readonly quote?: string | undefined;
+  /** Of CSV: whether the first row names the columns; without, each row becomes a list of texts. Default: true. */
+  readonly header?: boolean | undefined;
+}
+
 /** A new job with all jobs below it: up to 1,000 jobs, up to 32 levels below the root. */
 export interface JobSpec extends JobPolicies {
   /** What kind of work its items are: the name that workers claim by. 1 to 200 characters. */
@@ -100,6 +117,11 @@ export interface JobSpec extends JobPolicies {
   readonly feed?: FeedSpec | undefined;
   /** The items it starts with: up to 1,000. Default: none. */
   readonly items?: readonly ItemSpec[] | undefined;
+  /**
+   * An upload that becomes its items, behind those given here: servers read it, in order, and seal the job at its end. A line that can't be read
+   * becomes a failed item. Default: none.
+   */
+  readonly file?: FileSpec | undefined;
   /** Of the root: what is called when the tree is complete, or each of its jobs. Up to 10. Default: none. */
   readonly callbacks?: readonly CallbackSpec[] | undefined;
   /**

@@ -181,7 +181,10 @@ export const itemFields = graphql(`
 
 export const job = graphql(`
   query Job($id: ID!) {
-    job(id: $id) { ...JobFields children { id } after { id } callbacks { endpoint on } deletion { requestedAt reaped itemCount deletedItems } }
+    job(id: $id) {
+      ...JobFields children { id } after { id } callbacks { endpoint on } deletion { requestedAt reaped itemCount deletedItems }
+      import { status uploadId format size bytesRead items badLines startedAt finishedAt error { code message } }
+    }
   }
 `);
 

@@ -43,7 +43,7 @@ export interface Page<T> {
 export type Job = JobFieldsFragment;
 /**
  * A job, the ids of the jobs right below it and of those that it waits for, what is called for its tree, and how far the deletion of its tree is, if
- * somebody deletes it.
+ * somebody deletes it, and of its file, if it has one.
  */
 export type JobWithChildren = NonNullable<JobQuery['job']>;
 /** An item with its payload, its result or failures, and its assignment, if it has one. */

@@ -2,6 +2,7 @@
 import { InvalidInputError } from '../errors.ts';
 import { checkInstant, checkInteger, checkText, toJsonText } from './checks.ts';
 import type { Engine } from './engine.ts';
+import { checkFile, type NewFile } from './file-imports.ts';
 import { type NewItem, prepareItem, toItemText } from './items.ts';
 import {
   heartbeatIntervalMsRange,
@@ -64,6 +65,8 @@ export interface NewJob extends RetentionChange {
   readonly sealed?: boolean | null | undefined;
   readonly feed?: Feed | null | undefined;
   readonly items?: readonly NewItem[] | null | undefined;
+  /** An upload that becomes its items, behind those given here; its end seals the job. */
+  readonly file?: NewFile | null | undefined;
   /** Of the root: what is called when the tree is complete, or each of its jobs. */
   readonly callbacks?: readonly NewCallback[] | null | undefined;
   /** Of the root: the trace that the items belong to which the tree starts with. */
@@ -77,7 +80,7 @@ const mostOfSmall = { jobs: 50, length: 500_000 };
 export async function createJob(engine: Engine, job: NewJob): Promise<{ jobId: string; created: boolean }> {
   const ready = new Map<string, number>();
   const payloads: Checked[] = [];
-  const walk = { limits: engine.limits, depth: 0, jobs: 0, ready, payloads };
+  const walk: Walk = { limits: engine.limits, depth: 0, jobs: 0, files: 0, ready, payloads };
   const text = toJobText(job, '', walk);
   if (payloads.length > 0 && (await engine.schemas.any('payload')))
     await engine.schemas.require('payload', payloads);
@@ -88,13 +91,22 @@ export async function createJob(engine: Engine, job: NewJob): Promise<{ jobId: s
   if (row.created) {
     engine.effects.touched(row.job_id);
     if (ready.size > 0) engine.effects.ready(ready);
+    if (walk.files > 0) engine.effects.importable();
   }
   return { jobId: row.job_id, created: row.created };
 }
 
 /** The JSON text that create_job takes. `path`: where the tree stands in the input. Adds to `payloads` what has to meet schemas. */
 export function toTreeText(job: NewJob, limits: Limits, path: string, payloads: Checked[]): string {
-  return toJobText(job, path, { limits, depth: 0, jobs: 0, ready: new Map(), payloads });
+  const walk: Walk = { limits, depth: 0, jobs: 0, files: 0, ready: new Map(), payloads };
+  const text = toJobText(job, path, walk);
+  if (walk.files > 0) {
+    throw new InvalidInputError(
+      `${path}file can't be set: the upload would be gone by the second time.`,
+      `${path}file`,
+    );
+  }
+  return text;
 }
 
 interface Walk {
@@ -105,6 +117,7 @@ interface Walk {
   /** The payloads of all items. */
   readonly payloads: Checked[];
   jobs: number;
+  files: number;
 }
 
 function toJobText(job: NewJob, path: string, walk: Walk): string {
@@ -123,6 +136,12 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
     throw new InvalidInputError(
       `${path}sealed can't be set: the job is fed by its parent, whose completion seals it.`,
       `${path}sealed`,
+    );
+  }
+  if (job.file != null && (job.feed != null || job.sealed)) {
+    throw new InvalidInputError(
+      `${path}file can't be set: the job would be sealed by its parent, or is sealed already.`,
+      `${path}file`,
     );
   }
   if (walk.depth > 0 && job.callbacks != null)
@@ -165,10 +184,12 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
     after: given(job.after, (names) => checkAfter(names, `${path}after`)),
     sealed: job.sealed ?? undefined,
     feed: given(job.feed, (feed) => checkFeed(feed, `${path}feed`)),
+    file: given(job.file, (file) => checkFile(file, `${path}file`)),
     callbacks: given(job.callbacks, (callbacks) => checkCallbacks(callbacks, `${path}callbacks`)),
     traceContext: given(job.traceContext, (trace) => checkTraceContext(trace, `${path}traceContext`)),
     ...checkRetention(job, path),
   });
+  if (job.file != null) walk.files++;
   // What waits for other jobs is no work yet.
   if (items.length > 0 && !job.after?.length)
     walk.ready.set(job.type, (walk.ready.get(job.type) ?? 0) + items.length);
@@ -183,6 +204,7 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
     toJobText(child, `${path}children[${i}].`, below),
   );
   walk.jobs = below.jobs;
+  walk.files = below.files;
   return `${head.slice(0, -1)},"items":[${itemTexts.join(',')}],"children":[${childTexts.join(',')}]}`;
 }
 

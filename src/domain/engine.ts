@@ -25,6 +25,8 @@ export interface Effects {
   limited(type: string, againInMs: number): void;
   /** A cancellation, a deletion or an operation has more to do than its call did. */
   unfinished(): void;
+  /** A job with a file was created. */
+  importable(): void;
 }
 
 /** What holds for trees that say nothing else; null for never. */

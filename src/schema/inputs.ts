@@ -1,5 +1,6 @@
 /** What producers give: items and trees of jobs. */
 import type { NewCallback, NewJob } from '../domain/create-job.ts';
+import type { NewFile } from '../domain/file-imports.ts';
 import { builder } from './builder.ts';
 
 export const ItemInput = builder.inputType('ItemInput', {
@@ -99,6 +100,47 @@ CallbackInput.implement({
   }),
 });
 
+export const FileFormat = builder.enumType('FileFormat', {
+  description: 'What a file is made of.',
+  values: {
+    CSV: {
+      description:
+        'Rows: each becomes an object of texts by the names in the first row. `\\r\\n` and `\\n` end a row, also in one file.',
+    },
+    NDJSON: { description: 'Lines of JSON: each becomes an item, as it stands there.' },
+    JSON_ARRAY: { description: 'One JSON array: each of its elements becomes an item, as it stands there.' },
+    LINES: { description: 'Lines: each becomes a text.' },
+  } as const,
+});
+
+export const FileInput = builder.inputRef<NewFile>('FileInput');
+FileInput.implement({
+  description:
+    'A file that becomes the items of a job: servers read it, add its rows in order and seal the job at its end. It may be compressed by gzip, or by zstd where Node.js knows that.',
+  fields: (t) => ({
+    uploadId: t.id({
+      required: true,
+      description: 'The upload, which must be complete: `POST /api/uploads`. NOT_FOUND if there is none.',
+    }),
+    format: t.field({ type: FileFormat, required: true, description: 'What it is made of.' }),
+    encoding: t.string({
+      description:
+        'How its text is encoded: a name of the Encoding Standard, such as `utf-8`, `utf-16le`, `windows-1252`. Default: UTF-8, or UTF-16 if a byte order mark says so.',
+    }),
+    delimiter: t.string({
+      description: 'Of CSV: what stands between cells, one ASCII character. Default: a comma.',
+    }),
+    quote: t.string({
+      description:
+        'Of CSV: what stands around cells with delimiters or line breaks, one ASCII character; doubled within them. Default: `"`.',
+    }),
+    header: t.boolean({
+      description:
+        'Of CSV: whether the first row names the columns. Without, each row becomes a list of texts. Default: true.',
+    }),
+  }),
+});
+
 export const TraceContextInput = builder.inputType('TraceContextInput', {
   description: 'A W3C trace context: the span that new items come from.',
   fields: (t) => ({
@@ -185,6 +227,11 @@ JobInput.implement({
     items: t.field({
       type: [ItemInput],
       description: 'The items it starts with: up to 1,000. Default: none.',
+    }),
+    file: t.field({
+      type: FileInput,
+      description:
+        'An upload that becomes its items, behind those given here; the end of the file seals the job. Not for a fed or sealed job. A line that can not be read becomes a failed item. Default: none.',
     }),
     callbacks: t.field({
       type: [CallbackInput],

@@ -27,6 +27,7 @@ import { NotFoundError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { builder } from './builder.ts';
 import { loadFeed } from './feed.ts';
+import { FileImport, fileImports } from './file-import.ts';
 import { CallbackTrigger, SerializeOnFailure } from './inputs.ts';
 import { ItemStatus, JobItem, loadItems } from './job-item.ts';
 import { createGroupLoader, createLoader, groupBy } from './loader.ts';
@@ -219,7 +220,8 @@ export const Job = builder.prismaNode('Job', {
     failedAt: t.expose('failedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'Since when more items have failed than it tolerates.',
+      description:
+        'Since when more items have failed than it tolerates, or its file could not be read to its end: `import` says why.',
     }),
     after: t.prismaField({
       type: ['Job'],
@@ -327,6 +329,12 @@ export const Job = builder.prismaNode('Job', {
       description: 'What is called when its tree is complete, or each job of it.',
       select: { rootId: true },
       resolve: ({ rootId }, _, context) => callbacks(context).load(rootId),
+    }),
+    import: t.field({
+      type: FileImport,
+      nullable: true,
+      description: 'How far the import of its file is; null for a job that was created without one.',
+      resolve: ({ id }, _, context) => fileImports(context).load(id),
     }),
     deletion: t.field({
       type: JobDeletion,

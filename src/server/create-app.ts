@@ -13,6 +13,7 @@ import { migrate } from '../db/migrate.ts';
 import { Probe } from '../db/probe.ts';
 import { CallbackAddresses, type LookUp } from '../domain/callback-addresses.ts';
 import { createEngine } from '../domain/create-engine.ts';
+import { Uploads } from '../domain/uploads.ts';
 import { FoldScheduler } from '../events/fold-scheduler.ts';
 import { Hub } from '../events/hub.ts';
 import { RoomWatch } from '../events/room-watch.ts';
@@ -27,6 +28,7 @@ import { createGraphiQL } from './graphiql.ts';
 import { createGraphQL } from './graphql.ts';
 import { createHealth } from './health.ts';
 import { Http } from './http.ts';
+import { Importer } from './importer.ts';
 import { createJsonPost } from './json-post.ts';
 import { Lifetime } from './lifetime.ts';
 import { createMetrics } from './metrics.ts';
@@ -41,6 +43,7 @@ import { Stalls } from './stalls.ts';
 import { StartTime } from './start-time.ts';
 import { SubscriptionCosts } from './subscription-costs.ts';
 import { Sweeper } from './sweeper.ts';
+import { createUploads } from './uploads.ts';
 import { SocketServer, type SocketServerOptions } from './websocket.ts';
 
 /** A connection on which nothing of what waits to be sent has moved for so long is ended. */
@@ -146,6 +149,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
         rooms.lookIn(type, againInMs);
       },
       unfinished: () => sweeper.poke(),
+      importable: () => importer.poke(),
     },
     retention: {
       retentionSeconds: config.retentionSeconds,
@@ -161,6 +165,8 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   const scheduler = new Scheduler({ engine, logger });
   const reaper = new Reaper({ engine, logger });
   const bookkeeper = new Bookkeeper({ engine, logger });
+  const uploads = new Uploads({ database, lifetimeMs: config.uploadLifetimeMs });
+  const importer = new Importer({ engine, uploads, maxTextBytes: config.maxFileTextBytes, logger });
   const callbacks = new Callbacks({ engine, timeoutMs: config.callbackTimeoutMs, logger });
 
   const operations = new Operations({
@@ -210,6 +216,13 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     exchanges,
     graphiql: createGraphiQL({ endpoint: yoga.graphqlEndpoint, isShown: config.graphiql }),
     results: createResults({ database, isClosing: () => lifetime.isClosing, logger }),
+    uploads: createUploads({
+      uploads,
+      addressOf,
+      maxBytes: config.maxUploadBytes,
+      isClosing: () => lifetime.isClosing,
+      logger,
+    }),
     jsonPost: createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes }),
     yoga,
   });
@@ -276,6 +289,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       { name: 'sweeper', start: () => sweeper.start(), stop: () => sweeper.stop() },
       { name: 'schedules', start: () => scheduler.start(), stop: () => scheduler.stop() },
       { name: 'reaper', start: () => reaper.start(), stop: () => reaper.stop() },
+      { name: 'importer', start: () => importer.start(), stop: () => importer.stop() },
       { name: 'callbacks', start: () => callbacks.start(), stop: () => callbacks.stop() },
       { name: 'HTTP', start: () => http.listen(config.port, config.host), stop: stopListening },
     ],

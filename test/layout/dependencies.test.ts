@@ -9,6 +9,7 @@ const layers = [
   'errors.ts',
   'db',
   'domain',
+  'files',
   'events',
   'schema',
   'server',

@@ -69,6 +69,7 @@ export function useEngine(): TestEngine {
         },
         limited: (type: string, againInMs: number) => test.limited.push({ type, againInMs }),
         unfinished: () => test.unfinished++,
+        importable: () => {},
       },
       logger: pino({ level: 'silent' }),
       logPayloads: false,

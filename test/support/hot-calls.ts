@@ -490,6 +490,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'dead_letter by dead_letter_pkey',
       'ended_head by ended_head_pkey',
       'failure by failure_pkey',
+      'file_import by file_import_pkey',
       'job by job_cancelling',
       'job by job_parent_id_idx',
       'job by job_pkey',

@@ -11,7 +11,7 @@ import { freePort } from './ports.ts';
 export function startServer(
   databaseUrl: string,
   env: Record<string, string> = {},
-  options: Pick<AppOptions, 'lookUp'> = {},
+  options: Pick<AppOptions, 'lookUp' | 'times'> = {},
 ): Promise<App> {
   const config = readConfig({ JOBTREE_PORT: '0', ...env });
   const logger = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' });

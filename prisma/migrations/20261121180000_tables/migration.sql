@@ -536,6 +536,55 @@ create table "jobtree"."worker" (
   constraint "worker_version_check" check (length("version") between 1 and 200)
 ) with (fillfactor = 50);
 
+-- A file that somebody has sent, or is sending.
+create table "jobtree"."upload" (
+  "id" uuid not null,
+  "created_at" timestamptz(3) not null,
+  "expires_at" timestamptz(3) not null,
+  "length" bigint,
+  "size" bigint not null default 0,
+  "expected_sha256" bytea,
+  "digest_state" bytea,
+  "sha256" bytea,
+  "removing" boolean not null default false,
+  constraint "upload_pkey" primary key ("id")
+);
+create index "upload_expires_at_idx" on "jobtree"."upload" ("expires_at");
+
+create table "jobtree"."upload_chunk" (
+  "upload_id" uuid not null,
+  "position" bigint not null,
+  "data" bytea not null,
+  constraint "upload_chunk_pkey" primary key ("upload_id", "position")
+);
+-- To compress it would take more time than to store it, and many files are compressed already.
+alter table "jobtree"."upload_chunk" alter column "data" set storage external;
+
+-- An upload that becomes the items of a job, and how far that is.
+create table "jobtree"."file_import" (
+  "job_id" uuid not null,
+  "upload_id" uuid not null,
+  "options" jsonb not null,
+  "size" bigint not null,
+  "bytes_read" bigint not null default 0,
+  "position" bigint not null default 0,
+  "line" bigint not null default 1,
+  "columns" jsonb,
+  "items" bigint not null default 0,
+  "bad_lines" bigint not null default 0,
+  "created_at" timestamptz(3) not null,
+  "started_at" timestamptz(3),
+  "finished_at" timestamptz(3),
+  "error_code" text,
+  "error_message" text,
+  "lease_id" uuid,
+  "leased_until" timestamptz(3),
+  "attempts" integer not null default 0,
+  constraint "file_import_pkey" primary key ("job_id")
+);
+create index "file_import_upload_id_idx" on "jobtree"."file_import" ("upload_id");
+create index "file_import_unfinished" on "jobtree"."file_import" ("leased_until" nulls first, "job_id") where "finished_at" is null;
+
 -- Where each item stands: the one place in SQL that decides it.
 create view "jobtree"."item_state" as
 select i.job_id, i.position, j.root_id, j.type,

@@ -280,6 +280,34 @@ begin
 end
 $$;
 
+-- Has servers add the lines of an upload to a job that is just being created, and seal it at the end: lease_imports.
+--
+-- p_file     {uploadId, format, encoding?, delimiter?, quote?, header?}; servers check what stands in it
+-- locks      the upload's row, shared
+-- errors     JT001 no such upload, JT002 one that is not complete
+create or replace function jobtree.add_file(p_job_id uuid, p_file jsonb)
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_upload jobtree.upload;
+begin
+  if p_file ->> 'uploadId' !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
+    raise exception 'file.uploadId is not the id of an upload.' using errcode = 'JT002', column = 'file.uploadId';
+  end if;
+  select * into v_upload from jobtree.upload u where u.id = (p_file ->> 'uploadId')::uuid and not u.removing for share;
+  if v_upload.id is null then
+    raise exception 'There is no upload %.', p_file ->> 'uploadId' using errcode = 'JT001', column = 'file.uploadId';
+  end if;
+  if v_upload.sha256 is null then
+    raise exception 'Upload % is not complete: % bytes of it are there.', v_upload.id, v_upload.size using errcode = 'JT002', column = 'file.uploadId';
+  end if;
+  insert into jobtree.file_import (job_id, upload_id, options, size, created_at)
+  values (p_job_id, v_upload.id, jsonb_strip_nulls(p_file - 'uploadId'), v_upload.size, clock_timestamp());
+end
+$$;
+
 -- Adds items to a job that is not sealed, and with p_seal seals it in the same transaction.
 --
 -- p_items    as insert_items has it; may be empty
@@ -388,6 +416,34 @@ as $$
   cross join lateral (select j.type from jobtree.job j where j.id = l.job_id offset 0) j
   where l.deadline_at is not null and j.type = p_type
     and l.id not in (select k.lease_id from jobtree.queue_lease k where k.type = p_type)
+$$;
+
+-- Stores the next bytes of an upload, if they are the next ones: of two who send the same part, one does it.
+--
+-- p_position how much the caller believes to be stored
+-- p_data     the bytes, at least one
+-- p_digest   the state of the SHA-256 behind them
+-- p_length   how large the upload will be, if that is known only now; null leaves what was said before
+-- p_lifetime_ms how long it is kept now, in milliseconds
+-- returns    whether they were stored; otherwise more or less is stored than the caller believes, or the upload is complete or gone
+-- locks      the upload's row
+create or replace function jobtree.append_upload(
+  p_id uuid, p_position bigint, p_data bytea, p_digest bytea, p_length bigint, p_lifetime_ms bigint
+)
+returns boolean
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+begin
+  update jobtree.upload u
+  set size = u.size + octet_length(p_data), digest_state = p_digest, length = coalesce(u.length, p_length),
+    expires_at = clock_timestamp() + p_lifetime_ms * interval '1 millisecond'
+  where u.id = p_id and u.size = p_position and u.sha256 is null and not u.removing;
+  if found then
+    insert into jobtree.upload_chunk (upload_id, position, data) values (p_id, p_position, p_data);
+  end if;
+  return found;
+end
 $$;
 
 -- The id of the n-th assignment of a lease: the lease's id, with n as its last byte. Plain SQL, so that the planner inlines it.
@@ -1015,8 +1071,8 @@ begin
   select p.field, p.message into v_field, v_message
   from jobtree.input_problem(p_job, array[
     'type', 'dedupeKey', 'priority', 'runAt', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs',
-    'finalStage', 'toleratedFailureCount', 'toleratedFailurePercentage', 'serializeOnFailure', 'name', 'after', 'sealed', 'feed', 'items', 'callbacks',
-    'traceContext', 'children', 'retentionSeconds', 'idleExpirySeconds'
+    'finalStage', 'toleratedFailureCount', 'toleratedFailurePercentage', 'serializeOnFailure', 'name', 'after', 'sealed', 'feed', 'items', 'file',
+    'callbacks', 'traceContext', 'children', 'retentionSeconds', 'idleExpirySeconds'
   ]) p;
   if v_field is null and p_job ->> 'type' is null then
     v_field := 'type';
@@ -1036,6 +1092,9 @@ begin
   elsif v_field is null and p_job ->> 'feed' is not null and (p_job ->> 'sealed')::boolean then
     v_field := 'sealed';
     v_message := 'can''t be set: the job is fed by its parent, whose completion seals it';
+  elsif v_field is null and p_job ->> 'file' is not null and (p_job ->> 'feed' is not null or (p_job ->> 'sealed')::boolean) then
+    v_field := 'file';
+    v_message := 'can''t be set: the job would be sealed by its parent, or is sealed already';
   end if;
   if v_field is not null then
     v_field := rtrim(v_at || v_field, '.');
@@ -1451,17 +1510,17 @@ $$;
 --
 -- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
 --            runAt?, finalStage?, toleratedFailureCount?, toleratedFailurePercentage?, serializeOnFailure?, name?, after?, dedupeKey?, sealed?,
---            feed?, items?, callbacks?, traceContext?, children?, retentionSeconds?, idleExpirySeconds?}; children are the same, and any
+--            feed?, items?, file?, callbacks?, traceContext?, children?, retentionSeconds?, idleExpirySeconds?}; children are the same, and any
 --            depth up to 32. after: link_jobs. Of the root only: callbacks, add_callbacks; traceContext, of the items that the tree
 --            starts with, check_trace_context; retentionSeconds and idleExpirySeconds, which are what servers have by default if
 --            they are not there, and never if they are null. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?, serializeKey?}: feed_payloads,
---            feed_keys.
+--            feed_keys. file: add_file, which has a server add the lines of an upload and seal the job.
 --            What a job does not say of priority, failures, backoff and heartbeats comes from the queue of its type, if that says it.
 --            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs go up in
 --            the order of the document, parents before their children.
 -- returns    the root's id, and whether it is new: with a dedupeKey that a job of the type has, it is that job's id
 -- errors     JT002 a tree too deep or too large, a child's dedupeKey that is in use, a job or items that are none: check_job; an
---            after that can't be: link_jobs; callbacks that can't be: add_callbacks
+--            after that can't be: link_jobs; callbacks that can't be: add_callbacks; a file that can't be: add_file
 create or replace function jobtree.create_job(p_tree json)
 returns table (job_id uuid, created boolean)
 language plpgsql volatile
@@ -1569,6 +1628,9 @@ begin
     elsif v_spec @? 'strict $.items[0]' then
       perform jobtree.insert_items(v_job, v_node.spec -> 'items');
     end if;
+    if v_spec ->> 'file' is not null then
+      perform jobtree.add_file(v_job.id, v_spec -> 'file');
+    end if;
     if v_job.sealed_at is not null then
       insert into jobtree.progress_delta (root_id, job_id) values (v_root, v_job.id);
     end if;
@@ -1592,6 +1654,21 @@ begin
   end if;
   return query select v_root, true;
 end
+$$;
+
+-- Begins an upload: append_upload stores its bytes, finish_upload says that these are all.
+--
+-- p_length   how large it will be, in bytes; null if that is not known yet
+-- p_sha256   what the SHA-256 of all of it must be; null if nobody has said so
+-- p_lifetime_ms how long it is kept after its last byte, in milliseconds
+-- returns    its id
+create or replace function jobtree.create_upload(p_length bigint, p_sha256 bytea, p_lifetime_ms bigint)
+returns uuid
+language sql volatile
+as $$
+  insert into jobtree.upload (id, created_at, expires_at, length, expected_sha256)
+  values (jobtree.new_id(), clock_timestamp(), clock_timestamp() + p_lifetime_ms * interval '1 millisecond', p_length, p_sha256)
+  returning id
 $$;
 
 -- Deletes an endpoint. What was to be sent there fails, and so does what trees still send there: lease_deliveries says so.
@@ -1731,6 +1808,8 @@ begin
     return false;
   end if;
 
+  -- Before the jobs, as servers that import have them.
+  delete from jobtree.file_import f where f.job_id = any (array(select j.id from jobtree.job j where j.root_id = p_root_id));
   -- Whoever cancels or deletes the tree once more has these rows, and leaves deltas behind.
   perform 1 from jobtree.job j where j.root_id = p_root_id order by j.id for update;
   delete from jobtree.job_progress p where p.job_id in (select j.id from jobtree.job j where j.root_id = p_root_id);
@@ -2215,6 +2294,38 @@ begin
 end
 $$;
 
+-- Ends a file import whose file can't be read to its end, and fails its job: it takes no more items, and what is pending in it is cancelled,
+-- which cancel_items does. What is done stays.
+--
+-- p_lease_id what lease_imports gave
+-- p_code, p_message   why
+-- returns    the tree's root; null if somebody else has the import, or its tree is gone
+-- locks      the import's row, then the job's
+create or replace function jobtree.fail_import(p_job_id uuid, p_lease_id uuid, p_code text, p_message text, p_bytes_read bigint)
+returns uuid
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_job jobtree.job;
+begin
+  update jobtree.file_import f
+  set finished_at = v_now, lease_id = null, leased_until = null, error_code = p_code, error_message = p_message,
+    bytes_read = greatest(f.bytes_read, p_bytes_read)
+  where f.job_id = p_job_id and f.lease_id = p_lease_id and f.finished_at is null;
+  if not found then
+    return null;
+  end if;
+  select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
+  if v_job.id is not null and v_job.sealed_at is null then
+    update jobtree.job j set failed_at = v_now, cancelled_at = v_now, cancelling = true, waits = false, sealed_at = v_now where j.id = p_job_id;
+    insert into jobtree.progress_delta (root_id, job_id) values (v_job.root_id, p_job_id);
+  end if;
+  return v_job.root_id;
+end
+$$;
+
 -- Ends jobs of which more items failed than they tolerate: from this commit on they take no more items, give none away, and what is
 -- pending in them is cancelled; cancel_items does that, as it does for cancel_job. A job that somebody has cancelled is left alone.
 --
@@ -2652,6 +2763,26 @@ create or replace function jobtree.fingerprint(p_type text, p_code text, p_patte
 language sql immutable parallel safe
 as $$
   select md5(p_type || E'\x1f' || p_code || E'\x1f' || p_pattern)::uuid
+$$;
+
+-- Says that all of an upload is stored: it can be imported from now on.
+--
+-- p_size     how much the caller believes to be stored
+-- p_sha256   of all of it
+-- returns    whether it is complete now; otherwise more or less is stored than the caller believes, or it is gone
+-- locks      the upload's row
+create or replace function jobtree.finish_upload(p_id uuid, p_size bigint, p_sha256 bytea, p_lifetime_ms bigint)
+returns boolean
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+begin
+  update jobtree.upload u
+  set length = u.size, sha256 = p_sha256, digest_state = null,
+    expires_at = clock_timestamp() + p_lifetime_ms * interval '1 millisecond'
+  where u.id = p_id and u.size = p_size and not u.removing and (u.sha256 is null or u.sha256 = p_sha256);
+  return found;
+end
 $$;
 
 -- Makes the trees of a schedule's due occurrences, and moves it on to its next one, in one transaction: that is what makes each occurrence
@@ -3286,12 +3417,47 @@ begin
         not e.value @? 'strict $ ? (@.type() == "array" && @.size() <= 100)'
         or e.value @? 'strict $[*] ? (!(@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 2147483647))'
       ) then 'must be a list of at most 100 whole numbers from 0 to 2147483647'
+      when e.key = 'file' and (jsonb_typeof(e.value -> 'uploadId') is distinct from 'string' or jsonb_typeof(e.value -> 'format') is distinct from 'string')
+        then 'must be {uploadId, format, encoding?, delimiter?, quote?, header?}'
       when e.key = 'feed' and not jobtree.is_feed(e.value)
         then 'must be {source?: SUCCESSES | REPORTS, forEach?, payload?, serializeKey?} of paths; with REPORTS it has no paths'
     end as message
   ) r
   where e.value <> 'null' and r.message is not null
   limit 1;
+end
+$$;
+
+-- Puts lines that can't be read into a job: items that no worker sees, with a failure and a dead letter each. A corrected payload can be
+-- replayed.
+--
+-- p_job      the job's row, which the caller holds locked
+-- p_payloads what is known of each line
+-- p_problems what is wrong with each
+-- locks      none
+create or replace function jobtree.insert_bad_lines(p_job jobtree.job, p_payloads json[], p_problems text[])
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_job_id constant uuid := p_job.id;
+  v_count constant integer := cardinality(p_payloads);
+  v_positions constant bigint[] := jobtree.new_positions(v_count);
+begin
+  insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload)
+  select v_job_id, u.position, v_now, octet_length(u.payload::text), p_job.run_at, u.payload
+  from rows from (unnest(v_positions), unnest(p_payloads)) u(position, payload);
+  insert into jobtree.failure (job_id, position, attempt, at, lost, code, message)
+  select v_job_id, u.position, 1, v_now, false, 'BAD_LINE', u.problem
+  from unnest(v_positions, p_problems) u(position, problem);
+  insert into jobtree.progress_delta (root_id, job_id, items) values (p_job.root_id, v_job_id, v_count);
+  perform jobtree.bury_items(
+    array_fill(v_job_id, array[v_count]), v_positions, array_fill(null::uuid, array[v_count]),
+    array_fill('BAD_LINE'::text, array[v_count]), p_problems, false
+  );
 end
 $$;
 
@@ -3964,6 +4130,38 @@ create or replace function jobtree.lease_id(p_assignment_id uuid) returns uuid
 language sql immutable parallel safe
 as $$
   select (left(p_assignment_id::text, 34) || '00')::uuid
+$$;
+
+-- Gives a server file imports that nobody is at: the first that waits longest. Whoever had one before can't note anything any more.
+--
+-- p_lease_ms how long it has them, in milliseconds; note_import begins that anew
+-- returns    what to import, and from where on
+-- locks      the imports, skipping those that somebody else has
+create or replace function jobtree.lease_imports(p_limit integer, p_lease_ms integer)
+returns setof jobtree.file_import
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+begin
+  return query
+  with free as (
+    select f.job_id from jobtree.file_import f
+    where f.finished_at is null and (f.leased_until is null or f.leased_until <= v_now)
+    order by f.leased_until nulls first, f.job_id
+    limit p_limit
+    for update skip locked
+  )
+  update jobtree.file_import f
+  set lease_id = gen_random_uuid(), leased_until = v_now + p_lease_ms * interval '1 millisecond', attempts = f.attempts + 1,
+    started_at = coalesce(f.started_at, v_now)
+  where f.job_id = any (array(select r.job_id from free r))
+  returning f.*;
+end
 $$;
 
 -- Has the jobs of a new tree wait for those that their "after" names: by their name, which is their type unless they have another.
@@ -4690,6 +4888,100 @@ begin
 end
 $$;
 
+-- Adds the next items of a file import, and notes how far it is, in one transaction: so no crash loses a line or adds one twice. Lines
+-- that can't be read become items that have failed for good.
+--
+-- p_lease_id what lease_imports gave; with another one, somebody else has taken over
+-- p_payloads as add_payloads has it; null for no items, which keeps the lease
+-- p_bad      which of the items are bad lines, from 1, in their order
+-- p_problems what is wrong with each of those
+-- p_position, p_line, p_columns, p_bytes_read   how far it is behind these items
+-- p_done     whether that is the end of the file: then the job is sealed
+-- p_lease_ms how long the caller has it from now on, in milliseconds; null gives it back
+-- returns    NOTED, LOST if somebody else has it or its tree is gone, or SEALED if the job takes no more items, which ends the import; and the
+--            tree's root and the job's type
+-- locks      the import's row, then the job's (lock_open_job), and those of bury_items
+-- errors     22P05 for a text that Postgres can't hold
+create or replace function jobtree.note_import(
+  p_job_id uuid, p_lease_id uuid, p_payloads text, p_bad integer[], p_problems text[], p_position bigint, p_line bigint, p_columns jsonb,
+  p_bytes_read bigint, p_done boolean, p_lease_ms integer
+)
+returns table (status text, root_id uuid, type text)
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_payloads constant json[] := string_to_array(p_payloads, E'\x1e')::json[];
+  v_count constant integer := coalesce(cardinality(v_payloads), 0);
+  v_position bigint;
+  v_job jobtree.job;
+  v_run record;
+begin
+  select f.position into v_position from jobtree.file_import f
+  where f.job_id = p_job_id and f.lease_id = p_lease_id and f.finished_at is null
+  for update;
+  if not found then
+    return query select 'LOST', null::uuid, null::text;
+    return;
+  end if;
+  -- Exclusively where it is sealed: lock_open_job says why.
+  if p_done then
+    select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
+  else
+    select * into v_job from jobtree.job j where j.id = p_job_id for share;
+  end if;
+  if v_job.id is null or v_job.sealed_at is not null then
+    update jobtree.file_import f
+    set finished_at = v_now, lease_id = null, leased_until = null, error_code = 'JOB_SEALED',
+      error_message = 'The job was sealed or cancelled before all of the file was read.'
+    where f.job_id = p_job_id;
+    return query select 'SEALED', v_job.root_id, v_job.type;
+    return;
+  end if;
+
+  if v_count > 0 and p_bad = '{}' then
+    perform jobtree.insert_payloads(v_job, v_payloads);
+  else
+    -- Runs of good and of bad lines.
+    for v_run in
+      select min(n) as first, max(n) as last, is_bad
+      from (
+        select n, is_bad, n - row_number() over (partition by is_bad order by n) as run
+        from (select n, n = any (p_bad) as is_bad from generate_series(1, v_count) n) m
+      ) r
+      group by run, is_bad
+      order by min(n)
+    loop
+      if v_run.is_bad then
+        perform jobtree.insert_bad_lines(
+          v_job, v_payloads[v_run.first : v_run.last],
+          array(select u.problem from unnest(p_bad, p_problems) u(n, problem) where u.n between v_run.first and v_run.last order by u.n)
+        );
+      else
+        perform jobtree.insert_payloads(v_job, v_payloads[v_run.first : v_run.last]);
+      end if;
+    end loop;
+  end if;
+
+  update jobtree.file_import f
+  set items = f.items + v_count, bad_lines = f.bad_lines + cardinality(p_bad), position = p_position, line = p_line, columns = p_columns,
+    bytes_read = greatest(f.bytes_read, p_bytes_read),
+    attempts = case when p_position > v_position or p_lease_ms is null then 0 else f.attempts end,
+    lease_id = case when not p_done and p_lease_ms is not null then p_lease_id end,
+    -- Given back, it stands behind those that waited before it.
+    leased_until = case when not p_done then v_now + coalesce(p_lease_ms, 0) * interval '1 millisecond' end,
+    finished_at = case when p_done then v_now end
+  where f.job_id = p_job_id;
+  if p_done then
+    perform jobtree.seal_job(p_job_id);
+  end if;
+  return query select 'NOTED', v_job.root_id, v_job.type;
+end
+$$;
+
 -- Notes that a server looks for lost heartbeats. After a gap in which none did (all were down, or Postgres was away) no heartbeat can
 -- have arrived either: from its end on every lease has one full lease time before it may be taken back.
 --
@@ -5109,6 +5401,46 @@ as $$
   delete from jobtree.rate_slice s
   using jobtree.queue q
   where q.rate_limit is not null and s.type = q.type and s.ends_at < now() - q.rate_interval_ms * interval '1 millisecond' - interval '1 second'
+$$;
+
+-- Deletes what is stored of an upload that is removed, or whose time is over while no file import reads it: up to p_limit chunks, and with the
+-- last one the upload. Call it again at once while it says so.
+--
+-- returns    whether it did anything
+-- locks      the upload's row, skipping those that somebody else has
+create or replace function jobtree.prune_uploads(p_limit integer default 32)
+returns boolean
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_id uuid;
+  v_deleted integer;
+begin
+  select u.id into v_id from jobtree.upload u
+  where u.expires_at <= clock_timestamp()
+    and not exists (select from jobtree.file_import f where f.upload_id = u.id and f.finished_at is null)
+  order by u.expires_at
+  limit 1
+  for update skip locked;
+  if v_id is null then
+    return false;
+  end if;
+  -- In a statement of its own: an import that somebody began before the lock is seen here.
+  if exists (select from jobtree.file_import f where f.upload_id = v_id and f.finished_at is null) then
+    return true;
+  end if;
+  update jobtree.upload u set removing = true where u.id = v_id and not u.removing;
+  delete from jobtree.upload_chunk c
+  where c.upload_id = v_id and c.position in (
+    select o.position from jobtree.upload_chunk o where o.upload_id = v_id order by o.position limit p_limit
+  );
+  get diagnostics v_deleted = row_count;
+  if v_deleted < p_limit then
+    delete from jobtree.upload u where u.id = v_id;
+  end if;
+  return true;
+end
 $$;
 
 -- Puts back into the queue what is left of an entry when a part of it is leased: what stands before the part, and behind it, each
@@ -5724,6 +6056,28 @@ begin
     v_entering.priorities, v_entering.run_at, true
   );
   return cardinality(v_entering.positions);
+end
+$$;
+
+-- Removes an upload: nobody can use it any more, and prune_uploads deletes what is stored of it.
+--
+-- returns    REMOVED, GONE if there is no such upload, or USED while a file import reads it
+-- locks      the upload's row, exclusively: waits for add_file
+create or replace function jobtree.remove_upload(p_id uuid)
+returns text
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+begin
+  perform 1 from jobtree.upload u where u.id = p_id and not u.removing for update;
+  if not found then
+    return 'GONE';
+  end if;
+  if exists (select from jobtree.file_import f where f.upload_id = p_id and f.finished_at is null) then
+    return 'USED';
+  end if;
+  update jobtree.upload u set removing = true, expires_at = clock_timestamp() where u.id = p_id;
+  return 'REMOVED';
 end
 $$;
 
@@ -7229,6 +7583,9 @@ begin
   select * into v_tree from jobtree.create_job(p_template);
   if not v_tree.created or exists (select from jobtree.job j where j.root_id = v_tree.job_id and j.dedupe_key is not null) then
     raise exception 'dedupeKey can''t be set: the second tree would be the first one.' using errcode = 'JT002', column = 'dedupeKey';
+  end if;
+  if exists (select from jobtree.file_import f join jobtree.job j on j.id = f.job_id where j.root_id = v_tree.job_id) then
+    raise exception 'file can''t be set: the upload would be gone by the second time.' using errcode = 'JT002', column = 'file';
   end if;
   raise exception 'It can be made.' using errcode = 'JT000';
 exception when others then

@@ -261,6 +261,61 @@ export type FeedSource =
   /** Each success of the parent makes items by the mapping; reports may name more. */
   | 'SUCCESSES';
 
+/** Why a file was not read to its end. */
+export type FileErrorCode =
+  /** It is not of the format that was named: a header that can not be one, a JSON array that ends early. */
+  | 'BAD_STRUCTURE'
+  /** The server failed at the same place time and again; its log says more. */
+  | 'INTERNAL'
+  /** The job was sealed or cancelled before all of the file was read. */
+  | 'JOB_SEALED'
+  /** It has more columns, or more text once it is decompressed, than the server takes. */
+  | 'LIMIT_EXCEEDED'
+  /** It is compressed, and breaks off or is damaged, or the server can not decompress it. */
+  | 'NOT_DECOMPRESSED'
+  /** It is not in the encoding that was named, or not text at all. */
+  | 'NOT_TEXT';
+
+/** What a file is made of. */
+export type FileFormat =
+  /** Rows: each becomes an object of texts by the names in the first row. `\r\n` and `\n` end a row, also in one file. */
+  | 'CSV'
+  /** One JSON array: each of its elements becomes an item, as it stands there. */
+  | 'JSON_ARRAY'
+  /** Lines: each becomes a text. */
+  | 'LINES'
+  /** Lines of JSON: each becomes an item, as it stands there. */
+  | 'NDJSON';
+
+/** Where the import of a file stands. */
+export type FileImportStatus =
+  /** The job was sealed or cancelled before all of it was read. */
+  | 'CANCELLED'
+  /** All of it was read, and the job is sealed. */
+  | 'COMPLETED'
+  /** It could not be read to its end. The job has failed: what is done stays, and what was pending was cancelled. */
+  | 'FAILED'
+  /** It is being read. */
+  | 'RUNNING'
+  /** No server has begun to read it. */
+  | 'WAITING';
+
+/** A file that becomes the items of a job: servers read it, add its rows in order and seal the job at its end. It may be compressed by gzip, or by zstd where Node.js knows that. */
+export type FileInput = {
+  /** Of CSV: what stands between cells, one ASCII character. Default: a comma. */
+  delimiter?: InputMaybe<Scalars['String']['input']>;
+  /** How its text is encoded: a name of the Encoding Standard, such as `utf-8`, `utf-16le`, `windows-1252`. Default: UTF-8, or UTF-16 if a byte order mark says so. */
+  encoding?: InputMaybe<Scalars['String']['input']>;
+  /** What it is made of. */
+  format: FileFormat;
+  /** Of CSV: whether the first row names the columns. Without, each row becomes a list of texts. Default: true. */
+  header?: InputMaybe<Scalars['Boolean']['input']>;
+  /** Of CSV: what stands around cells with delimiters or line breaks, one ASCII character; doubled within them. Default: `"`. */
+  quote?: InputMaybe<Scalars['String']['input']>;
+  /** The upload, which must be complete: `POST /api/uploads`. NOT_FOUND if there is none. */
+  uploadId: Scalars['ID']['input'];
+};
+
 /** What a worker still works on. */
 export type HeartbeatInput = {
   /** The assignments to keep: 1 to 1,000. */
@@ -337,6 +392,8 @@ export type JobInput = {
   dedupeKey?: InputMaybe<Scalars['String']['input']>;
   /** How the parent feeds it. A fed job is sealed when its parent is complete. Default: it is not fed. */
   feed?: InputMaybe<FeedInput>;
+  /** An upload that becomes its items, behind those given here; the end of the file seals the job. Not for a fed or sealed job. A line that can not be read becomes a failed item. Default: none. */
+  file?: InputMaybe<FileInput>;
   /** Whether its results are among the results of the tree. Default: true for a job without children. */
   finalStage?: InputMaybe<Scalars['Boolean']['input']>;
   /** How often a worker is to heartbeat, in milliseconds: 1,000 to 86,400,000; silence for three intervals is a failure. Default: that of the queue of its type, else 60,000. */
@@ -769,6 +826,7 @@ export type CreateJobMutationVariables = Exact<{
 export type CreateJobMutation = { createJob:
     | { created: boolean, job: { id: string } }
     | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
    };
 
 export type AddItemsMutationVariables = Exact<{
@@ -962,7 +1020,7 @@ export type JobQueryVariables = Exact<{
 }>;
 
 
-export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, children: Array<{ id: string }>, after: Array<{ id: string }>, callbacks: Array<{ endpoint: string, on: CallbackTrigger }>, deletion?: { requestedAt: string, reaped: boolean, itemCount: number, deletedItems: number } | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } | null };
+export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, children: Array<{ id: string }>, after: Array<{ id: string }>, callbacks: Array<{ endpoint: string, on: CallbackTrigger }>, deletion?: { requestedAt: string, reaped: boolean, itemCount: number, deletedItems: number } | null, import?: { status: FileImportStatus, uploadId: string, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { code: FileErrorCode, message: string } | null } | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } | null };
 
 export type JobsQueryVariables = Exact<{
   filter?: InputMaybe<JobFilter>;
@@ -2059,6 +2117,21 @@ export const JobDocument = new TypedDocumentString(`
       reaped
       itemCount
       deletedItems
+    }
+    import {
+      status
+      uploadId
+      format
+      size
+      bytesRead
+      items
+      badLines
+      startedAt
+      finishedAt
+      error {
+        code
+        message
+      }
     }
   }
 }

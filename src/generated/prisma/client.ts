@@ -202,3 +202,18 @@ export type Figure = Prisma.FigureModel
  * A worker that a server has a connection to. Removed when it is gone, or when its server has said nothing for a minute.
  */
 export type Worker = Prisma.WorkerModel
+/**
+ * Model Upload
+ * A file that somebody has sent, or is sending.
+ */
+export type Upload = Prisma.UploadModel
+/**
+ * Model UploadChunk
+ * A part of an upload.
+ */
+export type UploadChunk = Prisma.UploadChunkModel
+/**
+ * Model FileImport
+ * An upload that becomes the items of a job, and how far that is.
+ */
+export type FileImport = Prisma.FileImportModel

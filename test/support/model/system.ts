@@ -57,6 +57,7 @@ export class System {
           claimed: () => {},
           limited: () => {},
           unfinished: () => {},
+          importable: () => {},
         },
         logger: pino({ level: 'silent' }),
         logPayloads: false,

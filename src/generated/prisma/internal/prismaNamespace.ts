@@ -428,7 +428,10 @@ export const ModelName = {
   CallbackDelivery: 'CallbackDelivery',
   DeadLetterAlert: 'DeadLetterAlert',
   Figure: 'Figure',
-  Worker: 'Worker'
+  Worker: 'Worker',
+  Upload: 'Upload',
+  UploadChunk: 'UploadChunk',
+  FileImport: 'FileImport'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -444,7 +447,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "traceContext" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "treeHold" | "idleTree" | "watch" | "schedule" | "queue" | "typeSchema" | "queueLease" | "rateSlice" | "callbackEndpoint" | "callback" | "callbackDelivery" | "deadLetterAlert" | "figure" | "worker"
+    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "traceContext" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "treeHold" | "idleTree" | "watch" | "schedule" | "queue" | "typeSchema" | "queueLease" | "rateSlice" | "callbackEndpoint" | "callback" | "callbackDelivery" | "deadLetterAlert" | "figure" | "worker" | "upload" | "uploadChunk" | "fileImport"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -2816,6 +2819,228 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    Upload: {
+      payload: Prisma.$UploadPayload<ExtArgs>
+      fields: Prisma.UploadFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.UploadFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.UploadFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>
+        }
+        findFirst: {
+          args: Prisma.UploadFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.UploadFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>
+        }
+        findMany: {
+          args: Prisma.UploadFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>[]
+        }
+        create: {
+          args: Prisma.UploadCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>
+        }
+        createMany: {
+          args: Prisma.UploadCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.UploadCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>[]
+        }
+        delete: {
+          args: Prisma.UploadDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>
+        }
+        update: {
+          args: Prisma.UploadUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>
+        }
+        deleteMany: {
+          args: Prisma.UploadDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.UploadUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.UploadUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>[]
+        }
+        upsert: {
+          args: Prisma.UploadUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>
+        }
+        aggregate: {
+          args: Prisma.UploadAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateUpload>
+        }
+        groupBy: {
+          args: Prisma.UploadGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.UploadGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.UploadCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.UploadCountAggregateOutputType> | number
+        }
+      }
+    }
+    UploadChunk: {
+      payload: Prisma.$UploadChunkPayload<ExtArgs>
+      fields: Prisma.UploadChunkFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.UploadChunkFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadChunkPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.UploadChunkFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadChunkPayload>
+        }
+        findFirst: {
+          args: Prisma.UploadChunkFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadChunkPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.UploadChunkFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadChunkPayload>
+        }
+        findMany: {
+          args: Prisma.UploadChunkFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadChunkPayload>[]
+        }
+        create: {
+          args: Prisma.UploadChunkCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadChunkPayload>
+        }
+        createMany: {
+          args: Prisma.UploadChunkCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.UploadChunkCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadChunkPayload>[]
+        }
+        delete: {
+          args: Prisma.UploadChunkDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadChunkPayload>
+        }
+        update: {
+          args: Prisma.UploadChunkUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadChunkPayload>
+        }
+        deleteMany: {
+          args: Prisma.UploadChunkDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.UploadChunkUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.UploadChunkUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadChunkPayload>[]
+        }
+        upsert: {
+          args: Prisma.UploadChunkUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadChunkPayload>
+        }
+        aggregate: {
+          args: Prisma.UploadChunkAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateUploadChunk>
+        }
+        groupBy: {
+          args: Prisma.UploadChunkGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.UploadChunkGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.UploadChunkCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.UploadChunkCountAggregateOutputType> | number
+        }
+      }
+    }
+    FileImport: {
+      payload: Prisma.$FileImportPayload<ExtArgs>
+      fields: Prisma.FileImportFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.FileImportFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileImportPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.FileImportFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileImportPayload>
+        }
+        findFirst: {
+          args: Prisma.FileImportFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileImportPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.FileImportFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileImportPayload>
+        }
+        findMany: {
+          args: Prisma.FileImportFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileImportPayload>[]
+        }
+        create: {
+          args: Prisma.FileImportCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileImportPayload>
+        }
+        createMany: {
+          args: Prisma.FileImportCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.FileImportCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileImportPayload>[]
+        }
+        delete: {
+          args: Prisma.FileImportDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileImportPayload>
+        }
+        update: {
+          args: Prisma.FileImportUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileImportPayload>
+        }
+        deleteMany: {
+          args: Prisma.FileImportDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.FileImportUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.FileImportUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileImportPayload>[]
+        }
+        upsert: {
+          args: Prisma.FileImportUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileImportPayload>
+        }
+        aggregate: {
+          args: Prisma.FileImportAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateFileImport>
+        }
+        groupBy: {
+          args: Prisma.FileImportGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.FileImportGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.FileImportCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.FileImportCountAggregateOutputType> | number
+        }
+      }
+    }
   }
 } & {
   other: {
@@ -3325,6 +3550,54 @@ export const WorkerScalarFieldEnum = {
 export type WorkerScalarFieldEnum = (typeof WorkerScalarFieldEnum)[keyof typeof WorkerScalarFieldEnum]
 
 
+export const UploadScalarFieldEnum = {
+  id: 'id',
+  createdAt: 'createdAt',
+  expiresAt: 'expiresAt',
+  length: 'length',
+  size: 'size',
+  expectedSha256: 'expectedSha256',
+  digestState: 'digestState',
+  sha256: 'sha256',
+  removing: 'removing'
+} as const
+
+export type UploadScalarFieldEnum = (typeof UploadScalarFieldEnum)[keyof typeof UploadScalarFieldEnum]
+
+
+export const UploadChunkScalarFieldEnum = {
+  uploadId: 'uploadId',
+  position: 'position',
+  data: 'data'
+} as const
+
+export type UploadChunkScalarFieldEnum = (typeof UploadChunkScalarFieldEnum)[keyof typeof UploadChunkScalarFieldEnum]
+
+
+export const FileImportScalarFieldEnum = {
+  jobId: 'jobId',
+  uploadId: 'uploadId',
+  options: 'options',
+  size: 'size',
+  bytesRead: 'bytesRead',
+  position: 'position',
+  line: 'line',
+  columns: 'columns',
+  items: 'items',
+  badLines: 'badLines',
+  createdAt: 'createdAt',
+  startedAt: 'startedAt',
+  finishedAt: 'finishedAt',
+  errorCode: 'errorCode',
+  errorMessage: 'errorMessage',
+  leaseId: 'leaseId',
+  leasedUntil: 'leasedUntil',
+  attempts: 'attempts'
+} as const
+
+export type FileImportScalarFieldEnum = (typeof FileImportScalarFieldEnum)[keyof typeof FileImportScalarFieldEnum]
+
+
 export const SortOrder = {
   asc: 'asc',
   desc: 'desc'
@@ -3467,6 +3740,20 @@ export type BigIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 
  * Reference to a field of type 'BigInt[]'
  */
 export type ListBigIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'BigInt[]'>
+    
+
+
+/**
+ * Reference to a field of type 'Bytes'
+ */
+export type BytesFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Bytes'>
+    
+
+
+/**
+ * Reference to a field of type 'Bytes[]'
+ */
+export type ListBytesFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Bytes[]'>
     
 
 /**
@@ -3652,6 +3939,9 @@ export type GlobalOmitConfig = {
   deadLetterAlert?: Prisma.DeadLetterAlertOmit
   figure?: Prisma.FigureOmit
   worker?: Prisma.WorkerOmit
+  upload?: Prisma.UploadOmit
+  uploadChunk?: Prisma.UploadChunkOmit
+  fileImport?: Prisma.FileImportOmit
 }
 
 /* Types for Logging */

@@ -82,7 +82,10 @@ export const ModelName = {
   CallbackDelivery: 'CallbackDelivery',
   DeadLetterAlert: 'DeadLetterAlert',
   Figure: 'Figure',
-  Worker: 'Worker'
+  Worker: 'Worker',
+  Upload: 'Upload',
+  UploadChunk: 'UploadChunk',
+  FileImport: 'FileImport'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -569,6 +572,54 @@ export const WorkerScalarFieldEnum = {
 } as const
 
 export type WorkerScalarFieldEnum = (typeof WorkerScalarFieldEnum)[keyof typeof WorkerScalarFieldEnum]
+
+
+export const UploadScalarFieldEnum = {
+  id: 'id',
+  createdAt: 'createdAt',
+  expiresAt: 'expiresAt',
+  length: 'length',
+  size: 'size',
+  expectedSha256: 'expectedSha256',
+  digestState: 'digestState',
+  sha256: 'sha256',
+  removing: 'removing'
+} as const
+
+export type UploadScalarFieldEnum = (typeof UploadScalarFieldEnum)[keyof typeof UploadScalarFieldEnum]
+
+
+export const UploadChunkScalarFieldEnum = {
+  uploadId: 'uploadId',
+  position: 'position',
+  data: 'data'
+} as const
+
+export type UploadChunkScalarFieldEnum = (typeof UploadChunkScalarFieldEnum)[keyof typeof UploadChunkScalarFieldEnum]
+
+
+export const FileImportScalarFieldEnum = {
+  jobId: 'jobId',
+  uploadId: 'uploadId',
+  options: 'options',
+  size: 'size',
+  bytesRead: 'bytesRead',
+  position: 'position',
+  line: 'line',
+  columns: 'columns',
+  items: 'items',
+  badLines: 'badLines',
+  createdAt: 'createdAt',
+  startedAt: 'startedAt',
+  finishedAt: 'finishedAt',
+  errorCode: 'errorCode',
+  errorMessage: 'errorMessage',
+  leaseId: 'leaseId',
+  leasedUntil: 'leasedUntil',
+  attempts: 'attempts'
+} as const
+
+export type FileImportScalarFieldEnum = (typeof FileImportScalarFieldEnum)[keyof typeof FileImportScalarFieldEnum]
 
 
 export const SortOrder = {
