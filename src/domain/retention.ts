@@ -101,42 +101,21 @@ const mostReaped = 100;
 const batchItems = 2_000;
 
 /**
- * Takes a batch of each tree whose retention is over, and resolves to whether there is more to do. `rest` is called after each call of
- * Postgres, with the time that it took.
+ * Marks what is due and deletes a batch of what is marked, and resolves to whether there is more to do. `rest` is called after each call
+ * of Postgres, with the time that it took.
  */
-export async function reapSome(
-  engine: Engine,
-  rest: (tookMs: number) => Promise<void>,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const timed = async <T>(call: Promise<T>): Promise<T> => {
+export async function reapSome(engine: Engine, rest: (tookMs: number) => Promise<void>): Promise<boolean> {
+  const timed = async <Row extends object>(name: string, ...values: unknown[]): Promise<Row[]> => {
     const startedAt = performance.now();
     try {
-      return await call;
+      return await engine.database.call<Row>(name, ...values);
     } finally {
       await rest(performance.now() - startedAt);
     }
   };
-  await timed(engine.database.call('reap_trees', engine.retention.retentionSeconds, mostReaped));
-  const { rows } = await engine.database.pool.query<{ root_id: string }>({
-    name: 'read_reaped',
-    // In another order each time: so several servers rarely meet at one, and none is always behind one that is locked.
-    text: 'select root_id from jobtree.tree_deletion where reaped order by random()',
-    values: [],
-  });
-  let more = false;
-  for (const { root_id: rootId } of rows) {
-    if (signal.aborted) return false;
-    try {
-      const [row] = await timed(
-        engine.database.call<{ delete_tree: boolean | null }>('delete_tree', rootId, batchItems),
-      );
-      if (row?.delete_tree != null) more = true;
-    } catch (error) {
-      engine.logger.warn({ err: error, rootId }, 'a tree could not be reaped; it is tried again');
-    }
-  }
-  return more;
+  await timed('reap_trees', engine.retention.retentionSeconds, mostReaped);
+  const [row] = await timed<{ delete_reaped: boolean }>('delete_reaped', batchItems);
+  return row?.delete_reaped === true;
 }
 
 const firstUuid = '00000000-0000-0000-0000-000000000000';

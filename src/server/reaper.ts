@@ -10,7 +10,7 @@ import { reapSome } from '../domain/retention.ts';
 /** So often it looks for what is due. */
 const pollMs = 1_000;
 /** Postgres works on it for so much of the time. */
-const share = 1 / 4;
+const share = 1 / 8;
 
 export class Reaper {
   readonly #engine: Engine;
@@ -38,7 +38,7 @@ export class Reaper {
     while (!signal.aborted) {
       let more = false;
       try {
-        more = await reapSome(this.#engine, rest, signal);
+        more = await reapSome(this.#engine, rest);
       } catch (error) {
         this.#logger.warn({ err: error }, 'trees could not be reaped; it is tried again');
       }

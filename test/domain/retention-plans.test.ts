@@ -73,6 +73,12 @@ const reads: [string, (client: pg.Client) => Promise<unknown>, string[], number]
     200,
   ],
   [
+    'what is on its way',
+    (client) => client.query('select jobtree.delete_reaped()'),
+    ['tree_deletion by Seq Scan'],
+    1,
+  ],
+  [
     'what is idle, a part of it',
     call(`select * from jobtree.find_idle('00000000-0000-0000-0000-000000000000', 100, 60, 86400)`),
     [...idle, 'job_progress by job_progress_running', 'job_progress by job_progress_waiting'].sort(),

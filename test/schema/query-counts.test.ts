@@ -70,7 +70,7 @@ afterAll(async () => {
 });
 
 /** What the server does beside answering, and what is asked for once a minute. */
-const upkeep = /from jobtree\.\w+\(|j\.cancelling|jobtree\.schedule|deletion where reaped|jobtree\.figure/;
+const upkeep = /from jobtree\.\w+\(|j\.cancelling|jobtree\.schedule|jobtree\.figure/;
 
 /** How many queries an answer for so many jobs takes. */
 async function queriesOf(selection: string, first: number): Promise<number> {
