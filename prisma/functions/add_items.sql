@@ -6,7 +6,7 @@
 -- errors     those of lock_open_job; JT002 items that are none (check_items; 22003, 22007, 22008, 22P02 or 23514 for a value out of
 --            bounds), JT004 p_seal on a job that its parent seals
 create or replace function jobtree.add_items(p_job_id uuid, p_items json, p_seal boolean default false)
-returns table (root_id uuid, type text, positions bigint[], added boolean[])
+returns table (root_id uuid, type text, positions bigint[], added boolean[], ready integer)
 language plpgsql volatile
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
@@ -21,13 +21,14 @@ begin
   if v_payloads is not null then
     v_firsts := jobtree.insert_payloads(v_job, v_payloads);
     return query
-      select v_job.root_id, v_job.type, array_agg(f.first + n order by f.first, n), null::boolean[]
+      select v_job.root_id, v_job.type, array_agg(f.first + n order by f.first, n), null::boolean[],
+        case when v_job.waits or v_job.run_at > clock_timestamp() then 0 else cardinality(v_payloads) end
       from unnest(v_firsts) with ordinality f(first, block)
       cross join lateral generate_series(0, least(1024, cardinality(v_payloads) - 1024 * (f.block - 1)) - 1) n;
   elsif json_array_length(p_items) > 0 then
     return query select v_job.root_id, v_job.type, i.* from jobtree.insert_items(v_job, p_items) i;
   else
-    return query select v_job.root_id, v_job.type, '{}'::bigint[], '{}'::boolean[];
+    return query select v_job.root_id, v_job.type, '{}'::bigint[], '{}'::boolean[], 0;
   end if;
 
   if p_seal then

@@ -3,7 +3,7 @@
 --
 -- p_job_ids, p_positions   items that this transaction has just let succeed
 -- p_new_items  of each, the JSON array of new items that its report names, if any
--- returns    the types of the children that got items, and how many: {type: count}
+-- returns    the types of the children that got ready items, and how many: {type: count}
 -- locks      none new: the caller has locked the children's rows, shared, and the serialize keys of what is fed
 create or replace function jobtree.feed_children(p_job_ids uuid[], p_positions bigint[], p_new_items json[] default null)
 returns jsonb
@@ -19,6 +19,7 @@ declare
   v_payloads json[];
   v_keys text[];
   v_items json;
+  v_count integer;
   v_ready jsonb;
 begin
   for v_child in
@@ -44,13 +45,14 @@ begin
     end if;
     if v_payloads is not null then
       if num_nonnulls(variadic v_keys) > 0 then
-        perform jobtree.insert_items(v_child, (
-          select json_agg(json_build_object('payload', u.payload, 'serializeKey', u.key)) from unnest(v_payloads, v_keys) u(payload, key)
-        ));
+        select i.ready into v_count
+        from (select json_agg(json_build_object('payload', u.payload, 'serializeKey', u.key)) as items from unnest(v_payloads, v_keys) u(payload, key)) g
+        cross join lateral jobtree.insert_items(v_child, g.items) i;
       else
         perform jobtree.insert_payloads(v_child, v_payloads);
+        v_count := cardinality(v_payloads);
       end if;
-      v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, cardinality(v_payloads)));
+      v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, v_count));
     end if;
 
     select json_agg(e.value) into v_items
@@ -58,8 +60,8 @@ begin
     cross join lateral json_array_elements(u.new_items) e
     where p_new_items is not null and u.job_id = v_child.parent_id and e.value ->> 'type' = v_child.type;
     if v_items is not null then
-      perform jobtree.insert_items(v_child, v_items);
-      v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, json_array_length(v_items)));
+      select i.ready into v_count from jobtree.insert_items(v_child, v_items) i;
+      v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, v_count));
     end if;
   end loop;
   return v_ready;

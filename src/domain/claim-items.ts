@@ -10,7 +10,10 @@ import type { ClaimRequest, Given } from './merged.ts';
 
 export type { ClaimRequest };
 
-/** What a worker got, and the types of which there may be more, but their queues are paused or at a limit. */
+/**
+ * What a worker got, and the types of which there may be more when one of its items ends: their queues are paused or at a limit, or the
+ * items have serialize keys.
+ */
 export interface Claimed {
   readonly assignments: readonly Assignment[];
   readonly limitedTypes: readonly string[];
@@ -26,7 +29,7 @@ export async function claimItems(
   return (await claim(engine, worker, requests, claimId)).assignments;
 }
 
-/** The same, with what the limits of types kept back. */
+/** The same, with the types that were kept back. */
 export async function claim(
   engine: Engine,
   worker: string,
@@ -85,7 +88,9 @@ export async function toClaimed(
   const all = rest.length === 0 ? first?.assignments : given.flatMap(({ assignments }) => assignments);
   const assignments = await keepReadable(engine, all ?? []);
   logClaims(engine, assignments);
-  const limitedTypes = requests.flatMap(({ type }, i) => (given[i]?.limit === undefined ? [] : type));
+  const limitedTypes = requests.flatMap(({ type }, i) =>
+    given[i]?.limit !== undefined || given[i]?.isKeyed ? type : [],
+  );
   return { assignments, limitedTypes: [...new Set(limitedTypes)] };
 }
 
@@ -136,9 +141,9 @@ export interface ClaimedRow extends LeaseRow {
   /**
    * CUT: there was more, which was too much for one answer. LOCKED: somebody has locked what was left, and the row may have no
    * lease. REPEATED: what the claim got before. A row for a type without a lease: LIMITED, its queue has no more room; TAKEN,
-   * another claim decides about it just now.
+   * another claim decides about it just now; KEYED, it gave less than was asked for, and items with serialize keys among it.
    */
-  readonly kind: 'NEW' | 'CUT' | 'LOCKED' | 'REPEATED' | 'LIMITED' | 'TAKEN';
+  readonly kind: 'NEW' | 'CUT' | 'LOCKED' | 'REPEATED' | 'LIMITED' | 'TAKEN' | 'KEYED';
 }
 
 /** The call itself: the requests of one or several workers. */
@@ -165,26 +170,34 @@ export function beginClaim(engine: Engine, requests: readonly ClaimRequest[]) {
     ranges.map((range) => range.place),
   ];
 
+  /** Types of which nothing was left that the claim could see. */
+  const emptied = new Set<string>();
+
   function take(rows: readonly ClaimedRow[]): Given[] {
     const limits = new Map<string, ClaimedRow>();
+    const keyed = new Set<string>();
     let kind: ClaimedRow['kind'] | undefined;
     const leases: ClaimedRow[] = [];
     for (const row of rows) {
       if (row.lease_id !== null) leases.push(row);
       if (row.kind === 'LIMITED' || row.kind === 'TAKEN') limits.set(row.type, row);
+      else if (row.kind === 'KEYED') keyed.add(row.type);
       else kind = row.kind;
     }
     for (const rootId of new Set(leases.map((row) => row.root_id))) engine.effects.touched(rootId);
-    const answers = types.map((type): Given => {
+    const given = leases.map((row) => ({ ...row, assignments: toAssignments(row) }));
+    const assignments = types.map((): Assignment[] => []);
+    for (const lease of given) assignments[lease.request - 1]?.push(...lease.assignments);
+    const answers = requests.map(({ type, limit }, i): Given => {
       const row = limits.get(type);
+      const got = assignments[i] as Assignment[];
       return {
-        assignments: [],
+        assignments: got,
         limit: row?.kind as Given['limit'],
+        isKeyed: keyed.has(type) && got.length > 0 && got.length < limit,
         againInMs: row === undefined ? 0 : againInMs(row),
       };
     });
-    const given = leases.map((row) => ({ ...row, assignments: toAssignments(row) }));
-    for (const { request, assignments } of given) answers[request - 1]?.assignments.push(...assignments);
     // It went alone, so all of it is for one worker, whatever that wants now.
     if (kind === 'REPEATED') return answers;
 
@@ -192,11 +205,12 @@ export function beginClaim(engine: Engine, requests: readonly ClaimRequest[]) {
     const isShort = kind === 'CUT' || kind === 'LOCKED';
     const unmet = tellClaimed(engine, requests, answers, { startedAt, isShort, limits });
     if (kind === 'CUT') engine.effects.ready(unmet);
+    if (!isShort) for (const type of unmet.keys()) emptied.add(type);
     if (kind === 'LOCKED') for (const type of unmet.keys()) engine.lowWater.locked(type);
     return answers;
   }
 
-  return { values, take };
+  return { values, take, emptied };
 }
 
 const againInMs = ({ claimed_at: now, deadline_at: at }: ClaimedRow) => at.getTime() - now.getTime();

@@ -152,7 +152,7 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
   });
   // What waits for other jobs is no work yet.
   if (items.length > 0 && !job.after?.length)
-    walk.ready.set(job.type, (walk.ready.get(job.type) ?? 0) + items.length);
+    walk.ready.set(job.type, (walk.ready.get(job.type) ?? 0) + mostReady(items));
   const itemTexts = items.map((item, i) => toItemText(prepareItem(item, `${path}items[${i}]`, walk.limits)));
   const below = { ...walk, depth: walk.depth + 1 };
   const childTexts = (job.children ?? []).map((child, i) =>
@@ -245,4 +245,10 @@ function checkPath(value: unknown, field: string, hasElement: boolean): void {
       field,
     );
   }
+}
+
+/** Of those with one serialize key the first at most. */
+function mostReady(items: readonly NewItem[]): number {
+  const keys = items.flatMap(({ serializeKey }) => serializeKey ?? []);
+  return items.length - keys.length + new Set(keys).size;
 }

@@ -76,8 +76,8 @@ export async function exchangeParts(
   }
   const [reported, ...claimed] = rows;
   if (reported === undefined) throw new Error('exchange returned no row');
-  const answers = report.take(reported);
   const given = claim.take(claimed);
+  const answers = report.take(reported, claim.emptied);
   return parts.map((part) => ({
     reports: answers.splice(0, part.reports.length),
     claimed: given.splice(0, part.requests.length),

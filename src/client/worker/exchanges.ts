@@ -284,7 +284,9 @@ export class Exchanges {
     for (const { type } of assignments) got.set(type, (got.get(type) ?? 0) + 1);
     for (const [i, { slots, limit }] of claim.requests.entries()) {
       if ((got.get(slots.type) ?? 0) < limit && slots.hints === hints[i]) slots.dry = true;
-      slots.limited = limitedTypes.includes(slots.type);
+      // What it holds of a line, or of a limited type, makes room still though a claim beside it got nothing.
+      const holds = slots.running + slots.waiting.length > 0 && !got.has(slots.type);
+      slots.limited = limitedTypes.includes(slots.type) || (slots.limited && holds);
     }
     for (const assignment of assignments) this.#parts.onClaimed(assignment as Assignment, sentAt);
   }

@@ -34,7 +34,10 @@ export interface Slots {
   hints: number;
   /** The last claim got less than it asked for: there is no more, until a hint or the poll. */
   dry: boolean;
-  /** It got less for want of room in the queue of the type: an end of an item makes room, so the next claim goes with its report. */
+  /**
+   * It got less for want of room in the queue of the type, or since items have serialize keys: the end of an item lets another one go, so
+   * the next claim goes with its report.
+   */
   limited: boolean;
 }
 
