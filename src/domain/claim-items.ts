@@ -150,7 +150,9 @@ export interface ClaimedRow extends LeaseRow {
 export async function claimForRequests(engine: Engine, requests: readonly ClaimRequest[]): Promise<Given[]> {
   const claim = beginClaim(engine, requests);
   const rows = await engine.database.call<ClaimedRow>('claim_items', ...claim.values, engine.durableClaims);
-  return claim.take(rows);
+  const { answers, tell } = claim.take(rows);
+  tell();
+  return answers;
 }
 
 /** What claim_items takes for these requests, and what is to be done with what it gives. */
@@ -170,10 +172,8 @@ export function beginClaim(engine: Engine, requests: readonly ClaimRequest[]) {
     ranges.map((range) => range.place),
   ];
 
-  /** Types of which nothing was left that the claim could see. */
-  const emptied = new Set<string>();
-
-  function take(rows: readonly ClaimedRow[]): Given[] {
+  /** What each request got; the types of which nothing was left that the claim could see; and what tells others of the claim. */
+  function take(rows: readonly ClaimedRow[]) {
     const limits = new Map<string, ClaimedRow>();
     const keyed = new Set<string>();
     let kind: ClaimedRow['kind'] | undefined;
@@ -199,18 +199,20 @@ export function beginClaim(engine: Engine, requests: readonly ClaimRequest[]) {
       };
     });
     // It went alone, so all of it is for one worker, whatever that wants now.
-    if (kind === 'REPEATED') return answers;
+    if (kind === 'REPEATED') return { answers, emptied: new Set<string>(), tell: () => {} };
 
     learn(engine, given, since);
     const isShort = kind === 'CUT' || kind === 'LOCKED';
-    const unmet = tellClaimed(engine, requests, answers, { startedAt, isShort, limits });
-    if (kind === 'CUT') engine.effects.ready(unmet);
-    if (!isShort) for (const type of unmet.keys()) emptied.add(type);
-    if (kind === 'LOCKED') for (const type of unmet.keys()) engine.lowWater.locked(type);
-    return answers;
+    const sums = sumUp(requests, answers, limits);
+    const tell = () => {
+      tellClaimed(engine, sums, { startedAt, isShort, limits });
+      if (kind === 'CUT') engine.effects.ready(sums.unmet);
+      if (kind === 'LOCKED') for (const type of sums.unmet.keys()) engine.lowWater.locked(type);
+    };
+    return { answers, emptied: new Set(isShort ? [] : sums.unmet.keys()), tell };
   }
 
-  return { values, take, emptied };
+  return { values, take };
 }
 
 const againInMs = ({ claimed_at: now, deadline_at: at }: ClaimedRow) => at.getTime() - now.getTime();
@@ -233,32 +235,37 @@ function learn(engine: Engine, leases: readonly GivenLease[], since: number): vo
   }
 }
 
-/**
- * Tells, for each type, how much was taken, and whether there was no more; gives how much is missing, by type, where it is not for
- * want of room in the queue.
- */
-function tellClaimed(
-  engine: Engine,
+interface Sums {
+  readonly taken: ReadonlyMap<string, number>;
+  /** How much is missing where it is not for want of room in the queue. */
+  readonly unmet: ReadonlyMap<string, number>;
+}
+
+function sumUp(
   requests: readonly ClaimRequest[],
   answers: readonly Given[],
-  claim: { startedAt: number; isShort: boolean; limits: ReadonlyMap<string, ClaimedRow> },
-): Map<string, number> {
-  const asked = new Map<string, number>();
+  limits: ReadonlyMap<string, ClaimedRow>,
+): Sums {
   const taken = new Map<string, number>();
   const unmet = new Map<string, number>();
   for (const [i, { type, limit }] of requests.entries()) {
-    asked.set(type, (asked.get(type) ?? 0) + limit);
-    taken.set(type, (taken.get(type) ?? 0) + (answers[i]?.assignments.length ?? 0));
+    const got = answers[i]?.assignments.length ?? 0;
+    taken.set(type, (taken.get(type) ?? 0) + got);
+    if (got < limit && !limits.has(type)) unmet.set(type, (unmet.get(type) ?? 0) + limit - got);
   }
-  for (const [type, count] of asked) {
-    const got = taken.get(type) ?? 0;
+  return { taken, unmet };
+}
+
+/** Tells, for each type, how much was taken, and whether there was no more. */
+function tellClaimed(
+  engine: Engine,
+  { taken, unmet }: Sums,
+  claim: { startedAt: number; isShort: boolean; limits: ReadonlyMap<string, ClaimedRow> },
+): void {
+  for (const [type, got] of taken) {
     const limit = claim.limits.get(type);
-    if (limit === undefined) {
-      engine.effects.claimed(type, got, got < count && !claim.isShort, claim.startedAt);
-      if (got < count) unmet.set(type, count - got);
-    } else if (limit.kind === 'LIMITED') {
-      engine.effects.limited(type, againInMs(limit));
-    }
+    if (limit === undefined)
+      engine.effects.claimed(type, got, unmet.has(type) && !claim.isShort, claim.startedAt);
+    else if (limit.kind === 'LIMITED') engine.effects.limited(type, againInMs(limit));
   }
-  return unmet;
 }
