@@ -141,7 +141,7 @@ export interface ClaimedRow extends LeaseRow {
   /**
    * CUT: there was more, which was too much for one answer. LOCKED: somebody has locked what was left, and the row may have no
    * lease. REPEATED: what the claim got before. A row for a type without a lease: LIMITED, its queue has no more room; TAKEN,
-   * another claim decides about it just now; KEYED, it gave less than was asked for, and items with serialize keys among it.
+   * another claim decides about it just now; KEYED, it gave items with serialize keys.
    */
   readonly kind: 'NEW' | 'CUT' | 'LOCKED' | 'REPEATED' | 'LIMITED' | 'TAKEN' | 'KEYED';
 }
@@ -188,13 +188,13 @@ export function beginClaim(engine: Engine, requests: readonly ClaimRequest[]) {
     const given = leases.map((row) => ({ ...row, assignments: toAssignments(row) }));
     const assignments = types.map((): Assignment[] => []);
     for (const lease of given) assignments[lease.request - 1]?.push(...lease.assignments);
-    const answers = requests.map(({ type, limit }, i): Given => {
+    const answers = requests.map(({ type }, i): Given => {
       const row = limits.get(type);
       const got = assignments[i] as Assignment[];
       return {
         assignments: got,
         limit: row?.kind as Given['limit'],
-        isKeyed: keyed.has(type) && got.length > 0 && got.length < limit,
+        isKeyed: keyed.has(type) && got.length > 0,
         againInMs: row === undefined ? 0 : againInMs(row),
       };
     });

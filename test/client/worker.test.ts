@@ -124,7 +124,7 @@ describe('handlers', () => {
     const items = [{ payload: 'bad' }, { payload: 'good' }];
     const { id } = await client.createJob({ type, items, sealed: true, backoffMs: [] });
     const handler = (payload: unknown) => (payload === 'bad' ? bad : 'fine');
-    await makeWorker({ types: { [type]: { concurrency: 2, handler } } }).start();
+    await makeWorker({ types: { [type]: { concurrency: 10, handler } } }).start();
     expect(await completed(id)).toMatchObject({ succeeded: 1, failed: 1 });
     expect(await failuresOf(id)).toEqual([[{ code, message: expect.stringMatching(message) }], []]);
   });
@@ -333,7 +333,7 @@ describe('waiting for work', () => {
     const items = Array.from({ length: 20 }, () => ({ serializeKey: type }));
     const { id } = await client.createJob({ type, sealed: true, items });
     const handler = async () => null;
-    await makeWorker({ pollIntervalMs: 3_600_000, types: { [type]: { concurrency: 2, handler } } }).start();
+    await makeWorker({ pollIntervalMs: 3_600_000, types: { [type]: { concurrency: 10, handler } } }).start();
     expect((await completed(id)).succeeded).toBe(20);
     await stranger.close();
     await counting;

@@ -1190,8 +1190,8 @@ $$;
 --            passed by it; LOCKED if somebody had locked what was left, for longer than the moment that a claim waits; REPEATED
 --            for what a claim got before. Behind the leases stands a row without one for each type whose queue has no more room
 --            (lock_queues): of kind LIMITED, with now in claimed_at and when to look again in deadline_at, or of kind TAKEN
---            where another claim decides about the type just now: try again. And a row of kind KEYED for each type that gave less than
---            was asked for, and items with serialize keys among it: the end of one may make the next ready
+--            where another claim decides about the type just now: try again. And a row of kind KEYED for each type that gave items with
+--            serialize keys: the end of one may make the next ready
 -- locks      rows of queue, of limited types alone, and then queue entries; both skipped where another claim has them
 -- errors     JT002 a limit below 1, a claim id out of time, or the repeated claim was another worker's; JT006 it must be
 --            repeated in a call of its own
@@ -1354,7 +1354,7 @@ begin
         exit;
       end if;
     end loop;
-    if v_is_keyed and v_left is not null then
+    if v_is_keyed then
       v_keyed := v_keyed || v_type;
     end if;
     v_first := v_last + 1;

@@ -285,7 +285,7 @@ export class Model {
     if (report.newItems?.some(({ type }) => takers(type) !== 1)) return { status: 'INVALID', fed };
     for (const child of children) {
       const items = fedItems(child, item.payload, report.result);
-      if (items === undefined) return { status: 'INVALID', fed };
+      if (items === undefined) return { status: 'INVALID', fed: new Map() };
       for (const { type, payload, serializeKey: key = null } of report.newItems ?? [])
         if (type === child.type) items.push({ payload, key });
       if (items.length > 0 && !child.cancelled) fed.set(child, items);
