@@ -9,7 +9,6 @@ import {
   type WorkerOptions,
 } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
-import { subscribe } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
 import { signal } from './signals.ts';
@@ -124,7 +123,7 @@ describe('handlers', () => {
     const items = [{ payload: 'bad' }, { payload: 'good' }];
     const { id } = await client.createJob({ type, items, sealed: true, backoffMs: [] });
     const handler = (payload: unknown) => (payload === 'bad' ? bad : 'fine');
-    await makeWorker({ types: { [type]: { concurrency: 10, handler } } }).start();
+    await makeWorker({ types: { [type]: { concurrency: 2, handler } } }).start();
     expect(await completed(id)).toMatchObject({ succeeded: 1, failed: 1 });
     expect(await failuresOf(id)).toEqual([[{ code, message: expect.stringMatching(message) }], []]);
   });
@@ -321,24 +320,6 @@ describe('waiting for work', () => {
     await completed(id);
     const another = await client.createJob({ type, items: [{}, {}], sealed: true });
     expect(await completed(another.id)).toMatchObject({ succeeded: 2 });
-  });
-
-  test('the next item of a serialize key comes with the report of the one before, and nobody else is told', async () => {
-    const type = newType();
-    const stranger = subscribe(server.url, `subscription { workAvailable(types: ["${type}"]) { types } }`);
-    let hints = 0;
-    const counting = (async () => {
-      for await (const _ of stranger) hints++;
-    })();
-    const items = Array.from({ length: 20 }, () => ({ serializeKey: type }));
-    const { id } = await client.createJob({ type, sealed: true, items });
-    const handler = async () => null;
-    await makeWorker({ pollIntervalMs: 3_600_000, types: { [type]: { concurrency: 10, handler } } }).start();
-    expect((await completed(id)).succeeded).toBe(20);
-    await stranger.close();
-    await counting;
-    // At the start, of the new items, and a last look at most.
-    expect(hints).toBeLessThanOrEqual(3);
   });
 
   test('without a hint the poll finds it', async () => {
