@@ -10,6 +10,14 @@ import { parseRedisUrl, type RedisConfig } from './redis-url.ts';
 const milliseconds = (lowest: number, highest: number, standard: number) =>
   z.coerce.number().int().min(lowest).max(highest).default(standard);
 
+const seconds = (lowest: number, highest: number, standard: number | 'never') =>
+  z
+    .union([z.literal('never'), z.coerce.number().int().min(lowest).max(highest)], {
+      error: `must be a whole number from ${lowest} to ${highest}, or never`,
+    })
+    .default(standard);
+const orNull = (value: number | 'never') => (value === 'never' ? null : value);
+
 const postgresUrl = z
   .string()
   .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
@@ -97,6 +105,25 @@ const settings = {
     .max(500_000_000)
     .default(25_000_000)
     .describe('The largest request, in bytes, over HTTP and WebSocket.'),
+  JOBTREE_MAX_UPLOAD_BYTES: z.coerce
+    .number()
+    .int()
+    .min(1_000)
+    .max(100_000_000_000_000)
+    .default(10_000_000_000)
+    .describe('The largest file that can be uploaded, in bytes.'),
+  JOBTREE_MAX_FILE_TEXT_BYTES: z.coerce
+    .number()
+    .int()
+    .min(1_000)
+    .max(100_000_000_000_000)
+    .default(50_000_000_000)
+    .describe(
+      'The most text that a file may have that is imported, in bytes once it is decompressed. An import that comes to more ends there.',
+    ),
+  JOBTREE_UPLOAD_LIFETIME_MS: milliseconds(1_000, 31_536_000_000, 86_400_000).describe(
+    'How long an upload is kept after its last byte, in milliseconds; one that is being imported is kept until that is over.',
+  ),
   JOBTREE_MAX_QUERY_TOKENS: z.coerce
     .number()
     .int()
@@ -204,6 +231,45 @@ const settings = {
     .describe(
       'Networks that callbacks may reach beside the public internet: `10.0.0.0/8,fd00::/8`, with commas between. Without it, addresses that are private, loopback, link-local or otherwise not public are refused.',
     ),
+  JOBTREE_RETENTION_SECONDS: seconds(0, 315_576_000, 604_800).describe(
+    'For how long trees are kept once they are complete, in seconds, or `never` to reap none: of trees that say nothing else, also of those that are complete already. All servers of a database should have the same.',
+  ),
+  JOBTREE_IDLE_SECONDS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(315_576_000)
+    .default(86_400)
+    .describe(
+      'After how long a tree counts as idle, in seconds: a job of it is not sealed, and nothing of it is left to do.',
+    ),
+  JOBTREE_IDLE_EXPIRY_SECONDS: seconds(1, 315_576_000, 'never').describe(
+    'After how long idle trees that say nothing else are cancelled, in seconds, or `never`.',
+  ),
+  JOBTREE_SLOW_FACTOR: z.coerce
+    .number()
+    .min(1)
+    .max(1_000)
+    .default(3)
+    .describe(
+      'An item that a worker has had for so many times the p99 of its type counts as [slow](figures.md#slow-items).',
+    ),
+  JOBTREE_SLOW_AFTER_MS: milliseconds(0, 86_400_000, 10_000).describe(
+    'And not before this time, in milliseconds.',
+  ),
+  JOBTREE_METRICS: z
+    .enum(['true', 'false'])
+    .default('true')
+    .describe('Whether /metrics answers with [metrics](figures.md#prometheus) for Prometheus.'),
+  JOBTREE_METRICS_TYPES: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_000)
+    .default(100)
+    .describe(
+      'So many types at most have metrics of their own, those that the server sees first; the others are added up as `other`.',
+    ),
   JOBTREE_SHUTDOWN_DELAY_MS: milliseconds(0, 600_000, 0).describe(
     'How long the server goes on after SIGTERM while /readyz already says 503, for load balancers to notice, in milliseconds.',
   ),
@@ -269,6 +335,9 @@ export interface Config {
   readonly durableClaims: boolean;
   readonly maxJsonBytes: number;
   readonly maxRequestBytes: number;
+  readonly maxUploadBytes: number;
+  readonly maxFileTextBytes: number;
+  readonly uploadLifetimeMs: number;
   readonly maxQueryTokens: number;
   readonly maxQueryCost: number;
   readonly maxAnswerBytes: number;
@@ -284,6 +353,13 @@ export interface Config {
   readonly sweepIntervalMs: number;
   readonly callbackTimeoutMs: number;
   readonly callbackNetworks: readonly string[];
+  readonly retentionSeconds: number | null;
+  readonly idleSeconds: number;
+  readonly idleExpirySeconds: number | null;
+  readonly slowFactor: number;
+  readonly slowAfterMs: number;
+  readonly metrics: boolean;
+  readonly metricsTypes: number;
   readonly shutdownDelayMs: number;
   readonly shutdownTimeoutMs: number;
   readonly logLevel: z.infer<typeof settings.JOBTREE_LOG_LEVEL>;
@@ -333,6 +409,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     durableClaims: value.JOBTREE_DURABLE_CLAIMS === 'true',
     maxJsonBytes: value.JOBTREE_MAX_JSON_BYTES,
     maxRequestBytes: value.JOBTREE_MAX_REQUEST_BYTES,
+    maxUploadBytes: value.JOBTREE_MAX_UPLOAD_BYTES,
+    maxFileTextBytes: value.JOBTREE_MAX_FILE_TEXT_BYTES,
+    uploadLifetimeMs: value.JOBTREE_UPLOAD_LIFETIME_MS,
     maxQueryTokens: value.JOBTREE_MAX_QUERY_TOKENS,
     maxQueryCost: value.JOBTREE_MAX_QUERY_COST,
     maxAnswerBytes: value.JOBTREE_MAX_ANSWER_BYTES,
@@ -348,6 +427,13 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     sweepIntervalMs: value.JOBTREE_SWEEP_INTERVAL_MS,
     callbackTimeoutMs: value.JOBTREE_CALLBACK_TIMEOUT_MS,
     callbackNetworks: value.JOBTREE_CALLBACK_NETWORKS?.split(',') ?? [],
+    retentionSeconds: orNull(value.JOBTREE_RETENTION_SECONDS),
+    idleSeconds: value.JOBTREE_IDLE_SECONDS,
+    idleExpirySeconds: orNull(value.JOBTREE_IDLE_EXPIRY_SECONDS),
+    slowFactor: value.JOBTREE_SLOW_FACTOR,
+    slowAfterMs: value.JOBTREE_SLOW_AFTER_MS,
+    metrics: value.JOBTREE_METRICS === 'true',
+    metricsTypes: value.JOBTREE_METRICS_TYPES,
     shutdownDelayMs: value.JOBTREE_SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: value.JOBTREE_SHUTDOWN_TIMEOUT_MS,
     logLevel: value.JOBTREE_LOG_LEVEL,

@@ -25,6 +25,7 @@ import { measureMemory } from './measures/memory.ts';
 import { measureNotify } from './measures/notify.ts';
 import { measurePriorities } from './measures/priorities.ts';
 import { measureReplay } from './measures/replay.ts';
+import { measureRetention } from './measures/retention.ts';
 import { measureSerialize } from './measures/serialize.ts';
 import { measureSlow } from './measures/slow.ts';
 import { measureSnapshot } from './measures/snapshot.ts';
@@ -45,6 +46,7 @@ const run: Record<Measure, (bench: Bench) => Promise<Report>> = {
   history: measureHistory,
   cancel: measureCancel,
   replay: measureReplay,
+  retention: measureRetention,
   heartbeats: measureHeartbeats,
   priorities: measurePriorities,
   limits: measureLimits,

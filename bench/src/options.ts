@@ -11,6 +11,7 @@ export const measures = [
   'history',
   'cancel',
   'replay',
+  'retention',
   'heartbeats',
   'priorities',
   'limits',
@@ -46,7 +47,7 @@ export interface Options {
 
 export const usage = `npm run bench -- [options]
   --only A,B     what to measure: ${measures.join(', ')} (all of it)
-  --items N      items in a run (100000); runs of small batches take a part of it, import and cancel ten times as many
+  --items N      items in a run (100000); runs of small batches take a part of it, import, cancel and retention ten times as many
   --batches A,B  batch sizes (1,10,100,500)
   --rounds N     runs of each contender, of which the median counts (3)
   --seconds N    how long the snapshot is held (300); notify and slow go on for at most 60

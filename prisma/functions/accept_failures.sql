@@ -3,10 +3,10 @@
 -- p_lease_ids, p_numbers, p_failures
 --            the assignments, each named once, and a JSON array of what went wrong: {code, message, permanent}
 -- returns    the trees that changed, the types that have ready items again and how many, which reports counted, from 1 on, and
---            when the item of each of these is due again: null if it is not
+--            when the item of each of these is due again: null if it is not; and figures as report_results has them
 -- locks      leases in the order of their ids, skipping those that somebody else has. Their reports do not count
 create or replace function jobtree.accept_failures(p_lease_ids uuid[], p_numbers integer[], p_failures json)
-returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[])
+returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[], figures json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -31,11 +31,11 @@ begin
   join locked k on k.id = u.lease_id
   where case when u.number > 0 then get_bit(k.open, u.number - 1) = 1 end;
   if v_open.ns is null then
-    return query select null::uuid[], null::jsonb, '{}'::integer[], null::timestamptz[];
+    return query select null::uuid[], null::jsonb, '{}'::integer[], null::timestamptz[], null::json[];
     return;
   end if;
   return query
-    select f.root_ids, f.ready, v_open.ns, f.retries
+    select f.root_ids, f.ready, v_open.ns, f.retries, f.figures
     from jobtree.fail_attempts(v_open.lease_ids, v_open.numbers, v_open.failures, false) f;
 end
 $$;

@@ -4,11 +4,11 @@
 -- p_lease_ids, p_numbers, p_results
 --            the assignments, each named once, and a JSON array of their results
 -- p_feeding  whether to take those of jobs that feed children, or of the others
--- returns    the trees that changed; the types that got ready items, because the results freed their keys, and how many; which reports counted, from 1 on: null if all did; and the items that they finished, in the order of the reports, if p_feeding
+-- returns    the trees that changed; the types that got ready items, because the results freed their keys, and how many; which reports counted, from 1 on: null if all did; and the items that they finished, in the order of the reports, if p_feeding; and figures as report_results has them
 -- locks      leases in the order of their ids, skipping those that somebody else has: a heartbeat, a sweep, a transaction of SQL.
 --            Their reports do not count
 create or replace function jobtree.accept_results(p_lease_ids uuid[], p_numbers integer[], p_results json, p_feeding boolean)
-returns table (root_ids uuid[], ready jsonb, accepted integer[], job_ids uuid[], positions bigint[])
+returns table (root_ids uuid[], ready jsonb, accepted integer[], job_ids uuid[], positions bigint[], figures json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -26,9 +26,9 @@ declare
   v_done record;
 begin
   if p_lease_ids[1] = all (p_lease_ids) then
-    select l.id, l.job_id, l.position, l.open, l.keyed, j.root_id into v_lease from jobtree.lease l
+    select l.id, l.job_id, l.position, l.open, l.keyed, l.claimed_at, j.root_id, j.type into v_lease from jobtree.lease l
     cross join lateral (
-      select j.root_id from jobtree.job j
+      select j.root_id, j.type from jobtree.job j
       where j.id = l.job_id and j.feeds_children = p_feeding and j.cancelled_at is null
       offset 0
     ) j
@@ -56,7 +56,7 @@ begin
       from given g;
     end if;
     if v_accepted is null then
-      return query select null::uuid[], null::jsonb, '{}'::integer[], null::uuid[], null::bigint[];
+      return query select null::uuid[], null::jsonb, '{}'::integer[], null::uuid[], null::bigint[], null::json[];
       return;
     end if;
     update jobtree.lease l
@@ -68,14 +68,15 @@ begin
       v_ready := jobtree.free_keys(array_fill(v_lease.job_id, array[cardinality(v_positions)]), v_positions);
     end if;
     return query select array[v_lease.root_id], v_ready, case when cardinality(v_accepted) < cardinality(p_numbers) then v_accepted end,
-      case when p_feeding then array_fill(v_lease.job_id, array[cardinality(v_accepted)]) end, v_positions;
+      case when p_feeding then array_fill(v_lease.job_id, array[cardinality(v_accepted)]) end, v_positions,
+      array[jobtree.figure_of(v_lease.type, v_now - v_lease.claimed_at, cardinality(v_accepted), 0, 0)];
     return;
   end if;
 
   with locked as materialized (
-    select l.id, l.job_id, l.position, l.open, l.keyed, j.root_id from jobtree.lease l
+    select l.id, l.job_id, l.position, l.open, l.keyed, l.claimed_at, j.root_id, j.type from jobtree.lease l
     cross join lateral (
-      select j.root_id from jobtree.job j
+      select j.root_id, j.type from jobtree.job j
       where j.id = l.job_id and j.feeds_children = p_feeding and j.cancelled_at is null
       offset 0
     ) j
@@ -106,12 +107,20 @@ begin
     case when count(*) < cardinality(p_numbers) then coalesce(array_agg(g.n::integer), '{}') end as accepted,
     case when p_feeding then array_agg(g.job_id order by g.n) end as job_ids,
     case when p_feeding then array_agg(g.position order by g.n) end as positions,
-    array_agg(g.job_id) filter (where g.keyed) as keyed_job_ids, array_agg(g.position) filter (where g.keyed) as keyed_positions
+    array_agg(g.job_id) filter (where g.keyed) as keyed_job_ids, array_agg(g.position) filter (where g.keyed) as keyed_positions,
+    (
+      select array_agg(t.figure)
+      from (
+        select jobtree.figure_of(k.type, v_now - k.claimed_at, sum(e.count)::bigint, 0, 0) as figure
+        from ended e join locked k on k.id = e.lease_id
+        group by k.type, k.claimed_at
+      ) t
+    ) as figures
   into v_done
   from given g;
   if v_done.keyed_job_ids is not null then
     v_ready := jobtree.free_keys(v_done.keyed_job_ids, v_done.keyed_positions);
   end if;
-  return query select v_done.root_ids, v_ready, v_done.accepted, v_done.job_ids, v_done.positions;
+  return query select v_done.root_ids, v_ready, v_done.accepted, v_done.job_ids, v_done.positions, v_done.figures;
 end
 $$;

@@ -1,11 +1,12 @@
 -- Adds items to a job that is not sealed, and with p_seal seals it in the same transaction.
 --
 -- p_items    as insert_items has it; may be empty
+-- p_traces   which traces they belong to: trace_items. Null for none
 -- returns    the tree's root, the job's type, and what insert_items returns
 -- locks      the job's row (lock_open_job)
--- errors     those of lock_open_job; JT002 items that are none (check_items; 22003, 22007, 22008, 22P02 or 23514 for a value out of
+-- errors     those of lock_open_job; JT002 items that are none (check_items; trace_items; 22003, 22007, 22008, 22P02 or 23514 for a value out of
 --            bounds), JT004 p_seal on a job that its parent seals
-create or replace function jobtree.add_items(p_job_id uuid, p_items json, p_seal boolean default false)
+create or replace function jobtree.add_items(p_job_id uuid, p_items json, p_seal boolean default false, p_traces json default null)
 returns table (root_id uuid, type text, positions bigint[], added boolean[], ready integer)
 language plpgsql volatile
 set enable_seqscan = off
@@ -14,25 +15,33 @@ as $$
 declare
   v_payloads json[];
   v_firsts bigint[];
+  v_positions bigint[];
+  v_added boolean[];
+  v_ready integer;
   v_job jobtree.job;
 begin
   v_payloads := jobtree.check_items(p_items, 'items');
   v_job := jobtree.lock_open_job(p_job_id, p_seal);
   if v_payloads is not null then
     v_firsts := jobtree.insert_payloads(v_job, v_payloads);
-    return query
-      select v_job.root_id, v_job.type, array_agg(f.first + n order by f.first, n), null::boolean[],
-        case when v_job.waits or v_job.run_at > clock_timestamp() then 0 else cardinality(v_payloads) end
-      from unnest(v_firsts) with ordinality f(first, block)
-      cross join lateral generate_series(0, least(1024, cardinality(v_payloads) - 1024 * (f.block - 1)) - 1) n;
+    v_positions := jobtree.positions_from(v_firsts, cardinality(v_payloads));
+    v_ready := case when v_job.waits or v_job.run_at > clock_timestamp() then 0 else cardinality(v_payloads) end;
   elsif json_array_length(p_items) > 0 then
-    return query select v_job.root_id, v_job.type, i.* from jobtree.insert_items(v_job, p_items) i;
+    select i.positions, i.added, i.ready into v_positions, v_added, v_ready from jobtree.insert_items(v_job, p_items) i;
   else
-    return query select v_job.root_id, v_job.type, '{}'::bigint[], '{}'::boolean[], 0;
+    v_positions := '{}';
+    v_added := '{}';
+    v_ready := 0;
+  end if;
+  if p_traces is not null then
+    perform jobtree.trace_items(p_job_id, case when v_added is null then v_positions else array(
+      select case when u.added then u.position end from unnest(v_positions, v_added) with ordinality u(position, added, n) order by u.n
+    ) end, p_traces);
   end if;
 
   if p_seal then
     perform jobtree.seal_job(p_job_id);
   end if;
+  return query select v_job.root_id, v_job.type, v_positions, v_added, v_ready;
 end
 $$;

@@ -1,10 +1,11 @@
 -- What add_items does, for servers and for items that are a payload and nothing else, as nearly all are.
 --
 -- p_payloads JSON texts with the record separator U+001E between them, which none of them can contain; at least one
+-- p_traces   which traces they belong to: trace_items. Null for none
 -- returns    the tree's root, the job's type, and the first position of each 1,024 items, which stand one behind the other
 -- locks      the job's row (lock_open_job)
 -- errors     those of lock_open_job; 22P02 or 22P05 for a text that is no JSON, or that Postgres can't hold
-create or replace function jobtree.add_payloads(p_job_id uuid, p_payloads text)
+create or replace function jobtree.add_payloads(p_job_id uuid, p_payloads text, p_traces json default null)
 returns table (root_id uuid, type text, first_positions bigint[])
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
@@ -12,11 +13,16 @@ as $$
 declare
   v_job jobtree.job;
   v_payloads constant json[] := string_to_array(p_payloads, E'\x1e')::json[];
+  v_firsts bigint[];
 begin
   if strpos(p_payloads, '\u') > 0 then
     perform jobtree.check_text(array_to_json(v_payloads));
   end if;
   v_job := jobtree.lock_open_job(p_job_id, false);
-  return query select v_job.root_id, v_job.type, jobtree.insert_payloads(v_job, v_payloads);
+  v_firsts := jobtree.insert_payloads(v_job, v_payloads);
+  if p_traces is not null then
+    perform jobtree.trace_items(p_job_id, jobtree.positions_from(v_firsts, cardinality(v_payloads)), p_traces);
+  end if;
+  return query select v_job.root_id, v_job.type, v_firsts;
 end
 $$;

@@ -2,10 +2,11 @@
 -- cancelled from now on. What waits leaves the queue and what is held ends right here, up to p_limit ranges of items; of the rest
 -- cancel_items takes care, and if nobody calls it to the end, the sweep of any server. Cancelling twice does nothing.
 --
+-- p_reason   what the jobs say of it: REQUESTED, or IDLE from expire_tree
 -- returns    the tree's root, and the jobs of the subtree that have more to cancel
 -- locks      the jobs' rows in the order of their ids: waits for who adds or feeds; then those of cancel_items
 -- errors     JT001 no such job
-create or replace function jobtree.cancel_job(p_job_id uuid, p_limit integer default 10000)
+create or replace function jobtree.cancel_job(p_job_id uuid, p_limit integer default 10000, p_reason text default 'REQUESTED')
 returns table (root_id uuid, cancelling uuid[])
 language plpgsql volatile
 set enable_seqscan = off
@@ -35,7 +36,7 @@ begin
 
   perform 1 from jobtree.job j where j.id = any (v_jobs) order by j.id for no key update;
   update jobtree.job j
-  set cancelled_at = clock_timestamp(), cancelling = true, waits = false, sealed_at = coalesce(j.sealed_at, clock_timestamp())
+  set cancelled_at = clock_timestamp(), cancel_reason = p_reason, cancelling = true, waits = false, sealed_at = coalesce(j.sealed_at, clock_timestamp())
   where j.id = any (v_jobs) and j.cancelled_at is null
     and (select p.completed_at from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) is null;
   -- Only for jobs that are still there: this may have waited for delete_tree.

@@ -17,8 +17,8 @@ begin
   select p.field, p.message into v_field, v_message
   from jobtree.input_problem(p_job, array[
     'type', 'dedupeKey', 'priority', 'runAt', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs',
-    'finalStage', 'toleratedFailureCount', 'toleratedFailurePercentage', 'serializeOnFailure', 'name', 'after', 'sealed', 'feed', 'items', 'callbacks',
-    'children'
+    'finalStage', 'toleratedFailureCount', 'toleratedFailurePercentage', 'serializeOnFailure', 'name', 'after', 'sealed', 'feed', 'items', 'file',
+    'callbacks', 'traceContext', 'children', 'retentionSeconds', 'idleExpirySeconds'
   ]) p;
   if v_field is null and p_job ->> 'type' is null then
     v_field := 'type';
@@ -26,12 +26,21 @@ begin
   elsif v_field is null and p_job ->> 'callbacks' is not null and cardinality(p_path) > 0 then
     v_field := 'callbacks';
     v_message := 'can''t be set: callbacks belong to the root';
+  elsif v_field is null and p_job ->> 'traceContext' is not null and cardinality(p_path) > 0 then
+    v_field := 'traceContext';
+    v_message := 'can''t be set: it belongs to the root';
+  elsif v_field is null and p_job ?| array['retentionSeconds', 'idleExpirySeconds'] and cardinality(p_path) > 0 then
+    v_field := case when p_job ? 'retentionSeconds' then 'retentionSeconds' else 'idleExpirySeconds' end;
+    v_message := 'can''t be set: a tree is kept as a whole, so it belongs to the root';
   elsif v_field is null and p_job ->> 'feed' is not null and cardinality(p_path) = 0 then
     v_field := 'feed';
     v_message := 'can''t be set: the root has no parent to feed it';
   elsif v_field is null and p_job ->> 'feed' is not null and (p_job ->> 'sealed')::boolean then
     v_field := 'sealed';
     v_message := 'can''t be set: the job is fed by its parent, whose completion seals it';
+  elsif v_field is null and p_job ->> 'file' is not null and (p_job ->> 'feed' is not null or (p_job ->> 'sealed')::boolean) then
+    v_field := 'file';
+    v_message := 'can''t be set: the job would be sealed by its parent, or is sealed already';
   end if;
   if v_field is not null then
     v_field := rtrim(v_at || v_field, '.');

@@ -2,15 +2,17 @@
 --
 -- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
 --            runAt?, finalStage?, toleratedFailureCount?, toleratedFailurePercentage?, serializeOnFailure?, name?, after?, dedupeKey?, sealed?,
---            feed?, items?, callbacks?, children?}; children are the same, and any depth up to 32. after: link_jobs. callbacks (the root
---            only): add_callbacks. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?, serializeKey?}: feed_payloads,
---            feed_keys.
+--            feed?, items?, file?, callbacks?, traceContext?, children?, retentionSeconds?, idleExpirySeconds?}; children are the same, and any
+--            depth up to 32. after: link_jobs. Of the root only: callbacks, add_callbacks; traceContext, of the items that the tree
+--            starts with, check_trace_context; retentionSeconds and idleExpirySeconds, which are what servers have by default if
+--            they are not there, and never if they are null. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?, serializeKey?}: feed_payloads,
+--            feed_keys. file: add_file, which has a server add the lines of an upload and seal the job.
 --            What a job does not say of priority, failures, backoff and heartbeats comes from the queue of its type, if that says it.
 --            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs go up in
 --            the order of the document, parents before their children.
 -- returns    the root's id, and whether it is new: with a dedupeKey that a job of the type has, it is that job's id
 -- errors     JT002 a tree too deep or too large, a child's dedupeKey that is in use, a job or items that are none: check_job; an
---            after that can't be: link_jobs; callbacks that can't be: add_callbacks
+--            after that can't be: link_jobs; callbacks that can't be: add_callbacks; a file that can't be: add_file
 create or replace function jobtree.create_job(p_tree json)
 returns table (job_id uuid, created boolean)
 language plpgsql volatile
@@ -69,7 +71,7 @@ begin
       id, root_id, parent_id, depth, type, dedupe_key, priority, run_at, max_failures_per_item, backoff_ms,
       backoff_jitter, heartbeat_interval_ms, final_stage, feed, feeds_children, created_at, sealed_at,
       tolerated_failure_count, tolerated_failure_percentage, waits,
-      blocks_on_failure
+      blocks_on_failure, retention_seconds, idle_expiry_seconds
     )
     select
       n.id, coalesce(v_root, n.id), v_job.id, cardinality(v_node.path),
@@ -80,13 +82,15 @@ begin
       case when v_spec ->> 'feed' is not null then '{"source": "SUCCESSES"}' || jsonb_strip_nulls(s.feed) end,
       coalesce(jsonb_path_exists(v_spec, '$.children[*].feed ? (@ != null)'), false), v_now,
       case when s.sealed then v_now end, s."toleratedFailureCount", s."toleratedFailurePercentage",
-      coalesce(v_spec @? 'strict $.after[0]', false), coalesce(s."serializeOnFailure" = 'BLOCK', false)
+      coalesce(v_spec @? 'strict $.after[0]', false), coalesce(s."serializeOnFailure" = 'BLOCK', false),
+      coalesce(s."retentionSeconds", case when v_spec ? 'retentionSeconds' then -1 end),
+      coalesce(s."idleExpirySeconds", case when v_spec ? 'idleExpirySeconds' then -1 end)
     from (select (v_id || lpad(to_hex(v_node.number), 6, '0'))::uuid as id) n
       cross join jsonb_to_record(v_spec) as s(
         type text, "dedupeKey" text, priority smallint, "runAt" timestamptz, "maxFailuresPerItem" integer,
         "backoffMs" integer[], "backoffJitter" real, "heartbeatIntervalMs" integer, "finalStage" boolean,
         feed jsonb, sealed boolean, "toleratedFailureCount" integer, "toleratedFailurePercentage" double precision,
-        "serializeOnFailure" text
+        "serializeOnFailure" text, "retentionSeconds" integer, "idleExpirySeconds" integer
       )
       left join lateral (select q.* from jobtree.queue q where q.type = s.type offset 0) q on true
     on conflict (type, dedupe_key) do nothing
@@ -116,11 +120,24 @@ begin
     elsif v_spec @? 'strict $.items[0]' then
       perform jobtree.insert_items(v_job, v_node.spec -> 'items');
     end if;
+    if v_spec ->> 'file' is not null then
+      perform jobtree.add_file(v_job.id, v_spec -> 'file');
+    end if;
     if v_job.sealed_at is not null then
       insert into jobtree.progress_delta (root_id, job_id) values (v_root, v_job.id);
     end if;
   end loop;
 
+  if p_tree ->> 'traceContext' is not null then
+    perform jobtree.check_trace_context(p_tree -> 'traceContext');
+    insert into jobtree.trace_context (job_id, position, count, traceparent, tracestate)
+    select j.id, b.first, b.last - b.first + 1, p_tree #>> '{traceContext,traceparent}', p_tree #>> '{traceContext,tracestate}'
+    from jobtree.job j
+    cross join lateral (
+      select min(i.position) as first, max(i.position) as last from jobtree.job_item i where i.job_id = j.id group by i.position / 1024
+    ) b
+    where j.root_id = v_root;
+  end if;
   if v_waits then
     perform jobtree.link_jobs(v_root, p_tree);
   end if;

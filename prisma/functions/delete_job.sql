@@ -1,8 +1,8 @@
 -- Begins to delete a tree: what is pending in it is cancelled, its dedupe keys are free at once, and delete_tree takes care of the
--- rest, in batches, called by any server. Asking twice does nothing.
+-- rest, in batches, called by any server. Asking twice does nothing; a tree that is being reaped goes at once from then on.
 --
 -- returns    the jobs that have more to cancel: cancel_items
--- locks      those of cancel_job
+-- locks      the tree's row in tree_deletion, if it is being reaped; those of cancel_job
 -- errors     JT001 no such job, JT002 not a root
 create or replace function jobtree.delete_job(p_job_id uuid)
 returns uuid[]
@@ -23,6 +23,8 @@ begin
   if v_root_id <> p_job_id then
     raise exception 'Job % is not a root: only whole trees are deleted.', p_job_id using errcode = 'JT002', column = 'jobId';
   end if;
+  -- Before the jobs' rows, as delete_tree has them.
+  update jobtree.tree_deletion d set reaped = false where d.root_id = p_job_id and d.reaped;
   select c.cancelling into v_cancelling from jobtree.cancel_job(p_job_id) c;
   update jobtree.job j set dedupe_key = null where j.root_id = p_job_id and j.dedupe_key is not null;
   insert into jobtree.tree_deletion (root_id, requested_at, item_count)

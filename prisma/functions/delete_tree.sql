@@ -1,4 +1,4 @@
--- Deletes up to p_limit items of a tree that delete_job has marked, and whose cancellation is counted, and at the end the tree
+-- Deletes up to p_limit items of a tree that delete_job or reap_trees has marked, and whose cancellation is counted, and at the end the tree
 -- itself. Each call goes on where the last one ended.
 --
 -- returns    whether the tree is gone; null if it is not complete yet, or somebody else is at it
@@ -13,6 +13,7 @@ as $$
 declare
   v_deletion jobtree.tree_deletion;
   v_job_id uuid;
+  v_left bigint := p_limit;
   v_last bigint;
   v_count bigint;
 begin
@@ -24,18 +25,15 @@ begin
     return null;
   end if;
 
-  select j.id into v_job_id from jobtree.job j
-  where j.root_id = p_root_id and j.id >= coalesce(v_deletion.next_job_id, p_root_id)
-  order by j.id
-  limit 1;
-  if v_job_id is not null then
-    v_deletion.next_position := case when v_job_id = v_deletion.next_job_id then v_deletion.next_position else 0 end;
+  v_deletion.next_job_id := coalesce(v_deletion.next_job_id, p_root_id);
+  while v_deletion.next_job_id is not null and v_left > 0 loop
+    v_job_id := v_deletion.next_job_id;
     select max(i.position), count(*) into v_last, v_count
     from (
       select i.position from jobtree.job_item i
       where i.job_id = v_job_id and i.position >= v_deletion.next_position
       order by i.position
-      limit p_limit
+      limit v_left
     ) i;
     delete from jobtree.outcome o where o.job_id = v_job_id and o.position between v_deletion.next_position and v_last;
     delete from jobtree.failure f where f.job_id = v_job_id and f.position between v_deletion.next_position and v_last;
@@ -46,25 +44,34 @@ begin
     update jobtree.ended_head e set held = false
     where e.job_id = v_job_id and e.position between v_deletion.next_position and v_last and e.held;
     delete from jobtree.replay r where r.job_id = v_job_id and r.position between v_deletion.next_position and v_last;
+    delete from jobtree.trace_context t where t.job_id = v_job_id and t.position between v_deletion.next_position and v_last;
     delete from jobtree.job_item i where i.job_id = v_job_id and i.position between v_deletion.next_position and v_last;
-    update jobtree.tree_deletion d
-    set deleted_items = d.deleted_items + v_count,
-      next_position = case when v_count = p_limit then v_last + 1 else 0 end,
-      next_job_id = case when v_count = p_limit then v_job_id else (
-        select j.id from jobtree.job j where j.root_id = p_root_id and j.id > v_job_id order by j.id limit 1
-      ) end
-    where d.root_id = p_root_id
-    returning * into v_deletion;
-    if v_deletion.next_job_id is not null then
-      return false;
+    v_deletion.deleted_items := v_deletion.deleted_items + v_count;
+    if v_count = v_left then
+      v_deletion.next_position := v_last + 1;
+    else
+      v_deletion.next_position := 0;
+      select j.id into v_deletion.next_job_id from jobtree.job j where j.root_id = p_root_id and j.id > v_job_id order by j.id limit 1;
     end if;
+    -- A job costs something even if it is empty.
+    v_left := v_left - greatest(v_count, p_limit / 100, 1);
+  end loop;
+  if v_deletion.next_job_id is not null then
+    update jobtree.tree_deletion d
+    set deleted_items = v_deletion.deleted_items, next_position = v_deletion.next_position, next_job_id = v_deletion.next_job_id
+    where d.root_id = p_root_id;
+    return false;
   end if;
 
+  -- Before the jobs, as servers that import have them.
+  delete from jobtree.file_import f where f.job_id = any (array(select j.id from jobtree.job j where j.root_id = p_root_id));
   -- Whoever cancels or deletes the tree once more has these rows, and leaves deltas behind.
   perform 1 from jobtree.job j where j.root_id = p_root_id order by j.id for update;
   delete from jobtree.job_progress p where p.job_id in (select j.id from jobtree.job j where j.root_id = p_root_id);
   delete from jobtree.progress_delta d where d.root_id = p_root_id;
   delete from jobtree.callback c where c.root_id = p_root_id;
+  delete from jobtree.idle_tree t where t.root_id = p_root_id;
+  delete from jobtree.tree_hold h where h.root_id = p_root_id;
   delete from jobtree.job j where j.root_id = p_root_id;
   delete from jobtree.tree_deletion d where d.root_id = p_root_id;
   return true;

@@ -15,7 +15,8 @@ create or replace function jobtree.exchange(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, kind text, root_ids uuid[], ready jsonb, answers json
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, kind text, root_ids uuid[], ready jsonb,
+  answers json, figures json[]
 )
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
@@ -31,9 +32,10 @@ begin
   root_ids := v_reported.root_ids;
   ready := v_reported.ready;
   answers := v_reported.answers;
+  figures := v_reported.figures;
   return next;
   return query
-    select c.*, null::uuid[], null::jsonb, null::json
+    select c.*, null::uuid[], null::jsonb, null::json, null::json[]
     from jobtree.claim_items(
       p_workers, p_types, p_limits, p_claim_ids, p_range_types, p_range_highs, p_range_lows, p_range_places, true
     ) c;

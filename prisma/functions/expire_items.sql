@@ -6,10 +6,10 @@
 -- serialize key expires in its line.
 --
 -- returns    how many items expired; whether a batch was full; the trees that changed; and the types that got ready items, because those
---            that expired freed their keys, and how many
+--            that expired freed their keys, and how many; and how many of each type expired
 -- locks      job rows, shared, so that cancel_job waits, queue entries, blocked items and those of promote_next; skipping those that somebody else has
 create or replace function jobtree.expire_items(p_limit integer default 100)
-returns table (expired integer, more boolean, root_ids uuid[], ready jsonb)
+returns table (expired integer, more boolean, root_ids uuid[], ready jsonb, types jsonb)
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -23,7 +23,7 @@ declare
   v_ready jsonb;
 begin
   if not exists (select from jobtree.queue q where q.lifetime_ms is not null) then
-    return query select 0, false, null::uuid[], null::jsonb;
+    return query select 0, false, null::uuid[], null::jsonb, null::jsonb;
     return;
   end if;
 
@@ -93,7 +93,7 @@ begin
     delete from jobtree.blocked_item b where b.ctid = any (array(select l.tid from locked_blocked l))
     returning b.job_id, b.position, 1::smallint, b.attempt, b.type, true
   ), ended as materialized (
-    select g.job_id, g.position + n as position, g.attempt, g.keyed, j.root_id, format('No worker started it within %s ms.', q.lifetime_ms) as message
+    select g.job_id, g.position + n as position, g.attempt, g.keyed, g.type, j.root_id, format('No worker started it within %s ms.', q.lifetime_ms) as message
     from (select * from gone union all select * from gone_blocked) g
     join job j on j.id = g.job_id
     cross join lateral (select q.lifetime_ms from jobtree.queue q where q.type = g.type offset 0) q
@@ -103,7 +103,7 @@ begin
     select e.job_id, e.position, e.attempt, v_now, false, 'EXPIRED', e.message from ended e
   )
   select array_agg(e.job_id) as job_ids, array_agg(e.position) as positions, array_agg(e.message) as messages,
-    array_agg(distinct e.root_id) as root_ids, bool_or(e.keyed) as keyed,
+    array_agg(distinct e.root_id) as root_ids, bool_or(e.keyed) as keyed, jobtree.count_names(array_agg(e.type)) as types,
     greatest((select count(*) from late), (select count(*) from late_blocked)) = p_limit and count(*) > 0 as more
   into v_ended
   from ended e;
@@ -113,6 +113,6 @@ begin
       array_fill('EXPIRED'::text, array[cardinality(v_ended.job_ids)]), v_ended.messages, v_ended.keyed
     );
   end if;
-  return query select coalesce(cardinality(v_ended.job_ids), 0), v_ended.more, v_ended.root_ids, v_ready;
+  return query select coalesce(cardinality(v_ended.job_ids), 0), v_ended.more, v_ended.root_ids, v_ready, v_ended.types;
 end
 $$;

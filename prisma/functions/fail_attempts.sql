@@ -5,11 +5,11 @@
 -- p_lease_ids, p_numbers   open assignments, each once, whose leases this transaction has locked
 -- p_failures what went wrong, in the same order: {code, message, permanent?}
 -- p_lost     whether it is that the heartbeat stopped
--- returns    the trees; the types that got ready items, tried again or let go by their keys, and how many; and of each when the item
---            is due again: null if it is not
+-- returns    the trees; the types that got ready items, tried again or let go by their keys, and how many; of each when the item
+--            is due again: null if it is not; and figures as report_results has them
 -- locks      those of promote_next
 create or replace function jobtree.fail_attempts(p_lease_ids uuid[], p_numbers integer[], p_failures json[], p_lost boolean)
-returns table (root_ids uuid[], ready jsonb, retries timestamptz[])
+returns table (root_ids uuid[], ready jsonb, retries timestamptz[], figures json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -28,7 +28,7 @@ begin
   end if;
 
   with ended as materialized (
-    select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, l.keyed, j.root_id, j.type,
+    select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, l.keyed, l.claimed_at, j.root_id, j.type,
       u.failure ->> 'code' as code, u.failure ->> 'message' as message,
       coalesce((u.failure ->> 'permanent')::boolean, false) or a.tries > j.max_failures_per_item as is_final,
       -- One draw for a lease, so that its items that fail together wait together.
@@ -69,7 +69,15 @@ begin
     array_agg(e.lease_id) filter (where e.is_final) as final_lease_ids,
     array_agg(e.code) filter (where e.is_final) as final_codes, array_agg(e.message) filter (where e.is_final) as final_messages,
     bool_or(e.keyed) filter (where e.is_final) as keyed,
-    max(e.attempt) as last_attempt
+    max(e.attempt) as last_attempt,
+    (
+      select array_agg(t.figure)
+      from (
+        select jobtree.figure_of(e.type, case when not p_lost then v_now - e.claimed_at end, 0, count(*), count(*) filter (where e.is_final)) as figure
+        from ended e
+        group by e.type, e.claimed_at
+      ) t
+    ) as figures
   into v_ended
   from ended e;
 
@@ -92,6 +100,6 @@ begin
   if v_ended.positions is not null then
     perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);
   end if;
-  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.due;
+  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.due, v_ended.figures;
 end
 $$;

@@ -46,7 +46,7 @@ begin
     for no key update skip locked
   ), ended as (
     update jobtree.job j
-    set failed_at = v_now, cancelled_at = v_now, cancelling = true, sealed_at = coalesce(j.sealed_at, v_now)
+    set failed_at = v_now, cancelled_at = v_now, cancel_reason = 'FAILURES', cancelling = true, sealed_at = coalesce(j.sealed_at, v_now)
     where j.id = any (array(select f.id from free f))
     returning j.id
   )

@@ -2,11 +2,11 @@
 -- payload. Those of others are for report_each, which looks at each report for what a mapping could do with it.
 --
 -- p_lease_ids, p_numbers, p_results   as accept_results has them
--- returns    the trees that changed, the types that got ready items and how many, and which reports counted, from 1 on
+-- returns    the trees that changed, the types that got ready items and how many, and which reports counted, from 1 on; and figures as report_results has them
 -- locks      the fed children's rows, shared, so that cancel_job waits, then those of accept_results. Where a child is locked by
 --            somebody else, no report of its parent counts
 create or replace function jobtree.feed_results(p_lease_ids uuid[], p_numbers integer[], p_results json)
-returns table (root_ids uuid[], ready jsonb, accepted integer[])
+returns table (root_ids uuid[], ready jsonb, accepted integer[], figures json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -22,7 +22,7 @@ begin
   select array_agg(j.id) into v_parents from jobtree.job j
   where j.id = any (array(select l.job_id from jobtree.lease l where l.id = any (p_lease_ids))) and j.feeds_children;
   if v_parents is null then
-    return query select null::uuid[], null::jsonb, '{}'::integer[];
+    return query select null::uuid[], null::jsonb, '{}'::integer[], null::json[];
     return;
   end if;
 
@@ -38,12 +38,12 @@ begin
     where c.parent_id = any (v_parents) and c.feed is not null
       and (v_locked is null or c.id <> all (v_locked) or c.feed ?| '{forEach,serializeKey}' or jsonb_typeof(c.feed -> 'payload') = 'object')
   ) then
-    return query select null::uuid[], null::jsonb, '{}'::integer[];
+    return query select null::uuid[], null::jsonb, '{}'::integer[], null::json[];
     return;
   end if;
 
   select * into v_done from jobtree.accept_results(p_lease_ids, p_numbers, p_results, true);
   return query select v_done.root_ids, jobtree.add_up(v_done.ready, jobtree.feed_children(v_done.job_ids, v_done.positions)),
-    coalesce(v_done.accepted, array(select generate_series(1, cardinality(p_numbers))));
+    coalesce(v_done.accepted, array(select generate_series(1, cardinality(p_numbers)))), v_done.figures;
 end
 $$;

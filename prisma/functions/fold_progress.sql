@@ -2,7 +2,8 @@
 --
 -- A job is complete when it is sealed, waits for no other job, and succeeded + failed + cancelled = itemCount. Completion seals
 -- the children that the job feeds, and lets jobs go on that wait for it, which may complete them in turn; the tree is complete
--- when openJobs on the root's row is 0. A job of which more items failed than it tolerates is ended here: fail_jobs.
+-- when openJobs on the root's row is 0, and its retention counts from then on. A job of which more items failed than it tolerates is
+-- ended here: fail_jobs.
 --
 -- p_from     the delta to read from: a low-water mark that skips the dead rows of deltas folded before. A delta below
 --            it that committed late is found by a fold from 0. Before a job is declared complete its deltas are read
@@ -12,8 +13,8 @@
 --            cancel_items or release_items. Deltas of a tree that is gone are deleted
 -- locks      the root's job_progress row, and then the rows of jobs to be ended, sealed or released, all skipped where taken
 -- notifies   channel jobtree_progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled,
---            sealed, startedAt, completedAt, outcome, completions}]}, times in milliseconds; up to 25 jobs a message, below 8,000 bytes. openJobs is 0
---            only in the last message: jobs whose end is in a later one count as open
+--            sealed, startedAt, completedAt, outcome, cancelReason, completions}]}, times in milliseconds; up to 22 jobs a message,
+--            below 8,000 bytes. openJobs is 0 only in the last message: jobs whose end is in a later one count as open
 -- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant;
 --            after a crash the deltas are there again, and are counted again
 create or replace function jobtree.fold_progress(p_root_id uuid, p_from bigint default 0)
@@ -58,6 +59,9 @@ declare
   v_cancelled uuid[];
   v_settled uuid[];
   v_awaited boolean;
+  -- Of the tree, if this fold has completed it.
+  v_reap_at timestamptz;
+  v_default_retention boolean := false;
   -- What the next fold is to look at again.
   v_again uuid[] := '{}';
   v_unfinished boolean := false;
@@ -96,7 +100,8 @@ begin
       select k.job_id, k.version, k.is_root, k.generation, k.item_count + coalesce(s.items, 0) as item_count,
         k.succeeded + coalesce(s.succeeded, 0) as succeeded, k.failed + coalesce(s.failed, 0) as failed,
         k.cancelled + coalesce(s.cancelled, 0) as cancelled, k.open_jobs,
-        coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at, k.outcome, k.tree_outcome, k.completions
+        coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at, k.outcome, k.tree_outcome, k.completions,
+        k.changed_at, k.reap_at, k.default_retention
       from known k
       left join summed s on s.job_id = k.job_id
     )
@@ -158,7 +163,7 @@ begin
           when v_cancelled is not null or r.tree_outcome = 'CANCELLED' then 'CANCELLED'
           else 'SUCCEEDED'
         end,
-        r.completions + case when r.job_id = any (v_completed) then 1 else 0 end
+        r.completions + case when r.job_id = any (v_completed) then 1 else 0 end, r.changed_at, r.reap_at, r.default_retention
       )::jobtree.job_progress) into v_rows
       from unnest(v_rows) r;
       v_changed := v_changed || v_completed || p_root_id;
@@ -198,13 +203,22 @@ begin
     v_sure := v_sure || v_sealed;
   end loop;
 
+  if cardinality(v_ends) > 0 then
+    select case when j.retention_seconds is distinct from -1 then v_now + coalesce(j.retention_seconds, 0) * interval '1 second' end,
+      j.retention_seconds is null
+    into v_reap_at, v_default_retention
+    from jobtree.job j
+    where j.id = p_root_id and (select r.open_jobs = 0 from unnest(v_rows) r where r.is_root);
+  end if;
   with replaced as (
     delete from jobtree.job_progress p using unnest(v_rows) r
     where r.job_id = any (v_changed) and p.job_id = r.job_id and p.version = r.version
   )
   insert into jobtree.job_progress
   select r.job_id, r.version + 1, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled, r.open_jobs,
-    r.started_at, r.completed_at, r.outcome, r.tree_outcome, r.completions
+    r.started_at, r.completed_at, r.outcome, r.tree_outcome, r.completions, v_now,
+    case when r.is_root then coalesce(v_reap_at, r.reap_at) end,
+    case when r.is_root and v_reap_at is not null then v_default_retention else r.default_retention end
   from unnest(v_rows) r
   where r.job_id = any (v_changed);
   if cardinality(v_ends) > 0 then
@@ -220,7 +234,7 @@ begin
   end if;
 
   if cardinality(v_changed) > 0 then
-    perform jobtree.tell_progress(p_root_id, array(select r from unnest(v_rows) r where r.job_id = any (v_changed) or r.is_root));
+    perform jobtree.tell_progress(array(select r from unnest(v_rows) r where r.job_id = any (v_changed) or r.is_root));
   end if;
   return query select v_last, cardinality(v_again) > 0, v_unfinished;
 end

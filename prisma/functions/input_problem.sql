@@ -49,6 +49,10 @@ begin
       when e.key = 'heartbeatIntervalMs'
         and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1000 && @ <= 86400000)'
         then 'must be a whole number from 1000 to 86400000'
+      when e.key in ('retentionSeconds', 'idleExpirySeconds')
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 315576000)'
+        then 'must be a whole number from 0 to 315576000, or null for never'
+      when e.key = 'idleExpirySeconds' and e.value = '0' then 'must be a whole number from 1 to 315576000, or null for never'
       when e.key in ('concurrency', 'limit')
         and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1 && @ <= 1000000)'
         then 'must be a whole number from 1 to 1000000'
@@ -67,6 +71,8 @@ begin
         not e.value @? 'strict $ ? (@.type() == "array" && @.size() <= 100)'
         or e.value @? 'strict $[*] ? (!(@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 2147483647))'
       ) then 'must be a list of at most 100 whole numbers from 0 to 2147483647'
+      when e.key = 'file' and (jsonb_typeof(e.value -> 'uploadId') is distinct from 'string' or jsonb_typeof(e.value -> 'format') is distinct from 'string')
+        then 'must be {uploadId, format, encoding?, delimiter?, quote?, header?}'
       when e.key = 'feed' and not jobtree.is_feed(e.value)
         then 'must be {source?: SUCCESSES | REPORTS, forEach?, payload?, serializeKey?} of paths; with REPORTS it has no paths'
     end as message

@@ -12,7 +12,7 @@ create or replace function jobtree.lease_entry(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -31,7 +31,7 @@ begin
   set position = q.position + p_count, place = q.place + p_count, count = q.count - p_count
   where q.ctid = p_tid and p_from = 0 and q.count > p_count and q.bytes <= 100000
   returning q.job_id, q.position - p_count as position, q.place - p_count as place, q.bytes, q.attempt, (q.count + p_count)::smallint as count,
-    q.priority, q.type, q.keyed
+    q.priority, q.type, q.keyed, q.run_at, q.ready_at
   into v_entry;
   v_is_shortened := found;
   if not v_is_shortened then
@@ -59,7 +59,7 @@ begin
   end if;
   if p_count < v_entry.count and not v_is_shortened then
     perform jobtree.put_back(v_entry.job_id, v_entry.position, v_entry.place, v_entry.bytes, v_entry.attempt, v_entry.count,
-      v_entry.priority, v_entry.type, v_entry.keyed, p_from, p_count);
+      v_entry.priority, v_entry.type, v_entry.keyed, v_entry.ready_at, p_from, p_count);
   end if;
 
   lease_id := jobtree.new_lease_id(coalesce(p_claim_id, jobtree.new_id()));
@@ -76,6 +76,8 @@ begin
   priority := v_entry.priority;
   place := v_entry.place + p_from;
   has_rest := p_from + p_count < v_entry.count;
+  -- One that is due and not promoted is ready since its time.
+  ready_at := coalesce(v_entry.run_at, v_entry.ready_at);
   insert into jobtree.lease (
     id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker, keyed
   )

@@ -27,7 +27,7 @@ begin
     select d.tid, nextval('jobtree.block_seq') * 1024 as place
     from (select * from due order by run_at, position) d
   ), promoted as (
-    update jobtree.queue_entry q set run_at = null, place = p.place
+    update jobtree.queue_entry q set run_at = null, place = p.place, ready_at = q.run_at
     from placed p where q.ctid = p.tid
     returning q.type, q.count
   )

@@ -1,11 +1,11 @@
 -- Puts back into the queue what is left of an entry when a part of it is leased: what stands before the part, and behind it, each
 -- in its place. How large the payloads of a small entry's rest are does not matter: it gets the size of the whole.
 --
--- p_job_id … p_keyed   of the entry, which is deleted
+-- p_job_id … p_ready_at   of the entry, which is deleted
 -- p_from, p_taken   the part: from which item on, the first is 0, and how many
 create or replace function jobtree.put_back(
   p_job_id uuid, p_position bigint, p_place bigint, p_bytes bigint, p_attempt integer, p_count integer, p_priority smallint, p_type text,
-  p_keyed boolean, p_from integer, p_taken integer
+  p_keyed boolean, p_ready_at timestamptz, p_from integer, p_taken integer
 )
 returns void
 language plpgsql volatile
@@ -24,8 +24,8 @@ begin
         select sum(i.payload_bytes) into v_bytes from jobtree.job_item i
         where i.job_id = p_job_id and i.position >= p_position + v_first and i.position < p_position + v_first + v_count;
       end if;
-      insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type, keyed)
-      values (p_job_id, p_position + v_first, p_place + v_first, v_bytes, p_attempt, v_count, p_priority, p_type, p_keyed);
+      insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type, keyed, ready_at)
+      values (p_job_id, p_position + v_first, p_place + v_first, v_bytes, p_attempt, v_count, p_priority, p_type, p_keyed, p_ready_at);
     end if;
     v_first := p_from + p_taken;
     v_count := p_count - v_first;

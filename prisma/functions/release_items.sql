@@ -34,7 +34,7 @@ begin
       (select i.run_at from jobtree.job_item i where i.job_id = p_job_id and i.position = p.position) as run_at
     from (select * from picked order by position) p
   ), released as (
-    update jobtree.queue_entry q set place = p.place, run_at = case when p.run_at > v_now then p.run_at end
+    update jobtree.queue_entry q set place = p.place, run_at = case when p.run_at > v_now then p.run_at end, ready_at = v_now
     from placed p where q.ctid = p.tid
     returning q.position, q.count, q.run_at
   )

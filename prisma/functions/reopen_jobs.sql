@@ -1,5 +1,5 @@
 -- Opens jobs again whose failed items are replayed, and all that they feed and that was sealed: it is unsealed, since its parent is not
--- complete. Each begins a new generation.
+-- complete. Each begins a new generation. The tree is not reaped before it is complete again.
 --
 -- p_job_ids  the job of each replayed item
 -- returns    the new states of these jobs, and that of the root
@@ -59,7 +59,7 @@ begin
         from jobtree.job j
         cross join lateral (select p.outcome from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
         where j.root_id = p_root_id and j.id not in (select o.id from opened o)
-      ) end, k.completions
+      ) end, k.completions, clock_timestamp(), null, false
     )::jobtree.job_progress)
   into v_rows
   from known k;

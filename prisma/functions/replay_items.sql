@@ -88,7 +88,7 @@ begin
     return query select '{}'::uuid[], '{}'::bigint[], null::jsonb;
     return;
   end if;
-  perform jobtree.tell_progress(p_root_id, jobtree.reopen_jobs(p_root_id, v_dead.job_ids));
+  perform jobtree.tell_progress(jobtree.reopen_jobs(p_root_id, v_dead.job_ids));
   with kept as (
     delete from jobtree.ended_head e
     using unnest(v_dead.job_ids, v_dead.positions, v_dead.keyed) u(job_id, position, keyed)

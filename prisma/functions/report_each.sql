@@ -4,13 +4,13 @@
 --            an index for the answer, the assignment, and {result, newItems?} or {failure: {code, message, permanent?}}; of two for
 --            one assignment the first is judged first
 -- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
--- returns    as report_outcomes has it
+-- returns    as report_outcomes has it, with figures as report_results has them
 -- locks      leases in the order of their ids, then the rows of fed children, shared and in the order of their ids, then the keys of
 --            what is fed
 create or replace function jobtree.report_each(
   p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_wait boolean
 )
-returns table (root_ids uuid[], ready jsonb, answers json)
+returns table (root_ids uuid[], ready jsonb, answers json, figures json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -24,6 +24,7 @@ declare
   v_open record;
   v_roots uuid[];
   v_ready jsonb;
+  v_figures json[];
   v_retries jsonb;
   v_left integer[];
   v_done record;
@@ -50,11 +51,12 @@ begin
   from jobtree.open_reports(p_ns, p_lease_ids, p_numbers, p_reports, v_held) o;
 
   if v_open.leases is not null then
-    select a.root_ids, a.ready, a.accepted into v_roots, v_ready, v_left
+    select a.root_ids, a.ready, a.accepted, a.figures into v_roots, v_ready, v_left, v_figures
     from jobtree.accept_results(v_open.leases, v_open.numbers, v_open.results, false) a;
     if v_left is not null then
       select * into v_done from jobtree.accept_results(v_open.leases, v_open.numbers, v_open.results, true);
       v_roots := v_roots || v_done.root_ids;
+      v_figures := v_figures || v_done.figures;
       v_ready := jobtree.add_up(
         jobtree.add_up(v_ready, v_done.ready), jobtree.feed_children(v_done.job_ids, v_done.positions, v_open.new_items)
       );
@@ -63,6 +65,7 @@ begin
   if v_open.failed_leases is not null then
     select * into v_done from jobtree.fail_attempts(v_open.failed_leases, v_open.failed_numbers, v_open.failures, false);
     v_roots := v_roots || v_done.root_ids;
+    v_figures := v_figures || v_done.figures;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
     select jsonb_object_agg(r.n, r.retry_at) into v_retries from unnest(v_open.failed_ns, v_done.retries) r(n, retry_at);
   end if;
@@ -74,6 +77,6 @@ begin
     (select array_agg(distinct r) from unnest(v_roots) r), v_ready,
     jobtree.report_answers(
       p_ns, p_lease_ids, p_numbers, p_reports, v_held, v_open.ns, v_retries, v_open.problem_ns, v_open.fields, v_open.messages
-    );
+    ), v_figures;
 end
 $$;

@@ -34,7 +34,7 @@ begin
     return;
   end if;
   return query
-    select r.* from jobtree.report_each(
+    select r.root_ids, r.ready, r.answers from jobtree.report_each(
       array(select generate_series(0, cardinality(v_ids) - 1)), array(select jobtree.lease_id(u) from unnest(v_ids) u),
       array(select jobtree.assignment_number(u) from unnest(v_ids) u), v_reports, true
     ) r;

@@ -8,14 +8,16 @@
 --            these two lists
 -- p_others   a JSON array of all other reports, as report_outcomes has it
 -- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
--- returns    as report_outcomes has it; an index counts the results first, then the failures, then the others
+-- returns    as report_outcomes has it; an index counts the results first, then the failures, then the others. And figures, of what
+--            counted: a list of [type, how long it took in milliseconds, succeeded, failed attempts, of them for good], an entry for
+--            all that was claimed at the same time
 -- locks      as report_each has it
 create or replace function jobtree.report_results(
   p_lease_ids uuid[], p_numbers integer[], p_results json,
   p_failed_lease_ids uuid[] default '{}', p_failed_numbers integer[] default '{}', p_failures json default '[]',
   p_others json default null, p_wait boolean default true
 )
-returns table (root_ids uuid[], ready jsonb, answers json)
+returns table (root_ids uuid[], ready jsonb, answers json, figures json[])
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 as $$
@@ -23,6 +25,7 @@ declare
   v_count constant integer := cardinality(p_numbers);
   v_roots uuid[];
   v_ready jsonb;
+  v_figures json[];
   v_answers jsonb;
   -- Of the results and failures, which counted, from 1 on; null for all results.
   v_accepted integer[];
@@ -36,10 +39,12 @@ begin
   if p_wait then
     v_accepted := '{}';
   elsif v_count > 0 then
-    select a.root_ids, a.ready, a.accepted into v_roots, v_ready, v_accepted from jobtree.accept_results(p_lease_ids, p_numbers, p_results, false) a;
+    select a.root_ids, a.ready, a.accepted, a.figures into v_roots, v_ready, v_accepted, v_figures
+    from jobtree.accept_results(p_lease_ids, p_numbers, p_results, false) a;
     if v_accepted is not null then
-      select f.root_ids, f.ready, f.accepted into v_done from jobtree.feed_results(p_lease_ids, p_numbers, p_results) f;
+      select f.root_ids, f.ready, f.accepted, f.figures into v_done from jobtree.feed_results(p_lease_ids, p_numbers, p_results) f;
       v_roots := v_roots || v_done.root_ids;
+      v_figures := v_figures || v_done.figures;
       v_ready := jobtree.add_up(v_ready, v_done.ready);
       v_accepted := v_accepted || v_done.accepted;
     end if;
@@ -47,6 +52,7 @@ begin
   if not p_wait and cardinality(p_failed_numbers) > 0 then
     select * into v_done from jobtree.accept_failures(p_failed_lease_ids, p_failed_numbers, p_failures);
     v_roots := v_roots || v_done.root_ids;
+    v_figures := v_figures || v_done.figures;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
     select jsonb_agg(jsonb_build_object('index', v_count + u.n - 1, 'status', 'ACCEPTED', 'retryAt', u.retry_at)) into v_answers
     from unnest(v_done.accepted, v_done.retries) u(n, retry_at)
@@ -56,7 +62,7 @@ begin
   if p_others is null
     and (v_accepted is null and cardinality(p_failed_numbers) = 0 or cardinality(v_accepted) = v_count + cardinality(p_failed_numbers))
   then
-    return query select v_roots, v_ready, v_answers::json;
+    return query select v_roots, v_ready, v_answers::json, v_figures;
     return;
   end if;
 
@@ -79,6 +85,6 @@ begin
   select * into v_done from jobtree.report_each(v_ns, v_lease_ids, v_numbers, v_reports, p_wait);
   return query select
     (select array_agg(distinct r) from unnest(v_roots || v_done.root_ids) r), jobtree.add_up(v_ready, v_done.ready),
-    (coalesce(v_answers, '[]') || coalesce(v_done.answers::jsonb, '[]'))::json;
+    (coalesce(v_answers, '[]') || coalesce(v_done.answers::jsonb, '[]'))::json, v_figures || v_done.figures;
 end
 $$;

@@ -57,7 +57,7 @@ begin
   set waits = false, releasing = exists (select from jobtree.queue_entry q where q.job_id = j.id)
   where j.id = any (v_free) and j.id = any (v_go_on);
   update jobtree.job j
-  set waits = false, cancelled_at = v_now, cancelling = true, sealed_at = coalesce(j.sealed_at, v_now)
+  set waits = false, cancelled_at = v_now, cancel_reason = 'DEPENDENCY', cancelling = true, sealed_at = coalesce(j.sealed_at, v_now)
   where j.id = any (v_free) and j.id = any (v_in_vain);
 
   return query select v_free, (

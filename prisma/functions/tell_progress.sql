@@ -1,7 +1,7 @@
 -- Notifies who listens on the channel jobtree_progress of new states of jobs: fold_progress says how.
 --
--- p_rows     the states, among them that of the root
-create or replace function jobtree.tell_progress(p_root_id uuid, p_rows jobtree.job_progress[])
+-- p_rows     the states, of one or several trees, among them that of each root
+create or replace function jobtree.tell_progress(p_rows jobtree.job_progress[])
 returns void
 language plpgsql volatile
 set enable_seqscan = off
@@ -9,22 +9,26 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
-declare
-  v_open constant integer := (select r.open_jobs from unnest(p_rows) r where r.is_root);
 begin
   -- Until a job's end is told it counts as open: whoever has read the messages so far knows of no fewer.
-  perform pg_notify('jobtree_progress', jsonb_build_object('root', p_root_id, 'openJobs', v_open + m.later, 'jobs', m.jobs)::text)
+  perform pg_notify('jobtree_progress', jsonb_build_object('root', m.root_id, 'openJobs', m.open_jobs + m.later, 'jobs', m.jobs)::text)
   from (
-    select jsonb_agg(jsonb_build_object(
+    select p.root_id, max(p.tree_open_jobs) as open_jobs, jsonb_agg(jsonb_build_object(
       'jobId', p.job_id, 'generation', p.generation, 'itemCount', p.item_count, 'succeeded', p.succeeded,
-      'failed', p.failed, 'cancelled', p.cancelled, 'sealed', j.sealed_at is not null,
+      'failed', p.failed, 'cancelled', p.cancelled, 'sealed', p.sealed_at is not null,
       'startedAt', floor(extract(epoch from p.started_at) * 1000),
-      'completedAt', floor(extract(epoch from p.completed_at) * 1000), 'outcome', p.outcome, 'completions', p.completions
-    )) as jobs, coalesce(sum(count(p.completed_at)) over (order by p.page rows between 1 following and unbounded following), 0) as later
-    from (select r.*, (row_number() over (order by r.job_id) - 1) / 25 as page from unnest(p_rows) r) p
-    join jobtree.job j on j.id = p.job_id
-    group by p.page
-    order by p.page
+      'completedAt', floor(extract(epoch from p.completed_at) * 1000), 'outcome', p.outcome, 'cancelReason', p.cancel_reason, 'completions', p.completions
+    )) as jobs, coalesce(
+      sum(count(p.completed_at)) over (partition by p.root_id order by p.page rows between 1 following and unbounded following), 0
+    ) as later
+    from (
+      select r.*, j.root_id, j.sealed_at, j.cancel_reason, max(r.open_jobs) over (partition by j.root_id) as tree_open_jobs,
+        (row_number() over (partition by j.root_id order by r.job_id) - 1) / 22 as page
+      from unnest(p_rows) r
+      join jobtree.job j on j.id = r.job_id
+    ) p
+    group by p.root_id, p.page
+    order by p.root_id, p.page
   ) m;
 end
 $$;

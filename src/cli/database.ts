@@ -9,12 +9,14 @@ export interface UsedDatabase {
   stop(): Promise<void>;
 }
 
-export async function openDatabase(config: Config): Promise<UsedDatabase> {
+/** With `create: false` an embedded one must exist. */
+export async function openDatabase(config: Config, { create = true } = {}): Promise<UsedDatabase> {
   if (config.databaseUrl !== undefined) {
     return { url: config.databaseUrl, description: nameOf(config.databaseUrl), stop: async () => {} };
   }
   const { url, dataDirectory, started, stop } = await startEmbeddedPostgres({
     dataDirectory: config.dataDirectory,
+    create,
   });
   const shared = started === 'attached' ? ', shared with the process that started it' : '';
   return { url, description: `embedded, data in ${dataDirectory}${shared}`, stop };

@@ -7,6 +7,8 @@ export const exitCodes = {
   notFound: 4,
   unreachable: 5,
   badFile: 6,
+  warnings: 7,
+  sick: 8,
 } as const;
 
 export const exitCodeMeanings: Record<keyof typeof exitCodes, string> = {
@@ -17,6 +19,8 @@ export const exitCodeMeanings: Record<keyof typeof exitCodes, string> = {
   notFound: 'there is no such job or schedule (any more)',
   unreachable: "the server or the database can't be reached",
   badFile: "the file can't be read as what it should be",
+  warnings: 'it works, but something should be looked at',
+  sick: 'something is lost, late or stuck, or soon will be',
 };
 
 /** For the end of a command's help. */

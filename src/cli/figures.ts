@@ -30,13 +30,13 @@ export function rate(items: number, ms: number): number | undefined {
   return ms < 50 ? undefined : Math.round((items * 1_000) / ms);
 }
 
-const units: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const units: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** `500ms`, `30s`, `5m`, `2h`; a bare number has seconds. */
+/** `500ms`, `30s`, `5m`, `2h`, `7d`; a bare number has seconds. */
 export function parseDuration(text: string): number {
-  const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
+  const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text) ?? [];
   if (number === undefined)
-    throw new InvalidArgumentError('Give seconds, or a number with a unit: 500ms, 30s, 5m, 2h.');
+    throw new InvalidArgumentError('Give seconds, or a number with a unit: 500ms, 30s, 5m, 2h, 7d.');
   return Math.round(Number(number) * (units[unit ?? 's'] ?? 0));
 }
 
@@ -62,6 +62,16 @@ export function orNone<T>(parse: (text: string) => T): (text: string) => T | 'no
   return (text) => (text === 'none' ? 'none' : parse(text));
 }
 
+/** `30d`, in seconds; or `never`. */
+export function parseSeconds(text: string): number | 'never' {
+  return text === 'never' ? text : Math.round(parseDuration(text) / 1_000);
+}
+
+/** What parseSeconds has read, for the API. */
+export function orNull(value: number | 'never' | undefined): number | null | undefined {
+  return value === 'never' ? null : value;
+}
+
 /** `1s,30s,5m`; nothing at all means no wait. */
 export function parseDurations(text: string): number[] {
   return text === '' ? [] : text.split(',').map(parseDuration);
@@ -79,7 +89,7 @@ export function parseRunAt(text: string): Date | 'now' {
 }
 
 function readInstant(text: string, direction: 1 | -1): Date | undefined {
-  if (/^\d+(\.\d+)?(ms|s|m|h)$/.test(text)) return new Date(Date.now() + direction * parseDuration(text));
+  if (/^\d+(\.\d+)?(ms|s|m|h|d)$/.test(text)) return new Date(Date.now() + direction * parseDuration(text));
   const instant = new Date(text);
   return /^\d{4}-/.test(text) && !Number.isNaN(instant.getTime()) ? instant : undefined;
 }

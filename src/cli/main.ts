@@ -13,12 +13,15 @@ import {
   parseAlert,
   parseDuration,
   parseDurations,
+  parseInstant,
   parseRate,
+  parseSeconds,
   parseTolerance,
   parseWholeNumber,
 } from './figures.ts';
 import { addItemCommands } from './item-commands.ts';
 import { addScheduleCommands } from './schedule-commands.ts';
+import { addTypeCommands } from './type-commands.ts';
 
 // Libraries check more and run slower unless they are told; the commands load them later.
 process.env.NODE_ENV ??= 'production';
@@ -46,6 +49,38 @@ program
   .action(run('continue', async () => (await import('./commands/migrate.ts')).migrate()));
 
 program
+  .command('doctor')
+  .description(
+    'Say what is wrong with Postgres, Redis, the servers and the work, since when, and what to do.',
+  )
+  .addOption(
+    new Option(
+      '--url <url>',
+      'the API of a server to ask; http://127.0.0.1:4000/graphql if one is there',
+    ).env('JOBTREE_URL'),
+  )
+  .addOption(
+    new Option('--patience <time>', 'how long a transaction may be open')
+      .argParser(parseDuration)
+      .default(300_000, '5m'),
+  )
+  .addOption(jsonOption('an object a line'))
+  .addHelpText(
+    'after',
+    `
+It only reads, needs no server, and takes some seconds. Give it the settings of the servers: DATABASE_URL, REDIS_URL and others.
+${exitCodesHelp('success', 'failure', 'usage', 'unreachable', 'warnings', 'sick')}`,
+  )
+  .action(run('end', async (options) => (await import('./commands/doctor.ts')).doctor(options)));
+
+program
+  .command('roles')
+  .description('Print the SQL that makes the roles jobtree_enqueue, jobtree_work and jobtree_watch.')
+  .option('--apply', 'run it in the database instead, as the owner of the schema')
+  .addHelpText('after', `${settings}${exitCodesHelp('success', 'failure', 'usage', 'unreachable')}`)
+  .action(run('end', async (options) => (await import('./commands/roles.ts')).roles(options)));
+
+program
   .command('demo')
   .description('Show it all: server, workers, a tree of jobs and a CSV import.')
   .option('--exit', 'end when the work is done, instead of serving on')
@@ -61,8 +96,8 @@ program
   .addOption(
     new Option(
       '--format <format>',
-      'what the file is, if its extension (csv, ndjson, jsonl, txt) does not say',
-    ).choices(['csv', 'ndjson', 'lines']),
+      'what the file is, if its extension (csv, ndjson, jsonl, json, txt) does not say',
+    ).choices(['csv', 'ndjson', 'json', 'lines']),
   )
   .option('--delimiter <character>', 'what stands between the cells of a CSV row', ',')
   .option('--dedupe-key <key>', 'go on with the job that has this key, if there is one')
@@ -81,6 +116,13 @@ program
   .option('--backoff <times>', 'the waits after failures: 30s,5m,30m', parseDurations)
   .option('--priority <n>', 'higher goes first', parseWholeNumber(-32_768, 32_767))
   .option('--callback <endpoint...>', 'the endpoints to call when the job is complete')
+  .option(
+    '--retention <time>',
+    'for how long the job is kept once it is complete: 30d, or never',
+    parseSeconds,
+  )
+  .option('--upload', 'have the server read the file, so that this shell may be closed')
+  .option('--no-upload', 'read the file here, however large it is')
   .option('--no-seal', 'leave the job open for more items')
   .option('--watch', 'then watch the job until it is complete')
   .addOption(
@@ -95,6 +137,8 @@ program
     `
 A CSV row becomes an object of texts, by the names in the header; a line of NDJSON the value it has; a plain line a text.
 Empty lines are left out. If a row is bad or the import is broken off, the job that it made is cancelled.
+A file of more than 10 MB is uploaded, unless --no-upload or another option stands against it: then the server reads it, and a bad row becomes
+a failed item. So are files that end in .gz or .zst, and JSON arrays.
 ${exitCodesHelp('success', 'failure', 'usage', 'itemsFailed', 'notFound', 'unreachable', 'badFile')}`,
   )
   .action(
@@ -181,6 +225,11 @@ program
   )
   .option('--limit <n>', 'how many', parseWholeNumber(1, 1_000_000), 20)
   .option('--schedule <name>', 'only trees that this schedule made')
+  .option(
+    '--idle-since <time>',
+    'only trees that are idle since then: a time, or how long ago (2d)',
+    parseInstant,
+  )
   .option('--all', 'also jobs below the roots of their trees')
   .addOption(urlOption())
   .addOption(jsonOption('an object a line'))
@@ -189,11 +238,32 @@ program
 
 program
   .command('queues')
-  .description('List the types that have settings, or of which anything waits or runs.')
+  .description(
+    'List the types that have settings, of which anything waits or runs, or was done in the last hour.',
+  )
   .addOption(urlOption())
   .addOption(jsonOption('an object a line'))
   .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'unreachable'))
   .action(run('end', async (options) => (await import('./commands/queues.ts')).listQueues(options)));
+
+program
+  .command('top')
+  .description('Show what is done of each type, how long it waits and takes, and what fails; until Ctrl-C.')
+  .option('--once', 'show it once')
+  .addOption(
+    new Option('--interval <time>', 'how often to look').argParser(parseDuration).default(2_000, '2s'),
+  )
+  .option('--minutes <n>', 'rates, times and failures of so many minutes', parseWholeNumber(1, 1_440), 1)
+  .addOption(urlOption())
+  .addOption(jsonOption('an object a line for each type'))
+  .addHelpText(
+    'after',
+    `
+READY is in brackets while the type is paused; OLDEST is how long the first of it has waited; SLOW is how much of what runs has taken
+far longer than is usual.
+${exitCodesHelp('success', 'failure', 'usage', 'unreachable')}`,
+  )
+  .action(run('end', async (options) => (await import('./commands/top.ts')).top(options)));
 
 program
   .command('queue')
@@ -257,10 +327,33 @@ program
   .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable'))
   .action(run('end', async (id, options) => (await import('./commands/delete.ts')).deleteJob(id, options)));
 
+program
+  .command('retention')
+  .description('Show for how long a tree is kept. With options, first set that.')
+  .argument('<id>', 'the root of the tree')
+  .option(
+    '--keep <time>',
+    'for how long once it is complete: 30d, 0 (it goes at once), or never',
+    parseSeconds,
+  )
+  .option('--idle-expiry <time>', 'cancel it after being idle for so long: 2d, or never', parseSeconds)
+  .addOption(urlOption())
+  .addOption(jsonOption('the outcome as JSON'))
+  .addHelpText(
+    'after',
+    `
+With --keep never a tree stays until somebody deletes it; with --idle-expiry never it may stay idle.
+${exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable')}`,
+  )
+  .action(
+    run('end', async (id, options) => (await import('./commands/retention.ts')).retention(id, options)),
+  );
+
 addScheduleCommands(program, run);
 addCallbackCommands(program, run);
 
 addItemCommands(program, run);
+addTypeCommands(program, run);
 
 /** A command's action: what it returns is the exit code. */
 // biome-ignore lint/suspicious/noExplicitAny: commander gives arguments and options without types
@@ -273,7 +366,7 @@ function run(brokenPipe: 'end' | 'continue', command: (...args: any[]) => Promis
 
 /** Only for the commands that have settings: reading them takes longer than many a command does. */
 async function settingsHelp(): Promise<string> {
-  if (!['start', 'migrate', 'demo'].includes(process.argv[2] ?? '')) return '';
+  if (!['start', 'migrate', 'roles', 'demo'].includes(process.argv[2] ?? '')) return '';
   const { settingDescriptions } = await import('../config.ts');
   const lines = settingDescriptions.map(
     ({ name, meaning, standard }) => `  ${name} (${standard})\n      ${meaning}`,

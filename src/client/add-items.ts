@@ -1,5 +1,10 @@
 /** Items for a job, in as many requests as they need: each within the server's limits, one after the other, in order. */
-import type { AddItemsMutation, AddStatus, ItemInput } from '../generated/graphql/graphql.ts';
+import type {
+  AddItemsMutation,
+  AddStatus,
+  ItemInput,
+  TraceContextInput,
+} from '../generated/graphql/graphql.ts';
 import { JobtreeError, payloadOf } from './errors.ts';
 import type { Http } from './http.ts';
 import { type ItemSpec, toItemInput } from './job-spec.ts';
@@ -32,13 +37,28 @@ export async function addInBatches(
   http: Http,
   jobId: string,
   items: readonly ItemSpec[],
-  { seal, all, signal }: { seal: boolean; all: boolean; signal: AbortSignal | undefined },
+  {
+    seal,
+    all,
+    signal,
+    traceContext,
+  }: {
+    seal: boolean;
+    all: boolean;
+    signal: AbortSignal | undefined;
+    traceContext: TraceContextInput | undefined;
+  },
 ): Promise<AddItemsResult> {
   const batches = split(items);
   const result = { added: 0, duplicates: 0, invalid: 0, entries: [] as AddedItem[] };
   let done = 0;
   for (const [i, batch] of batches.entries()) {
-    const input = { jobId, items: batch, seal: seal && i === batches.length - 1 };
+    const input = {
+      jobId,
+      items: batch,
+      seal: seal && i === batches.length - 1,
+      ...(traceContext !== undefined && { traceContext }),
+    };
     // With a dedupe key each, a second copy of a lost request adds nothing.
     const repeatable = batch.every((item) => item.dedupeKey != null);
     try {
@@ -52,7 +72,8 @@ export async function addInBatches(
   return result;
 }
 
-function split(items: readonly ItemSpec[]): ItemInput[][] {
+/** In batches that fit into one request each. @throws JobtreeError INVALID_INPUT */
+export function split(items: readonly ItemSpec[]): ItemInput[][] {
   const batches: ItemInput[][] = [];
   let batch: ItemInput[] = [];
   let units = 0;

@@ -1,12 +1,14 @@
 /** The client: every operation of the service as a typed call. */
 import type {
   HeartbeatStatus,
+  HeldItemsQueryVariables,
   ItemStatus,
   JobFilter,
   JobOrder,
   ReleaseStatus,
   ReportInput,
   TypedDocumentString,
+  WorkersQueryVariables,
 } from '../generated/graphql/graphql.ts';
 import { type AddItemsResult, addInBatches } from './add-items.ts';
 import { Callbacks } from './callbacks.ts';
@@ -21,14 +23,18 @@ import { Queues } from './queues.ts';
 import { type ExportOptions, exportResults, type ResultLines, type ResultsEndpoint } from './results.ts';
 import { Schedules } from './schedules.ts';
 import { Socket } from './socket.ts';
+import { sendTraced } from './tracing.ts';
+import { TypeSchemas } from './type-schemas.ts';
 import type {
   Assignment,
   AssignmentAnswer,
   CallOptions,
+  ConnectedWorker,
   DeadLetterDigestEntry,
   DeadLetterFilter,
   DeadLetterGroup,
   DeadLetterGroupWithItems,
+  HeldItem,
   Item,
   ItemChanges,
   Job,
@@ -42,7 +48,9 @@ import type {
   ReportAnswer,
   Result,
   SerializeKey,
+  TreeRetention,
 } from './types.ts';
+import { type Upload, type UploadEndpoint, type UploadOptions, type UploadSource, upload } from './upload.ts';
 import { watchJob, watchOperation, watchTree, watchWork } from './watches.ts';
 
 /** How to reach the service. */
@@ -85,10 +93,13 @@ export class Client {
   readonly schedules: Schedules;
   /** The settings of types: pauses, limits, lifetimes, defaults of new jobs. */
   readonly queues: Queues;
+  /** What payloads and results of types look like. */
+  readonly types: TypeSchemas;
   /** Where callbacks go, and what was sent there. */
   readonly callbacks: Callbacks;
   readonly #http: Http;
   readonly #results: ResultsEndpoint;
+  readonly #uploads: UploadEndpoint;
   readonly #closing = new AbortController();
 
   constructor(options: ClientOptions = {}) {
@@ -96,7 +107,9 @@ export class Client {
     const { headers = {}, retryMs = 5_000, timeoutMs = 60_000, fetch, webSocketImpl, onRetry } = options;
     this.#http = new Http({ url, headers, retryMs, timeoutMs, onRetry, post: createPost(fetch) });
     this.#results = { url, headers, retryMs, fetch: fetch ?? globalThis.fetch };
+    this.#uploads = { ...this.#results, timeoutMs, onRetry };
     this.queues = new Queues(this.#http);
+    this.types = new TypeSchemas(this.#http);
     this.callbacks = new Callbacks(this.#http);
     this.socket = new Socket({ url, headers, webSocketImpl });
     this.schedules = new Schedules((...request) => this.#send(...request));
@@ -110,9 +123,24 @@ export class Client {
    */
   async createJob(job: JobSpec, options: CallOptions = {}): Promise<{ id: string; created: boolean }> {
     const input = toJobInput(job);
-    const data = await this.#send(operations.createJob, { input }, options, job.dedupeKey !== undefined);
-    const payload = payloadOf(data.createJob);
-    return { id: payload.job.id, created: payload.created };
+    const count = job.items?.length ?? 0;
+    return sendTraced({ type: job.type, count }, async (traceContext) => {
+      const traced = traceContext === undefined ? input : { ...input, traceContext };
+      const variables = { input: traced };
+      const data = await this.#send(operations.createJob, variables, options, job.dedupeKey !== undefined);
+      const payload = payloadOf(data.createJob);
+      return { id: payload.job.id, created: payload.created };
+    });
+  }
+
+  /**
+   * Sends a file, of any size, for `file` of a job. What breaks off is taken up where it was, for as long as `retryMs`. It takes 4 MB of memory.
+   *
+   * @param source a path (under Node.js), a `File` or `Blob`, or a stream of bytes
+   * @throws JobtreeError LIMIT_EXCEEDED if it is too large, DIGEST_MISMATCH, UNREACHABLE
+   */
+  upload(source: UploadSource, options: UploadOptions = {}): Promise<Upload> {
+    return upload(this.#uploads, source, options);
   }
 
   /**
@@ -130,7 +158,9 @@ export class Client {
   ): Promise<AddItemsResult> {
     const { seal = false, entries = 'all', signal } = options;
     if (items.length === 0 && seal) await this.sealJob(jobId, { signal });
-    return addInBatches(this.#http, jobId, items, { seal, all: entries === 'all', signal });
+    return sendTraced({ jobId, count: items.length }, (traceContext) =>
+      addInBatches(this.#http, jobId, items, { seal, all: entries === 'all', signal, traceContext }),
+    );
   }
 
   /**
@@ -194,6 +224,17 @@ export class Client {
   async deleteJob(jobId: string, options: CallOptions = {}): Promise<{ deleted: boolean }> {
     const data = await this.#send(operations.deleteJob, { input: { jobId } }, options, false);
     return { deleted: payloadOf(data.deleteJob).deleted };
+  }
+
+  /**
+   * Changes for how long a tree is kept, by its root; what is left out stays as it is. Of a tree that is complete the retention counts
+   * from its completion, so it may be over at once.
+   *
+   * @throws JobtreeError NOT_FOUND, also for a tree that is being deleted; INVALID_INPUT, also for a job that is no root
+   */
+  async setRetention(jobId: string, retention: TreeRetention, options: CallOptions = {}): Promise<Job> {
+    const input = { ...retention, jobId };
+    return payloadOf((await this.#send(operations.setRetention, { input }, options, true)).setRetention).job;
   }
 
   /** @throws JobtreeError NOT_FOUND */
@@ -414,6 +455,19 @@ export class Client {
    */
   workAvailable(types: readonly string[], options: CallOptions = {}): AsyncGenerator<true, void, undefined> {
     return watchWork(this.socket, types, {}, this.#untilClosed(options));
+  }
+
+  /**
+   * What workers have, what they have had for longest first: the first 50, or `first` (1 to 1,000). With `slowOnly`, what they have had
+   * for far longer than is usual for its type.
+   */
+  async heldItems({ signal, ...filter }: CallOptions & HeldItemsQueryVariables = {}): Promise<HeldItem[]> {
+    return (await this.#send(operations.heldItems, filter, { signal }, true)).heldItems;
+  }
+
+  /** The workers that are connected, or hold items, by name: the first 1,000 behind `after`. */
+  async workers({ signal, ...filter }: CallOptions & WorkersQueryVariables = {}): Promise<ConnectedWorker[]> {
+    return (await this.#send(operations.workers, filter, { signal }, true)).workers;
   }
 
   /**

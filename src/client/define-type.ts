@@ -1,5 +1,19 @@
 /** One value for a type of work, which producer and handler share: its name, and the types of payload and result. */
 import type { ItemSpec, JobPolicies, JobSpec } from './job-spec.ts';
+import type { InputOf, StandardSchema } from './standard-schema.ts';
+
+/** What payloads and results of a type look like, as the schemas of Zod or another library. `client.types.register` tells the server. */
+export interface DefinedSchemas<
+  Payload extends StandardSchema = StandardSchema,
+  Result extends StandardSchema = StandardSchema,
+> {
+  /** Which version of the type this is: 1 to 1,000,000; another one for other schemas. Default: 1. */
+  readonly version?: number | undefined;
+  /** What payloads meet when they are added. Default: any payload will do. */
+  readonly payload?: Payload | undefined;
+  /** What results meet when they are reported. Default: any result will do. */
+  readonly result?: Result | undefined;
+}
 
 /** A job of a defined type; its items are payloads, or made by `item()`. */
 export interface TypedJobSpec<Payload> extends Omit<JobSpec, 'type' | 'items'> {
@@ -27,6 +41,8 @@ export class TypedItem<Payload> implements ItemSpec<Payload> {
 export interface DefinedType<Payload, Result> {
   /** The name that jobs have and workers claim by. */
   readonly type: string;
+  /** The schemas that it was defined with; undefined without. */
+  readonly schemas: DefinedSchemas | undefined;
   /** A job of this type, with the policies of the type unless it names its own: for `createJob`, or for `children`. */
   job(spec?: TypedJobSpec<Payload>): JobSpec;
   /** An item with more than its payload: for `items`, `addItems` and `feed`. */
@@ -89,10 +105,25 @@ export interface HandlerContext {
  */
 export function defineType<Payload, Result = unknown>(
   type: string,
-  policies: JobPolicies = {},
-): DefinedType<Payload, Result> {
+  policies?: JobPolicies,
+): DefinedType<Payload, Result>;
+/**
+ * The same with schemas, of which the types of payload and result are taken.
+ *
+ *     export const sendCheck = defineType('sendCheck', { schemas: { payload: z.object({ employee: z.string() }) } });
+ *     await client.types.register(sendCheck);
+ */
+export function defineType<Payload extends StandardSchema, Result extends StandardSchema = StandardSchema>(
+  type: string,
+  options: JobPolicies & { readonly schemas: DefinedSchemas<Payload, Result> },
+): DefinedType<InputOf<Payload>, InputOf<Result>>;
+export function defineType(
+  type: string,
+  { schemas, ...policies }: JobPolicies & { readonly schemas?: DefinedSchemas } = {},
+): DefinedType<unknown, unknown> {
   return {
     type,
+    schemas,
     job: ({ items, ...spec } = {}) => ({
       ...policies,
       ...spec,

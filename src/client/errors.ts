@@ -6,6 +6,7 @@ import type { ErrorCode, NotClaimableReason } from '../generated/graphql/graphql
  * - `LIMIT_EXCEEDED`: the operation asks for more than the server does or answers at once; the message says what. Nothing was done.
  * - `UNREACHABLE`: there was no answer, or the server has none since its Postgres is away. `outcome` says what is known.
  * - `BAD_RESPONSE`: the answer is not one of jobtree, or the server failed; its log says more.
+ * - `DIGEST_MISMATCH`: of `upload`, the file that arrived is not the one whose SHA-256 was given. Nothing is kept of it.
  * - `INVALID_SIGNATURE`: of `verifyCallback`, a message that is not genuine, or too old.
  */
 export type ClientErrorCode =
@@ -13,6 +14,7 @@ export type ClientErrorCode =
   | 'LIMIT_EXCEEDED'
   | 'UNREACHABLE'
   | 'BAD_RESPONSE'
+  | 'DIGEST_MISMATCH'
   | 'INVALID_SIGNATURE';
 /** The client tries again by itself after the others, and says UNREACHABLE when its patience is over. */
 type RefusalCode = Exclude<ErrorCode, 'UNAVAILABLE' | 'OUTCOME_UNKNOWN'>;

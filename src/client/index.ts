@@ -3,6 +3,7 @@ export type {
   AddStatus,
   CallbackDeliveryFilter,
   CallbackTrigger,
+  CancelReason,
   ErrorCode,
   FeedSource,
   HeartbeatStatus,
@@ -24,7 +25,13 @@ export type {
 export type { AddedItem, AddItemsResult } from './add-items.ts';
 export type { CallbackDelivery, CallbackEndpoint, Callbacks } from './callbacks.ts';
 export { Client, type ClientOptions, createClient } from './client.ts';
-export { type DefinedType, defineType, type TypedItem, type TypedJobSpec } from './define-type.ts';
+export {
+  type DefinedSchemas,
+  type DefinedType,
+  defineType,
+  type TypedItem,
+  type TypedJobSpec,
+} from './define-type.ts';
 export {
   type AbortCode,
   AssignmentEndedError,
@@ -32,18 +39,22 @@ export {
   JobtreeError,
   PermanentError,
 } from './errors.ts';
-export type { CallbackSpec, FeedSpec, ItemSpec, JobPolicies, JobSpec } from './job-spec.ts';
-export type { Queue, QueueSettings, Queues } from './queues.ts';
+export type { CallbackSpec, FeedSpec, FileSpec, ItemSpec, JobPolicies, JobSpec } from './job-spec.ts';
+export type { Queue, QueueFigures, QueueSettings, Queues } from './queues.ts';
 export type { ExportOptions, ResultLines } from './results.ts';
 export type { Schedule, ScheduleSpec, Schedules } from './schedules.ts';
+export type { InputOf, StandardSchema } from './standard-schema.ts';
+export type { TypeSchema, TypeSchemaSpec, TypeSchemas } from './type-schemas.ts';
 export type {
   Assignment,
   AssignmentAnswer,
   CallOptions,
+  ConnectedWorker,
   DeadLetterDigestEntry,
   DeadLetterFilter,
   DeadLetterGroup,
   DeadLetterGroupWithItems,
+  HeldItem,
   Item,
   ItemChanges,
   Job,
@@ -57,7 +68,9 @@ export type {
   ReportAnswer,
   Result,
   SerializeKey,
+  TreeRetention,
 } from './types.ts';
+export type { Upload, UploadOptions, UploadSource } from './upload.ts';
 export { type CallbackMessage, verifyCallback } from './verify-callback.ts';
 export { type WatchJobOptions, watchJob } from './watch-job.ts';
 export type { ReportedFailure, WorkerEvents } from './worker/events.ts';

@@ -2,6 +2,7 @@
 import type {
   CallbackTrigger,
   FeedSource,
+  FileFormat,
   ItemInput,
   JobInput,
   SerializeOnFailure,
@@ -79,6 +80,22 @@ export interface CallbackSpec {
   readonly on?: CallbackTrigger | undefined;
 }
 
+/** A file that becomes the items of a job. It may be compressed by gzip, or by zstd where the server's Node.js knows that. */
+export interface FileSpec {
+  /** Of `client.upload`. */
+  readonly uploadId: string;
+  /** What it is made of: rows of CSV, lines of JSON, one JSON array, lines. */
+  readonly format: FileFormat;
+  /** A name of the Encoding Standard, such as `windows-1252`. Default: UTF-8, or UTF-16 if a byte order mark says so. */
+  readonly encoding?: string | undefined;
+  /** Of CSV, between cells. Default: a comma. */
+  readonly delimiter?: string | undefined;
+  /** Of CSV, around cells. Default: `"`. */
+  readonly quote?: string | undefined;
+  /** Of CSV: whether the first row names the columns; without, each row becomes a list of texts. Default: true. */
+  readonly header?: boolean | undefined;
+}
+
 /** A new job with all jobs below it: up to 1,000 jobs, up to 32 levels below the root. */
 export interface JobSpec extends JobPolicies {
   /** What kind of work its items are: the name that workers claim by. 1 to 200 characters. */
@@ -100,8 +117,23 @@ export interface JobSpec extends JobPolicies {
   readonly feed?: FeedSpec | undefined;
   /** The items it starts with: up to 1,000. Default: none. */
   readonly items?: readonly ItemSpec[] | undefined;
+  /**
+   * An upload that becomes its items, behind those given here: servers read it, in order, and seal the job at its end. A line that can't be read
+   * becomes a failed item. Default: none.
+   */
+  readonly file?: FileSpec | undefined;
   /** Of the root: what is called when the tree is complete, or each of its jobs. Up to 10. Default: none. */
   readonly callbacks?: readonly CallbackSpec[] | undefined;
+  /**
+   * Of the root: for how long the tree is kept once it is complete, in seconds: 0 (it goes at once) to 315,576,000 (ten years); null
+   * for ever. Then it is deleted, with its items and results. Default: that of the server, 7 days unless it is set otherwise.
+   */
+  readonly retentionSeconds?: number | null | undefined;
+  /**
+   * Of the root: after how long the tree is cancelled if it is idle, in seconds: 1 to 315,576,000 (ten years); null for never. It is
+   * idle while a job is not sealed and nothing of the tree is left to do. Default: that of the server, never unless it is set otherwise.
+   */
+  readonly idleExpirySeconds?: number | null | undefined;
   /** The jobs right below it. Default: none. */
   readonly children?: readonly JobSpec[] | undefined;
 }

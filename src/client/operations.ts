@@ -60,6 +60,15 @@ export const updateItem = graphql(`
   }
 `);
 
+export const setRetention = graphql(`
+  mutation SetRetention($input: SetRetentionInput!) {
+    setRetention(input: $input) {
+      ... on SetRetentionPayload { job { ...JobFields } }
+      ... on Error { code message field }
+    }
+  }
+`);
+
 export const deleteJob = graphql(`
   mutation DeleteJob($input: DeleteJobInput!) {
     deleteJob(input: $input) {
@@ -151,7 +160,7 @@ export const operationFields = graphql(`
 
 export const progressFields = graphql(`
   fragment ProgressFields on JobProgress {
-    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome completions
+    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome cancelReason completions
   }
 `);
 
@@ -159,7 +168,7 @@ export const jobFields = graphql(`
   fragment JobFields on Job {
     id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter
     heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage serializeOnFailure finalStage feed waitsForJobs createdAt sealedAt failedAt
-    cancelledAt occurrence { schedule at } treeOutcome progress { ...ProgressFields }
+    cancelledAt cancelReason retentionSeconds reapAt idleExpirySeconds idleSince occurrence { schedule at } treeOutcome progress { ...ProgressFields }
   }
 `);
 
@@ -172,7 +181,10 @@ export const itemFields = graphql(`
 
 export const job = graphql(`
   query Job($id: ID!) {
-    job(id: $id) { ...JobFields children { id } after { id } callbacks { endpoint on } deletion { requestedAt itemCount deletedItems } }
+    job(id: $id) {
+      ...JobFields children { id } after { id } callbacks { endpoint on } deletion { requestedAt reaped itemCount deletedItems }
+      import { status uploadId format size bytesRead items badLines startedAt finishedAt error { code message } }
+    }
   }
 `);
 
@@ -334,7 +346,7 @@ export const exchangeParts = graphql(`
 
 export const queueFields = graphql(`
   fragment QueueFields on Queue {
-    type ready scheduled waiting blocked running paused concurrency rate { limit intervalMs } lifetimeMs
+    type ready scheduled waiting blocked running oldestReadyMs paused concurrency rate { limit intervalMs } lifetimeMs
     deadLetterAlert { endpoint count intervalMs } alertedAt
     priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs
   }
@@ -358,6 +370,65 @@ export const queue = graphql(`
 export const queues = graphql(`
   query Queues($types: [String!], $first: Int, $after: String) {
     queues(types: $types, first: $first, after: $after) { ...QueueFields }
+  }
+`);
+
+export const typesWithSchemas = graphql(`
+  query TypesWithSchemas {
+    typesWithSchemas
+  }
+`);
+
+export const typeSchemas = graphql(`
+  query TypeSchemas($type: String!) {
+    typeSchemas(type: $type) { type version payload result createdAt }
+  }
+`);
+
+export const putTypeSchema = graphql(`
+  mutation PutTypeSchema($input: PutTypeSchemaInput!) {
+    putTypeSchema(input: $input) {
+      ... on PutTypeSchemaPayload { created }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const deleteTypeSchema = graphql(`
+  mutation DeleteTypeSchema($input: DeleteTypeSchemaInput!) {
+    deleteTypeSchema(input: $input) {
+      ... on DeleteTypeSchemaPayload { deleted }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const queueFigures = graphql(`
+  query QueueFigures($types: [String!], $first: Int, $after: String, $lastMinutes: Int) {
+    queues(types: $types, first: $first, after: $after) {
+      ...QueueFields
+      slow slowAfterMs
+      figures(lastMinutes: $lastMinutes) {
+        from until claimed succeeded failed lost dead deadRate perSecond
+        wait { count p50Ms p95Ms p99Ms } processing { count p50Ms p95Ms p99Ms }
+      }
+    }
+  }
+`);
+
+export const heldItems = graphql(`
+  query HeldItems($types: [String!], $workers: [String!], $slowOnly: Boolean, $first: Int) {
+    heldItems(types: $types, workers: $workers, slowOnly: $slowOnly, first: $first) {
+      assignmentId itemId type worker attempt claimedAt heartbeatAt heldMs slow
+    }
+  }
+`);
+
+export const workers = graphql(`
+  query Workers($types: [String!], $first: Int, $after: String) {
+    workers(types: $types, first: $first, after: $after) {
+      name version types { type concurrency holds } connectedAt seenAt
+    }
   }
 `);
 
@@ -461,8 +532,8 @@ export const operationProgress = graphql(`
 `);
 
 export const workAvailable = graphql(`
-  subscription WorkAvailable($types: [String!]!) {
-    workAvailable(types: $types) { types }
+  subscription WorkAvailable($types: [String!]!, $worker: WorkerInput) {
+    workAvailable(types: $types, worker: $worker) { types }
   }
 `);
 

@@ -1,5 +1,5 @@
 /** The settings of types, and how much of each waits and runs. */
-import type { QueueFieldsFragment, SetQueueInput } from '../generated/graphql/graphql.ts';
+import type { QueueFieldsFragment, QueueFiguresQuery, SetQueueInput } from '../generated/graphql/graphql.ts';
 import { payloadOf } from './errors.ts';
 import type { Http } from './http.ts';
 import * as operations from './operations.ts';
@@ -7,6 +7,8 @@ import type { CallOptions } from './types.ts';
 
 /** A type: its settings, null where they are not set, and how much of it waits and runs. */
 export type Queue = QueueFieldsFragment;
+/** A type, with what was done of it lately. */
+export type QueueFigures = QueueFiguresQuery['queues'][number];
 /** What to change of a type: what is left out stays as it is, and null takes a setting away. */
 export type QueueSettings = Readonly<Omit<SetQueueInput, 'type'>>;
 
@@ -45,12 +47,39 @@ export class Queues {
     return (await this.#http.request(operations.queue, { type }, { repeatable: true, signal })).queue;
   }
 
-  /** All types that have settings, or of which anything waits or runs, by name. */
+  /** All types that have settings, of which anything waits or runs, or was done in the last hour, by name. */
   async list({ signal }: CallOptions = {}): Promise<Queue[]> {
     const all: Queue[] = [];
     for (;;) {
       const variables = { first: mostInAnswer, after: all.at(-1)?.type };
       const { queues } = await this.#http.request(operations.queues, variables, { repeatable: true, signal });
+      all.push(...queues);
+      if (queues.length < mostInAnswer) return all;
+    }
+  }
+
+  /**
+   * The same types, with how much of each was done in the last minutes (1 to 1,440; default: 5), how long it waited and took, and what
+   * is slow.
+   */
+  async figures({
+    types,
+    lastMinutes,
+    signal,
+  }: CallOptions & {
+    readonly types?: readonly string[] | undefined;
+    readonly lastMinutes?: number | undefined;
+  } = {}): Promise<QueueFigures[]> {
+    const all: QueueFigures[] = [];
+    for (;;) {
+      const variables = {
+        types: types && [...types],
+        lastMinutes,
+        first: mostInAnswer,
+        after: all.at(-1)?.type,
+      };
+      const options = { repeatable: true, signal };
+      const { queues } = await this.#http.request(operations.queueFigures, variables, options);
       all.push(...queues);
       if (queues.length < mostInAnswer) return all;
     }

@@ -1,7 +1,6 @@
 /** What a tree results in, line by line, however much it is: a request that breaks off is taken up where it was. */
-import type { ErrorCode } from '../generated/graphql/graphql.ts';
 import { backoffMs, wait } from './backoff.ts';
-import { isTransient, JobtreeError, refusal } from './errors.ts';
+import { fromGraphqlErrors, isTransient, JobtreeError } from './errors.ts';
 import type { CallOptions } from './types.ts';
 
 export interface ExportOptions extends CallOptions {
@@ -127,10 +126,8 @@ function toError(status: number, text: string): JobtreeError | undefined {
   if (status === 429 || status >= 502)
     return new JobtreeError('UNREACHABLE', `The server answered ${status}.`);
   try {
-    const { code, message, field } = (
-      JSON.parse(text) as { error: { code: ErrorCode; message: string; field?: string } }
-    ).error;
-    return refusal(code, message, { field });
+    const { errors } = JSON.parse(text) as { errors?: unknown };
+    return Array.isArray(errors) ? fromGraphqlErrors(errors) : undefined;
   } catch {
     return undefined;
   }

@@ -4,6 +4,7 @@ import type {
   DeadLetterDigestQuery,
   DeadLetterGroupQuery,
   DeadLetterGroupsQuery,
+  HeldItemsQuery,
   ItemFieldsFragment,
   JobFieldsFragment,
   JobOutcome,
@@ -13,6 +14,7 @@ import type {
   ReplayDeadLettersMutationVariables,
   ReportStatus,
   SerializeKeysQuery,
+  WorkersQuery,
 } from '../generated/graphql/graphql.ts';
 
 /** For one call. */
@@ -41,7 +43,7 @@ export interface Page<T> {
 export type Job = JobFieldsFragment;
 /**
  * A job, the ids of the jobs right below it and of those that it waits for, what is called for its tree, and how far the deletion of its tree is, if
- * somebody deletes it.
+ * somebody deletes it, and of its file, if it has one.
  */
 export type JobWithChildren = NonNullable<JobQuery['job']>;
 /** An item with its payload, its result or failures, and its assignment, if it has one. */
@@ -78,6 +80,13 @@ export interface ItemChanges<Payload = unknown> {
   /** Any JSON, up to 1 MB of text (a setting of the server). */
   readonly payload?: Payload | undefined;
 }
+/** For how long a tree is kept. What is left out stays as it is. */
+export interface TreeRetention {
+  /** Once it is complete, in seconds: 0 to 315,576,000 (ten years); null for ever. */
+  readonly retentionSeconds?: number | null | undefined;
+  /** Until it is cancelled if it is idle, in seconds: 1 to 315,576,000 (ten years); null for never. */
+  readonly idleExpirySeconds?: number | null | undefined;
+}
 /** Items that failed for good in the same way. Times are text in ISO 8601. */
 export type DeadLetterGroup = DeadLetterGroupsQuery['deadLetterGroups'][number];
 /** A group with items of it, those that failed last first. */
@@ -89,6 +98,10 @@ export type DeadLetterGroupWithItems = Extract<
 export type DeadLetterDigestEntry = DeadLetterDigestQuery['deadLetterDigest'][number];
 /** A serialize key in use: the item that has it, and how many wait behind that one. */
 export type SerializeKey = SerializeKeysQuery['serializeKeys'][number];
+/** An item that a worker has. */
+export type HeldItem = HeldItemsQuery['heldItems'][number];
+/** A worker that is connected to a server, or that holds items. */
+export type ConnectedWorker = WorkersQuery['workers'][number];
 /** Work on many items, and how far it is. */
 export type Operation = OperationFieldsFragment;
 
@@ -111,6 +124,8 @@ export interface Assignment {
   readonly payload: unknown;
   /** How often to heartbeat, in milliseconds. After three without one the item may be taken back. */
   readonly heartbeatIntervalMs: number;
+  /** The trace that the item belongs to, as a W3C trace context: null if there is none, left out where nobody traces. */
+  readonly traceContext?: { readonly traceparent: string; readonly tracestate: string | null } | null;
 }
 
 /** The answer to one heartbeat, or for one assignment that was given back. */

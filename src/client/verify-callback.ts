@@ -1,6 +1,6 @@
 /** For receivers of callbacks: what they get, and how they know that it is genuine. */
 import { Webhook } from 'standardwebhooks';
-import type { JobOutcome } from '../generated/graphql/graphql.ts';
+import type { CancelReason, JobOutcome } from '../generated/graphql/graphql.ts';
 import { JobtreeError } from './errors.ts';
 
 interface Counts {
@@ -25,6 +25,8 @@ export type CallbackMessage =
         readonly type: string;
         readonly dedupeKey: string | null;
         readonly outcome: JobOutcome;
+        /** Why the root was cancelled; null if it was not. */
+        readonly cancelReason: CancelReason | null;
         /** How many jobs it has. */
         readonly jobs: number;
       };
@@ -38,6 +40,8 @@ export type CallbackMessage =
         readonly type: string;
         readonly dedupeKey: string | null;
         readonly outcome: JobOutcome;
+        /** Why it was cancelled; null if it was not. */
+        readonly cancelReason: CancelReason | null;
       };
     }
   | {

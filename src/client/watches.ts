@@ -2,6 +2,7 @@
  * What can be watched: the progress of a job, of a tree, and whether there is work. A server may know less than the one before it,
  * so a state that is older than what is known already is dropped.
  */
+import type { WorkerInput } from '../generated/graphql/graphql.ts';
 import type { JobtreeError } from './errors.ts';
 import { jobProgress, jobTreeProgress, operationProgress, workAvailable } from './operations.ts';
 import type { Socket } from './socket.ts';
@@ -48,16 +49,18 @@ export function watchWork(
   options: {
     onTypes?: (types: readonly string[]) => void;
     onLost?: (error: JobtreeError) => void;
+    /** Who it is that waits for work. */
+    worker?: WorkerInput;
   },
   signal: AbortSignal,
 ) {
-  const { onTypes, onLost } = options;
+  const { onTypes, onLost, worker = null } = options;
   const take = (data: { workAvailable: { types: readonly string[] } }): true => {
     onTypes?.(data.workAvailable.types);
     return true;
   };
   const watched = { take, isFinal: () => false, ...(onLost && { onLost }) };
-  return watch(socket, workAvailable, () => ({ types: [...types] }), watched, signal);
+  return watch(socket, workAvailable, () => ({ types: [...types], worker }), watched, signal);
 }
 
 /** The final state always: a Postgres that was set back, to a backup or a standby that was behind, may count less than before. */

@@ -5,10 +5,10 @@
  */
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
-import { ClientGoneError } from '../errors.ts';
 import { PrismaClient } from '../generated/prisma/client.ts';
-import { PatientPool } from './patient-pool.ts';
+import { checkoutMs, PatientPool } from './patient-pool.ts';
 import { asRefusal, isRetryable } from './sqlstate.ts';
+import { type Request, Turns } from './turns.ts';
 
 export interface DatabaseOptions {
   readonly url: string;
@@ -95,6 +95,7 @@ const leasesPoolSize = 2;
 export class Database implements Queries {
   /** For reads, Prisma's too: however many there are, they take no connection from what writes. */
   readonly pool: Pick<PatientPool, 'query' | 'connect' | 'totalCount' | 'waitingCount'>;
+  readonly #readTurns: Turns;
   readonly #operations: PatientPool;
   /** For what keeps leases alive, which nothing else may hold up. */
   readonly #leases: PatientPool;
@@ -118,6 +119,8 @@ export class Database implements Queries {
       types,
       ...(options.pooled !== true && {
         lock_timeout: lockTimeoutMs,
+        // As the functions for roles have it (prisma/roles.sql): Postgres plans anew what was planned under another one.
+        options: '-c search_path=pg_catalog,pg_temp',
         statement_timeout: options.timeoutMs,
         onConnect: checkConnection,
       }),
@@ -127,8 +130,10 @@ export class Database implements Queries {
     const open = (max: number, name: string) =>
       new PatientPool({ ...connection, max, application_name: name });
     this.#operations = open(options.poolSize, 'jobtree');
-    const reads = open(Math.max(2, Math.floor(options.poolSize / 2)), 'jobtree reads');
+    const readsAtOnce = Math.max(2, Math.floor(options.poolSize / 2));
+    const reads = open(readsAtOnce, 'jobtree reads');
     this.pool = reads;
+    this.#readTurns = new Turns(readsAtOnce, { waitMs: checkoutMs });
     this.#leases = open(leasesPoolSize, 'jobtree leases');
     this.#pools = [this.#leases, this.#operations, reads];
     for (const pool of this.#pools) {
@@ -215,24 +220,14 @@ export class Database implements Queries {
     if (reason !== undefined) this.#writeFailure = { at: performance.now(), reason };
   }
 
-  /** For a request, whose reads are not sent any more once nobody waits for their answers. */
-  forRequest(isGone: () => boolean): Queries {
-    const query = async <Row extends pg.QueryResultRow>(statement: pg.QueryConfig) => {
-      const client = await this.pool.connect();
-      let failure: Error | undefined;
-      try {
-        if (isGone()) throw new ClientGoneError();
-        return await client.query<Row>(statement);
-      } catch (error) {
-        if (!(error instanceof ClientGoneError)) failure = error as Error;
-        throw error;
-      } finally {
-        client.release(failure);
-      }
-    };
+  /**
+   * For a request: its reads come by turns with those of other clients, and of other requests of its client; and they are not sent any more
+   * once nobody waits for their answers. What Prisma reads comes after one of them, mostly, and goes at once.
+   */
+  forRequest(request: Request): Queries {
     return {
       prisma: this.prisma,
-      pool: { query },
+      pool: { query: (statement) => this.#readTurns.run(request, () => this.pool.query(statement)) },
       call: (name, ...values) => this.call(name, ...values),
       callForLeases: (name, ...values) => this.callForLeases(name, ...values),
     };

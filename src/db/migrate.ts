@@ -4,8 +4,12 @@
 // `prisma migrate` with `?schema=jobtree` in the URL agrees with it. Each migration is one transaction together with its
 // row in the books: a migration that fails leaves nothing behind, and the next start tries it again. Servers that start
 // at once wait for each other at the lock; a database that is up to date is recognised without it.
+//
+// A database that a newer release has migrated is used as it is, since migrations leave the release before them working
+// (docs/releases.md). One that does not says so in its name: `…_breaks_1_4` is nothing for 1.4 and older.
 
 import { createHash, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,6 +19,9 @@ import { isFull } from './patient-pool.ts';
 
 /** The same two levels up from src/db and from dist/db. */
 export const MIGRATIONS_DIRECTORY = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
+
+/** Roles that may only add, only work or only watch. */
+export const ROLES_FILE = fileURLToPath(new URL('../../prisma/roles.sql', import.meta.url));
 
 const OLDEST_SERVER_VERSION = 15;
 const PRISMA_ADVISORY_LOCK = 72707369;
@@ -36,11 +43,16 @@ interface AppliedMigration {
   finished: boolean;
 }
 
+/** Of this package. */
+const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+
 export interface MigrateOptions {
   connectionString: string;
   /** Called with the name of each migration before it runs. */
   onApply?: (name: string) => void;
   directory?: string;
+  /** Which release this is. Default: that of this package. */
+  version?: string;
   /** How long to wait for a connection while Postgres has none to give. Default: not at all. */
   waitMs?: number;
 }
@@ -51,6 +63,7 @@ export async function migrate({
   connectionString,
   onApply,
   directory = MIGRATIONS_DIRECTORY,
+  version = VERSION,
   waitMs = 0,
 }: MigrateOptions): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(directory);
@@ -58,12 +71,34 @@ export async function migrate({
   try {
     requireSupportedServer(await serverVersion(client));
     const applied: string[] = [];
-    if (isUpToDate(migrations, await readBooks(client))) return { applied };
+    if (isUpToDate(migrations, await readBooks(client), version)) return { applied };
     for (;;) {
-      const name = await applyNext(client, migrations, onApply);
+      const name = await applyNext(client, migrations, version, onApply);
       if (name === undefined) return { applied };
       applied.push(name);
     }
+  } finally {
+    await client.end();
+  }
+}
+
+/** Which migrations a database lacks, and how many it has. Throws a MigrationError if this version can't go on from them. Changes nothing. */
+export async function pendingMigrations(
+  client: pg.Client,
+  directory: string = MIGRATIONS_DIRECTORY,
+): Promise<{ pending: string[]; applied: number }> {
+  const [migrations, books] = [await readMigrations(directory), await readBooks(client)];
+  requireReadableBooks(migrations, books, VERSION);
+  const pending = migrations.filter(({ name }) => !books.some((row) => row.name === name));
+  return { pending: pending.map(({ name }) => name), applied: migrations.length - pending.length };
+}
+
+/** Makes the roles, or gives them their rights anew, in a database that is migrated: all of it, or nothing. */
+export async function applyRoles(connectionString: string): Promise<void> {
+  const client = await connect(connectionString, 0);
+  try {
+    // Several statements in one text are one transaction.
+    await client.query(await readFile(ROLES_FILE, 'utf8'));
   } finally {
     await client.end();
   }
@@ -121,18 +156,32 @@ async function readBooks(client: pg.Client): Promise<AppliedMigration[]> {
   return rows;
 }
 
-function isUpToDate(migrations: Migration[], books: AppliedMigration[]): boolean {
-  const checksums = new Map(migrations.map(({ name, checksum }) => [name, checksum]));
+function isUpToDate(migrations: Migration[], books: AppliedMigration[], version: string): boolean {
+  const applied = new Map(books.map(({ name, checksum }) => [name, checksum]));
+  const known = new Set(migrations.map(({ name }) => name));
+  const [first] = migrations;
   return (
-    books.length === migrations.length &&
-    books.every(({ name, checksum, finished }) => finished && checksums.get(name) === checksum)
+    migrations.every(({ name, checksum }) => applied.get(name) === checksum) &&
+    books.every(
+      ({ name, finished }) =>
+        finished && (known.has(name) || (first !== undefined && name > first.name && !breaks(name, version))),
+    )
   );
+}
+
+/** Whether a migration is nothing for a release: it breaks that one, or a later one. */
+function breaks(migration: string, version: string): boolean {
+  const [, major, minor] = /_breaks_(\d+)_(\d+)$/.exec(migration) ?? [];
+  if (major === undefined) return false;
+  const [ownMajor = 0, ownMinor = 0] = version.split('.').map(Number);
+  return ownMajor < Number(major) || (ownMajor === Number(major) && ownMinor <= Number(minor));
 }
 
 /** Applies the first migration that the books don't have, and returns its name; undefined if there is none. */
 async function applyNext(
   client: pg.Client,
   migrations: Migration[],
+  version: string,
   onApply: MigrateOptions['onApply'],
 ): Promise<string | undefined> {
   // Read committed, whatever the default: what is read behind the lock has to be what the last holder left.
@@ -143,13 +192,16 @@ async function applyNext(
     await client.query('set local lock_timeout = 0');
     await client.query('select pg_advisory_xact_lock($1)', [PRISMA_ADVISORY_LOCK]);
     const books = await readBooks(client);
-    requireReadableBooks(migrations, books);
+    requireReadableBooks(migrations, books, version);
     const next = migrations.find(({ name }) => !books.some((row) => row.name === name));
     if (next !== undefined) {
       onApply?.(next.name);
       await apply(client, next).catch((error) => {
         throw failure(next, error);
       });
+      // A function that was replaced has lost what they need.
+      if (next === migrations.at(-1) && (await hasRoles(client)))
+        await client.query(await readFile(ROLES_FILE, 'utf8'));
     }
     await client.query('commit');
     return next?.name;
@@ -160,7 +212,7 @@ async function applyNext(
   }
 }
 
-function requireReadableBooks(migrations: Migration[], books: AppliedMigration[]): void {
+function requireReadableBooks(migrations: Migration[], books: AppliedMigration[], version: string): void {
   const checksums = new Map(migrations.map(({ name, checksum }) => [name, checksum]));
   const unfinished = books.find(({ finished }) => !finished);
   if (unfinished !== undefined)
@@ -176,14 +228,16 @@ function requireReadableBooks(migrations: Migration[], books: AppliedMigration[]
       `The database belongs to an older jobtree, whose migrations this version does not go on from (${older.join(', ')}). ` +
         'Use a new database.',
     );
-  const unknown = books.filter(({ name }) => !checksums.has(name)).map(({ name }) => name);
-  if (unknown.length > 0)
+  const breaking = books
+    .filter(({ name }) => !checksums.has(name) && breaks(name, version))
+    .map(({ name }) => name);
+  if (breaking.length > 0)
     throw new MigrationError(
-      `The database was migrated by a newer jobtree: this version does not know ${unknown.join(', ')}. ` +
+      `The database was migrated by a newer jobtree, and jobtree ${version} can't use it any more: ${breaking.join(', ')}. ` +
         'Start that version, or go back to a backup from before.',
     );
   const edited = books
-    .filter(({ name, checksum }) => checksums.get(name) !== checksum)
+    .filter(({ name, checksum }) => checksums.has(name) && checksums.get(name) !== checksum)
     .map(({ name }) => name);
   if (edited.length > 0)
     throw new MigrationError(
@@ -209,6 +263,13 @@ async function apply(client: pg.Client, { name, checksum, sql }: Migration): Pro
 async function hasBooks(client: pg.Client): Promise<boolean> {
   const { rowCount } = await client.query(
     `select from pg_tables where schemaname = 'jobtree' and tablename = '_prisma_migrations'`,
+  );
+  return rowCount === 1;
+}
+
+async function hasRoles(client: pg.Client): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `select from pg_roles where rolname = 'jobtree_enqueue' and has_schema_privilege(oid, 'jobtree', 'usage')`,
   );
   return rowCount === 1;
 }

@@ -10,7 +10,7 @@ import pg from 'pg';
 import { UnavailableError } from '../errors.ts';
 
 /** How long a request waits for a connection. */
-const checkoutMs = 10_000;
+export const checkoutMs = 10_000;
 const askAgainMs = 100;
 /** So long after Postgres was full, the pool does not try to grow. */
 const contentMs = 1_000;

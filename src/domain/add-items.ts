@@ -9,6 +9,8 @@ import { itemIdOf } from './item-state.ts';
 import { type NewItem, type PreparedItem, prepareItem, toItemText } from './items.ts';
 import { joinTexts } from './json-text.ts';
 import type { AddEntry } from './merged.ts';
+import { checkTraceContext, type TraceContext, toTraces } from './trace-context.ts';
+import { toChecked } from './type-schemas.ts';
 
 export type { AddEntry };
 
@@ -16,19 +18,24 @@ export async function addItems(
   engine: Engine,
   jobId: string,
   items: readonly NewItem[],
-  options: { seal: boolean },
+  options: { seal: boolean; traceContext?: TraceContext | null | undefined },
 ): Promise<AddEntry[]> {
   checkBatch(items.length, 'items');
-  const prepared: PreparedItem[] = [];
+  const trace =
+    options.traceContext == null ? undefined : checkTraceContext(options.traceContext, 'traceContext');
+  const good = new Map<number, PreparedItem>();
   const invalid = new Map<number, InvalidInputError>();
   for (const [i, item] of items.entries()) {
     try {
-      prepared.push(prepareItem(item, `items[${i}]`, engine.limits));
+      const one = prepareItem(item, `items[${i}]`, engine.limits);
+      good.set(i, trace === undefined ? one : { ...one, trace });
     } catch (error) {
       if (!(error instanceof InvalidInputError)) throw error;
       invalid.set(i, error);
     }
   }
+  if (await engine.schemas.any('payload')) await judgePayloads(engine, jobId, items, good, invalid);
+  const prepared = [...good.values()];
 
   // Also without a single good entry: an unknown or sealed job is to be told. What seals goes alone.
   const isKeyed = prepared.some(({ keyed }) => keyed);
@@ -41,6 +48,28 @@ export async function addItems(
     const error = invalid.get(i);
     return error === undefined ? (added[next++] as AddEntry) : { status: 'INVALID', error };
   });
+}
+
+/** Moves those that meet no schema of their type from the good ones to the invalid. */
+async function judgePayloads(
+  { schemas }: Engine,
+  jobId: string,
+  items: readonly NewItem[],
+  good: Map<number, PreparedItem>,
+  invalid: Map<number, InvalidInputError>,
+): Promise<void> {
+  const type = (await schemas.typesOfJobs([jobId])).get(jobId);
+  if (type === undefined) return;
+  const places = [...good.keys()];
+  const payloads = places.map((i) =>
+    toChecked(type, `items[${i}]`, items[i]?.payload, good.get(i) as PreparedItem),
+  );
+  for (const [k, problem] of (await schemas.check('payload', payloads)).entries()) {
+    const i = places[k];
+    if (problem === undefined || i === undefined) continue;
+    good.delete(i);
+    invalid.set(i, problem);
+  }
 }
 
 interface AddRow {
@@ -78,7 +107,13 @@ async function insertPayloads(
   items: readonly PreparedItem[],
 ): Promise<AddEntry[]> {
   const payloads = joinTexts(items.map(({ payload }) => payload));
-  const [row] = await engine.database.call<PayloadsRow>('add_payloads', jobId, payloads);
+  const traces = toTraces(items);
+  const [row] = await engine.database.call<PayloadsRow>(
+    'add_payloads',
+    jobId,
+    payloads,
+    ...(traces === null ? [] : [traces]),
+  );
   if (row === undefined) throw new Error('add_payloads returned no row');
   engine.effects.touched(row.root_id);
   engine.effects.ready(new Map([[row.type, items.length]]));
@@ -95,7 +130,8 @@ async function insertWithSettings(
   seal: boolean,
 ): Promise<AddEntry[]> {
   const texts = items.map(toItemText).join(',');
-  const [row] = await engine.database.call<AddRow>('add_items', jobId, `[${texts}]`, seal);
+  const traces = toTraces(items);
+  const [row] = await engine.database.call<AddRow>('add_items', jobId, `[${texts}]`, seal, traces);
   if (row === undefined) throw new Error('add_items returned no row');
   engine.effects.touched(row.root_id);
   if (row.ready > 0) engine.effects.ready(new Map([[row.type, row.ready]]));

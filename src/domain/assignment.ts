@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Figures } from './figures.ts';
 import { assignmentIdOf, itemIdOf } from './item-state.ts';
 import { JsonText, splitTexts } from './json-text.ts';
 
@@ -16,6 +17,8 @@ export interface Assignment {
   readonly heartbeatAt: Date;
   readonly deadlineAt: Date;
   readonly heartbeatIntervalMs: number;
+  /** For how long the worker has it; null once it has ended. */
+  readonly heldMs: number | null;
 }
 
 /** A row of lease_entries: a lease. */
@@ -39,6 +42,8 @@ export interface LeaseRow {
   readonly numbers: readonly number[] | null;
   /** JSON texts with a separator between them. */
   readonly payloads: string;
+  /** Since when they had been ready; null for a repeated claim. */
+  readonly ready_at: Date | null;
 }
 
 /** The assignments of a lease. */
@@ -60,8 +65,14 @@ export function toAssignments(row: LeaseRow): Assignment[] {
       heartbeatAt,
       deadlineAt: row.deadline_at,
       heartbeatIntervalMs: row.heartbeat_interval_ms,
+      heldMs: 0,
     };
   });
+}
+
+/** Counts what was claimed. */
+export function countClaim(figures: Figures, { type, claimed_at, ready_at }: LeaseRow, items: number): void {
+  if (ready_at !== null) figures.claimed(type, claimed_at.getTime() - ready_at.getTime(), items);
 }
 
 /** Payloads may hold what no log should: they are only in it if the settings say so. */

@@ -46,6 +46,7 @@ export class Batcher<Entry, Answer> {
   readonly #onIdle: (() => void) | undefined;
   readonly #backlog: Backlog | undefined;
   readonly #bytesOf: (entry: Entry) => number;
+  readonly #smallFirst: boolean;
   #waiting: Call<Entry, Answer>[] = [];
   #underWay = 0;
 
@@ -59,6 +60,8 @@ export class Batcher<Entry, Answer> {
     /** Without it, whatever comes may wait. */
     backlog?: Backlog;
     bytesOf?: (entry: Entry) => number;
+    /** A call with fewer entries goes before those with more, so nobody waits for the many of a stranger. */
+    smallFirst?: boolean;
   }) {
     this.#run = options.run;
     this.#width = options.width;
@@ -67,6 +70,7 @@ export class Batcher<Entry, Answer> {
     this.#onIdle = options.onIdle;
     this.#backlog = options.backlog;
     this.#bytesOf = options.bytesOf ?? (() => 0);
+    this.#smallFirst = options.smallFirst ?? false;
   }
 
   /** With `isGone`, a call that waits is dropped once nobody wants its answer. */
@@ -79,9 +83,15 @@ export class Batcher<Entry, Answer> {
         if (this.#underWay === 0) this.#onIdle?.();
         throw error;
       }
-      this.#waiting.push({ entries, bytes, isGone, resolve, reject });
+      this.#wait({ entries, bytes, isGone, resolve, reject });
       this.#next();
     });
+  }
+
+  #wait(call: Call<Entry, Answer>): void {
+    const isBefore = (other: Call<Entry, Answer>) => other.entries.length <= call.entries.length;
+    const place = this.#smallFirst ? this.#waiting.findLastIndex(isBefore) + 1 : this.#waiting.length;
+    this.#waiting.splice(place, 0, call);
   }
 
   #next(): void {

@@ -1,5 +1,5 @@
 import { ItemNotClaimableError } from '../errors.ts';
-import { type Assignment, type LeaseRow, logClaims, toAssignments } from './assignment.ts';
+import { type Assignment, countClaim, type LeaseRow, logClaims, toAssignments } from './assignment.ts';
 import { checkText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import type { ItemKey } from './item-state.ts';
@@ -22,6 +22,7 @@ export async function claimItem(
   );
   if (row === undefined) throw new Error('claim_item returned no row');
   engine.effects.touched(row.root_id);
+  countClaim(engine.figures, row, 1);
   const [assignment] = await keepReadable(engine, toAssignments(row));
   if (assignment === undefined)
     throw new ItemNotClaimableError(

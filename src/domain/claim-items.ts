@@ -1,7 +1,7 @@
 /** Claims items for workers, by type; claims that arrive together go to the database as one. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { BusyError, InvalidInputError, UnavailableError } from '../errors.ts';
-import { type Assignment, type LeaseRow, logClaims, toAssignments } from './assignment.ts';
+import { type Assignment, countClaim, type LeaseRow, logClaims, toAssignments } from './assignment.ts';
 import { checkBatch, checkClaimId, checkInteger, checkText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { keepReadable } from './keep-readable.ts';
@@ -185,6 +185,7 @@ export function beginClaim(engine: Engine, requests: readonly ClaimRequest[]) {
       else kind = row.kind;
     }
     for (const rootId of new Set(leases.map((row) => row.root_id))) engine.effects.touched(rootId);
+    for (const { lease_id: id, type } of leases) if (id !== null) engine.schemas.noteLease(id, type);
     const given = leases.map((row) => ({ ...row, assignments: toAssignments(row) }));
     const assignments = types.map((): Assignment[] => []);
     for (const lease of given) assignments[lease.request - 1]?.push(...lease.assignments);
@@ -201,6 +202,7 @@ export function beginClaim(engine: Engine, requests: readonly ClaimRequest[]) {
     // It went alone, so all of it is for one worker, whatever that wants now.
     if (kind === 'REPEATED') return { answers, emptied: new Set<string>(), tell: () => {} };
 
+    for (const row of given) countClaim(engine.figures, row, row.assignments.length);
     learn(engine, given, since);
     const isShort = kind === 'CUT' || kind === 'LOCKED';
     const sums = sumUp(requests, answers, limits);

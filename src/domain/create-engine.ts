@@ -1,16 +1,20 @@
 /** Puts the engine together: its memory of where claims start, and the merging of calls that arrive together. */
 import type { Database } from '../db/database.ts';
+import { Turns } from '../db/turns.ts';
 import { type AddEntry, insertItems } from './add-items.ts';
 import { Backlog, Batcher } from './batcher.ts';
 import { claimForRequests } from './claim-items.ts';
 import type { Engine } from './engine.ts';
 import { exchangeParts } from './exchange.ts';
+import { Figures } from './figures.ts';
 import { keepLeases } from './heartbeat.ts';
 import type { PreparedItem } from './items.ts';
 import { maxBatch } from './limits.ts';
 import { LowWater } from './low-water.ts';
 import { type PreparedReport, reportPrepared } from './report-outcomes.ts';
-import { Turns } from './turns.ts';
+import { SlowAfter, type Slowness } from './slow-items.ts';
+import { TypeSchemas } from './type-schemas.ts';
+import { Workers } from './workers.ts';
 
 /** Two batches of a kind at a time: one is on its way while Postgres works on the other. */
 const width = 2;
@@ -31,14 +35,24 @@ const weighReport = ({ text, newItems }: PreparedReport) =>
 const bytesOfReport = ({ text, newItems }: PreparedReport) =>
   newItems.reduce((sum, item) => sum + item.length, text.length);
 
-export function createEngine(
-  parts: Omit<Engine<Database>, 'lowWater' | 'merged' | 'claimsUnderWay' | 'largeTrees'>,
-): Engine<Database> {
+type Given = Omit<
+  Engine<Database>,
+  'lowWater' | 'schemas' | 'figures' | 'slowAfter' | 'workers' | 'merged' | 'claimsUnderWay' | 'largeTrees'
+>;
+
+export function createEngine({
+  slowness,
+  ...parts
+}: Given & { readonly slowness: Slowness }): Engine<Database> {
   const backlog = new Backlog({ maxCalls: maxWaitingCalls, maxBytes: maxWaitingBytes });
   const adders = new Map<string, Batcher<PreparedItem, AddEntry>>();
   const engine: Engine<Database> = {
     ...parts,
     lowWater: new LowWater(),
+    schemas: new TypeSchemas(parts.database),
+    figures: new Figures(),
+    slowAfter: new SlowAfter(slowness),
+    workers: new Workers(),
     claimsUnderWay: new Map(),
     largeTrees: new Turns(largeTreesAtOnce),
     merged: {
@@ -76,7 +90,12 @@ export function createEngine(
         backlog,
         bytesOf: bytesOfReport,
       }),
-      heartbeats: new Batcher({ run: (ids) => keepLeases(engine, ids), width, maxWeight: maxBatch }),
+      heartbeats: new Batcher({
+        run: (ids) => keepLeases(engine, ids),
+        width,
+        maxWeight: maxBatch,
+        smallFirst: true,
+      }),
       adds: (jobId, keyed) => {
         const name = `${jobId}/${keyed}`;
         let batcher = adders.get(name);

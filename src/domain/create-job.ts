@@ -2,6 +2,7 @@
 import { InvalidInputError } from '../errors.ts';
 import { checkInstant, checkInteger, checkText, toJsonText } from './checks.ts';
 import type { Engine } from './engine.ts';
+import { checkFile, type NewFile } from './file-imports.ts';
 import { type NewItem, prepareItem, toItemText } from './items.ts';
 import {
   heartbeatIntervalMsRange,
@@ -20,6 +21,9 @@ import {
   maxTreeJobs,
   priorityRange,
 } from './limits.ts';
+import { checkRetention, type RetentionChange } from './retention.ts';
+import { checkTraceContext, type TraceContext } from './trace-context.ts';
+import { type Checked, toChecked } from './type-schemas.ts';
 
 export interface Feed {
   readonly source?: 'SUCCESSES' | 'REPORTS' | null | undefined;
@@ -37,7 +41,8 @@ export interface NewCallback {
   readonly on?: 'TREE' | 'JOB' | null | undefined;
 }
 
-export interface NewJob {
+/** The root says for how long its tree is kept. */
+export interface NewJob extends RetentionChange {
   readonly type: string;
   readonly dedupeKey?: string | null | undefined;
   readonly priority?: number | null | undefined;
@@ -60,8 +65,12 @@ export interface NewJob {
   readonly sealed?: boolean | null | undefined;
   readonly feed?: Feed | null | undefined;
   readonly items?: readonly NewItem[] | null | undefined;
+  /** An upload that becomes its items, behind those given here; its end seals the job. */
+  readonly file?: NewFile | null | undefined;
   /** Of the root: what is called when the tree is complete, or each of its jobs. */
   readonly callbacks?: readonly NewCallback[] | null | undefined;
+  /** Of the root: the trace that the items belong to which the tree starts with. */
+  readonly traceContext?: TraceContext | null | undefined;
   readonly children?: readonly NewJob[] | null | undefined;
 }
 
@@ -70,8 +79,11 @@ const mostOfSmall = { jobs: 50, length: 500_000 };
 
 export async function createJob(engine: Engine, job: NewJob): Promise<{ jobId: string; created: boolean }> {
   const ready = new Map<string, number>();
-  const walk = { limits: engine.limits, depth: 0, jobs: 0, ready };
+  const payloads: Checked[] = [];
+  const walk: Walk = { limits: engine.limits, depth: 0, jobs: 0, files: 0, ready, payloads };
   const text = toJobText(job, '', walk);
+  if (payloads.length > 0 && (await engine.schemas.any('payload')))
+    await engine.schemas.require('payload', payloads);
   const create = () => engine.database.call<{ job_id: string; created: boolean }>('create_job', text);
   const isSmall = walk.jobs <= mostOfSmall.jobs && text.length <= mostOfSmall.length;
   const [row] = await (isSmall ? create() : engine.largeTrees.run(engine, create));
@@ -79,13 +91,22 @@ export async function createJob(engine: Engine, job: NewJob): Promise<{ jobId: s
   if (row.created) {
     engine.effects.touched(row.job_id);
     if (ready.size > 0) engine.effects.ready(ready);
+    if (walk.files > 0) engine.effects.importable();
   }
   return { jobId: row.job_id, created: row.created };
 }
 
-/** The JSON text that create_job takes. `path`: where the tree stands in the input. */
-export function toTreeText(job: NewJob, limits: Limits, path = ''): string {
-  return toJobText(job, path, { limits, depth: 0, jobs: 0, ready: new Map() });
+/** The JSON text that create_job takes. `path`: where the tree stands in the input. Adds to `payloads` what has to meet schemas. */
+export function toTreeText(job: NewJob, limits: Limits, path: string, payloads: Checked[]): string {
+  const walk: Walk = { limits, depth: 0, jobs: 0, files: 0, ready: new Map(), payloads };
+  const text = toJobText(job, path, walk);
+  if (walk.files > 0) {
+    throw new InvalidInputError(
+      `${path}file can't be set: the upload would be gone by the second time.`,
+      `${path}file`,
+    );
+  }
+  return text;
 }
 
 interface Walk {
@@ -93,7 +114,10 @@ interface Walk {
   readonly depth: number;
   /** How many new items there are, by type. */
   readonly ready: Map<string, number>;
+  /** The payloads of all items. */
+  readonly payloads: Checked[];
   jobs: number;
+  files: number;
 }
 
 function toJobText(job: NewJob, path: string, walk: Walk): string {
@@ -114,8 +138,20 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
       `${path}sealed`,
     );
   }
+  if (job.file != null && (job.feed != null || job.sealed)) {
+    throw new InvalidInputError(
+      `${path}file can't be set: the job would be sealed by its parent, or is sealed already.`,
+      `${path}file`,
+    );
+  }
   if (walk.depth > 0 && job.callbacks != null)
     throw new InvalidInputError('Callbacks belong to the root.', `${path}callbacks`);
+  if (walk.depth > 0 && job.traceContext != null)
+    throw new InvalidInputError('The trace context belongs to the root.', `${path}traceContext`);
+  for (const field of ['retentionSeconds', 'idleExpirySeconds'] as const) {
+    if (walk.depth > 0 && job[field] !== undefined)
+      throw new InvalidInputError('A tree is kept as a whole: this belongs to the root.', `${path}${field}`);
+  }
   const items = job.items ?? [];
   if (items.length > maxBatch) {
     throw new InvalidInputError(
@@ -148,17 +184,27 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
     after: given(job.after, (names) => checkAfter(names, `${path}after`)),
     sealed: job.sealed ?? undefined,
     feed: given(job.feed, (feed) => checkFeed(feed, `${path}feed`)),
+    file: given(job.file, (file) => checkFile(file, `${path}file`)),
     callbacks: given(job.callbacks, (callbacks) => checkCallbacks(callbacks, `${path}callbacks`)),
+    traceContext: given(job.traceContext, (trace) => checkTraceContext(trace, `${path}traceContext`)),
+    ...checkRetention(job, path),
   });
+  if (job.file != null) walk.files++;
   // What waits for other jobs is no work yet.
   if (items.length > 0 && !job.after?.length)
     walk.ready.set(job.type, (walk.ready.get(job.type) ?? 0) + mostReady(items));
-  const itemTexts = items.map((item, i) => toItemText(prepareItem(item, `${path}items[${i}]`, walk.limits)));
+  const itemTexts = items.map((item, i) => {
+    const field = `${path}items[${i}]`;
+    const prepared = prepareItem(item, field, walk.limits);
+    walk.payloads.push(toChecked(job.type, field, item.payload, prepared));
+    return toItemText(prepared);
+  });
   const below = { ...walk, depth: walk.depth + 1 };
   const childTexts = (job.children ?? []).map((child, i) =>
     toJobText(child, `${path}children[${i}].`, below),
   );
   walk.jobs = below.jobs;
+  walk.files = below.files;
   return `${head.slice(0, -1)},"items":[${itemTexts.join(',')}],"children":[${childTexts.join(',')}]}`;
 }
 

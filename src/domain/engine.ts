@@ -4,11 +4,15 @@
  */
 import type { Logger } from 'pino';
 import type { Database, Queries } from '../db/database.ts';
+import type { Turns } from '../db/turns.ts';
 import type { CallbackAddresses } from './callback-addresses.ts';
+import type { Figures } from './figures.ts';
 import type { Limits } from './limits.ts';
 import type { LowWater } from './low-water.ts';
 import type { Merged } from './merged.ts';
-import type { Turns } from './turns.ts';
+import type { SlowAfter } from './slow-items.ts';
+import type { TypeSchemas } from './type-schemas.ts';
+import type { Workers } from './workers.ts';
 
 export interface Effects {
   /** The tree has deltas to fold, with `fromStart` maybe some that committed late. */
@@ -21,6 +25,16 @@ export interface Effects {
   limited(type: string, againInMs: number): void;
   /** A cancellation, a deletion or an operation has more to do than its call did. */
   unfinished(): void;
+  /** A job with a file was created. */
+  importable(): void;
+}
+
+/** What holds for trees that say nothing else; null for never. */
+export interface RetentionPolicy {
+  readonly retentionSeconds: number | null;
+  /** For how long a tree is to be idle until that is shown. */
+  readonly idleSeconds: number;
+  readonly idleExpirySeconds: number | null;
 }
 
 export interface Engine<Source extends Queries = Queries> {
@@ -33,7 +47,15 @@ export interface Engine<Source extends Queries = Queries> {
   /** Whether a claim that was answered survives a crash of Postgres. */
   readonly durableClaims: boolean;
   readonly callbackAddresses: CallbackAddresses;
+  /** Of trees that say nothing else. */
+  readonly retention: RetentionPolicy;
   readonly lowWater: LowWater;
+  readonly schemas: TypeSchemas;
+  /** What this server sees of each type. */
+  readonly figures: Figures;
+  /** When an item that a worker has is slow. */
+  readonly slowAfter: SlowAfter;
+  readonly workers: Workers;
   readonly merged: Merged;
   /** Of a request: whose it is, by address. */
   readonly client?: string | undefined;
@@ -51,7 +73,8 @@ export function forRequest(
   isGone: () => boolean,
   client: string | undefined,
 ): Engine {
-  return { ...engine, database: engine.database.forRequest(isGone), isGone, client };
+  const request = { client, isGone };
+  return { ...engine, ...request, database: engine.database.forRequest(request) };
 }
 
 /** How often each type is named. */

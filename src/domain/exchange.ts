@@ -39,7 +39,7 @@ export interface Exchange extends Claimed {
 export async function exchange(engine: Engine, reports: readonly Report[], claim: Claim): Promise<Exchange> {
   checkBatch(reports.length, 'reports');
   const requests = checkRequests(claim.worker, claim.requests, claim.claimId);
-  const { prepared, answer } = prepareReports(engine, reports);
+  const { prepared, answer } = await prepareReports(engine, reports);
   const part = { reports: prepared, requests };
   const done = await inTurn(engine.claimsUnderWay, requests, async () => {
     const [first] = await engine.merged.exchanges.submit([part]);

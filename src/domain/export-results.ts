@@ -1,5 +1,6 @@
 /** What a tree results in, as the text that Postgres has: for whoever copies it out, however much it is. */
 import type { Queries } from '../db/database.ts';
+import { NotFoundError } from '../errors.ts';
 import type { ItemKey } from './item-state.ts';
 import { readResultKeys } from './pages.ts';
 import { latestProgress } from './progress.ts';
@@ -29,9 +30,22 @@ export async function readTreeOf(
   return rows[0] && { rootId: rows[0].root_id, complete: rows[0].complete };
 }
 
+/** So long a tree is kept from being reaped for who reads it, and so often that is said anew. */
+const holdSeconds = 120;
+const holdEveryMs = 30_000;
+
+/** @throws NotFoundError it is gone, or somebody deletes it, or its retention was over before */
+export async function holdTree(database: Queries, rootId: string): Promise<void> {
+  const [row] = await database.call<{ hold_tree: boolean }>('hold_tree', rootId, holdSeconds);
+  if (row?.hold_tree !== true) throw new NotFoundError(`There is no job ${rootId}.`, 'id');
+}
+
 /**
  * The successes of the final stages of a tree behind an item, by job and then in the order in which the items were added. Each part
- * is a query of its own, so no snapshot is held while a slow client reads.
+ * is a query of its own, so no snapshot is held while a slow client reads. Whoever reads holds the tree (holdTree), so
+ * that it is not reaped meanwhile.
+ *
+ * @throws NotFoundError somebody has deleted the tree, so there may have been more
  */
 export async function* exportResults(
   database: Queries,
@@ -39,14 +53,21 @@ export async function* exportResults(
   after: ItemKey | undefined,
 ): AsyncGenerator<ResultText[], void, undefined> {
   let last = after;
+  let holdAt = performance.now() + holdEveryMs;
+  const hold = async () => {
+    await holdTree(database, rootId);
+    holdAt = performance.now() + holdEveryMs;
+  };
   for (let take = maxPartItems; ; ) {
+    if (performance.now() >= holdAt) await hold();
     const range = { after: last, take, backwards: false };
     const [keys = []] = await readResultKeys(database, false, [{ rootId, range }]);
     const part = await readTexts(database, keys);
     // What is deleted or replayed meanwhile is left out.
     if (part.length > 0) yield part;
     const isCut = part.length > 0 && part.length < keys.length;
-    if (keys.length < take && !isCut) return;
+    // What was deleted meanwhile would look like the end.
+    if (keys.length < take && !isCut) return hold();
     last = (isCut ? part : keys).at(-1);
     // What follows is about as large.
     take = Math.min(2 * Math.max(part.length, 1), maxPartItems);

@@ -20,7 +20,7 @@ export async function finishSome(engine: Engine, signal: AbortSignal): Promise<b
            union all
            (select j.id, j.root_id, 'release' from jobtree.job j where j.releasing order by j.id limit 1000)
            union all
-           (select d.root_id, d.root_id, 'delete' from jobtree.tree_deletion d order by d.root_id limit 1000)
+           (select d.root_id, d.root_id, 'delete' from jobtree.tree_deletion d where not d.reaped order by d.root_id limit 1000)
            union all
            (select o.id, o.id, 'operation' from jobtree.operation o where o.finished_at is null order by o.id limit 1000)`,
   });

@@ -15,8 +15,7 @@ export async function foldProgress(
   rootId: string,
   fromDelta: number,
 ): Promise<Fold | undefined> {
-  const [row] = await engine.database.call<FoldRow>('fold_progress', rootId, fromDelta);
-  return row && toFold(row);
+  return (await foldTrees(engine, [{ rootId, fromDelta }])).get(rootId);
 }
 
 /** The same for several trees, in one transaction. One that another fold has is not in the answer. */
@@ -24,20 +23,22 @@ export async function foldTrees(
   { database }: Pick<Engine, 'database'>,
   trees: readonly { readonly rootId: string; readonly fromDelta: number }[],
 ): Promise<Map<string, Fold>> {
-  const rows = await database.call<FoldRow & { root_id: string }>(
+  const rows = await database.call<FoldRow>(
     'fold_trees',
     trees.map(({ rootId }) => rootId),
     trees.map(({ fromDelta }) => fromDelta),
   );
-  return new Map(rows.map((row) => [row.root_id, toFold(row)]));
+  return new Map(
+    rows.map(({ root_id, last_delta: lastDelta, retry, unfinished }) => [
+      root_id,
+      { lastDelta, retry, unfinished },
+    ]),
+  );
 }
 
 interface FoldRow {
+  root_id: string;
   last_delta: number;
   retry: boolean;
   unfinished: boolean;
-}
-
-function toFold({ last_delta: lastDelta, retry, unfinished }: FoldRow): Fold {
-  return { lastDelta, retry, unfinished };
 }

@@ -58,6 +58,8 @@ export type JobStatus = 'WAITING' | 'RUNNING' | 'COMPLETED';
  * What came of a complete job. FAILED: more items failed than it tolerates. CANCELLED: somebody cancelled it, or a job that it waits
  * for did not succeed. SUCCEEDED: neither, whatever the outcomes of its items.
  */
+export type CancelReason = 'REQUESTED' | 'FAILURES' | 'DEPENDENCY' | 'IDLE';
+
 export type JobOutcome = 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
 
 /** What came of a tree, from the outcomes of its jobs: the worst. */

@@ -7,6 +7,7 @@ import { checkInstant, checkInteger, checkText, toJsonText } from './checks.ts';
 import { assignmentIdOf, type ItemKey, type ItemStatus, itemFinishedAt, itemStatus } from './item-state.ts';
 import { JsonText } from './json-text.ts';
 import { type Limits, maxDedupeKeyLength, maxSerializeKeyLength, priorityRange } from './limits.ts';
+import type { TraceContext } from './trace-context.ts';
 
 export interface NewItem {
   readonly payload?: unknown;
@@ -25,6 +26,8 @@ export interface PreparedItem {
   readonly settings: string;
   /** Whether it has a serialize key. */
   readonly keyed: boolean;
+  /** The trace that its call belongs to: the same object for all items of a call. */
+  readonly trace?: TraceContext | undefined;
 }
 
 /** The item as the JSON text that insert_items takes. */

@@ -37,6 +37,25 @@ let pending: string[] | undefined;
 
 /** As JSON.stringify, with texts of JSON put in as they are. */
 export function stringify(value: unknown): string {
+  return toText(piecesOf(value));
+}
+
+/** In UTF-16 units. */
+const largeLength = 1_000_000;
+
+/**
+ * The same, but what is large comes as bytes, which are what is sent of it. As one text it would be in memory once more: beside its parts,
+ * and while it waits to be sent.
+ */
+export function serialize(value: unknown): string | Buffer {
+  const pieces = piecesOf(value);
+  let length = 0;
+  for (const piece of pieces) length += piece.length;
+  return length > largeLength ? toBytes(pieces) : toText(pieces);
+}
+
+/** Every second piece is a text that is put in. */
+function piecesOf(value: unknown): string[] {
   const texts: string[] = [];
   let frame: string;
   pending = texts;
@@ -45,11 +64,26 @@ export function stringify(value: unknown): string {
   } finally {
     pending = undefined;
   }
-  if (texts.length === 0) return frame;
+  if (texts.length === 0) return [frame];
   const parts = frame.split(quotedMark);
-  let whole = parts[0] as string;
-  for (const [i, text] of texts.entries()) whole += text + parts[i + 1];
+  const pieces = [parts[0] as string];
+  for (const [i, text] of texts.entries()) pieces.push(text, parts[i + 1] as string);
+  return pieces;
+}
+
+function toText(pieces: readonly string[]): string {
+  let whole = '';
+  for (const piece of pieces) whole += piece;
   return whole;
+}
+
+function toBytes(pieces: readonly string[]): Buffer {
+  let length = 0;
+  for (const piece of pieces) length += Buffer.byteLength(piece);
+  const bytes = Buffer.allocUnsafe(length);
+  let at = 0;
+  for (const piece of pieces) at += bytes.write(piece, at);
+  return bytes;
 }
 
 /** Whether lists and objects in a JSON text are nested more than so deep. */

@@ -41,6 +41,9 @@ export const maxTimeZoneLength = 100;
 export const everyMsRange = [1_000, 31_622_400_000] as const;
 /** Of what a schedule makes, as JSON text. */
 export const maxTemplateBytes = 1_000_000;
+/** From at once to ten years. */
+export const retentionSecondsRange = [0, 315_576_000] as const;
+export const idleExpirySecondsRange = [1, 315_576_000] as const;
 /** Of a tree. */
 export const maxCallbacks = 10;
 export const maxUrlLength = 2_000;
@@ -50,3 +53,15 @@ export const keepPreviousMsRange = [0, 2_592_000_000] as const;
 export const alertCountRange = [1, 10_000] as const;
 export const alertIntervalMsRange = [1_000, 86_400_000] as const;
 export const maxFailureTextLength = 10_000;
+/** Of a schema: bytes of its JSON text, levels, schemas in it with references written out, characters of a regular expression. */
+export const maxSchemaBytes = 50_000;
+export const maxSchemaDepth = 32;
+/** Each takes up to half a millisecond to compile. */
+export const maxSchemaParts = 300;
+export const maxPatternLength = 500;
+/** What has less than 10,000 bytes is never too much. */
+export const maxSchemaCost = 2_000;
+/** A fifth of a second at worst, which takes a schema made for it. */
+export const maxSchemaWork = 20_000_000;
+/** Of the versions of a type's schemas. */
+export const maxTypeVersion = 1_000_000;

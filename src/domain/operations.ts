@@ -9,6 +9,7 @@ import { checkBatch, checkInstant, checkText, toJsonText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import type { ItemKey } from './item-state.ts';
 import { maxDedupeKeyLength, maxNameLength } from './limits.ts';
+import { requirePayload } from './update-item.ts';
 
 export type OperationKind = 'REPLAY' | 'DISCARD' | 'CANCEL';
 
@@ -65,11 +66,15 @@ export async function startOperation<Kind extends OperationKind>(
   payload?: unknown,
 ): Promise<string> {
   checkFilter(filter);
+  const text = payload === undefined ? null : toJsonText(payload, 'payload', engine.limits.maxJsonBytes);
+  // Of more or less than one item the database says that it must be one.
+  const [item] = filter.items ?? [];
+  if (text !== null && item !== undefined) await requirePayload(engine, item.jobId, payload, text);
   const [row] = await engine.database.call<{ operation_id: string }>(
     'start_operation',
     kind,
     JSON.stringify(filter),
-    payload === undefined ? null : toJsonText(payload, 'payload', engine.limits.maxJsonBytes),
+    text,
   );
   if (row === undefined) throw new Error('start_operation returned no row');
   await runForAMoment(engine, row.operation_id);

@@ -218,6 +218,8 @@ export interface JobConditions {
   readonly outcome?: JobOutcome | null;
   /** The schedule that made them. */
   readonly schedule?: string | null;
+  /** Only roots of trees that have been idle since then, or longer. */
+  readonly idleSince?: Date | null;
   readonly rootsOnly: boolean;
 }
 
@@ -232,10 +234,11 @@ const outcomeCondition = (outcome: JobOutcome) => `p.outcome = '${outcome}'`;
 /**
  * The statement that reads ids of jobs between $1 and $2, at most $3, of the type $4. What waits, runs, or did not succeed is little, so
  * that is where a list of it starts; what is complete, or succeeded, is most of what there is, so of a type the jobs are read and then
- * looked at. So they are of a schedule, $4 or $5, whose jobs are roots.
+ * looked at. So they are of a schedule, whose jobs are roots, and what is idle, which is rare. The type, the schedule and the instant follow
+ * as far as they are asked for.
  */
 function selectJobs(conditions: JobConditions, direction: 'asc' | 'desc'): string {
-  const { type, status, outcome = null, schedule = null, rootsOnly } = conditions;
+  const { type, status, outcome = null, schedule = null, idleSince = null, rootsOnly } = conditions;
   const found = [status && statusConditions[status], outcome && outcomeCondition(outcome)].flatMap(
     (condition) => condition ?? [],
   );
@@ -243,6 +246,19 @@ function selectJobs(conditions: JobConditions, direction: 'asc' | 'desc'): strin
   const isFound = found.map((condition) => ` and ${condition}`).join('');
   const end = `order by id ${direction} limit $3`;
   const ofType = type === null ? '' : ' and j.type = $4';
+  if (idleSince !== null) {
+    const [scheduleAt, idleAt] = [
+      type === null ? 4 : 5,
+      4 + (type === null ? 0 : 1) + (schedule === null ? 0 : 1),
+    ];
+    const ofSchedule = schedule === null ? '' : ` and j.schedule_name = $${scheduleAt}`;
+    return `select j.id
+            from jobtree.idle_tree t
+            cross join lateral (select * from jobtree.job where id = t.root_id offset 0) j ${looksAt}
+            where t.root_id > $1 and t.root_id < $2${ofType}${ofSchedule}${isFound}
+              and t.idle_since <= $${idleAt} and jobtree.idle_since(t.root_id) <= $${idleAt}
+            order by t.root_id ${direction} limit $3`;
+  }
   if (schedule !== null) {
     return `select j.id from jobtree.job j ${looksAt}
             where j.id > $1 and j.id < $2 and j.schedule_name = $${type === null ? 4 : 5}${ofType}${isFound}
@@ -271,14 +287,16 @@ function selectJobs(conditions: JobConditions, direction: 'asc' | 'desc'): strin
 }
 
 function jobValues(
-  { type, schedule = null }: JobConditions,
+  { type, schedule = null, idleSince = null }: JobConditions,
   { after = firstUuid, before = lastUuid, take }: Range<string>,
 ): unknown[] {
-  return [after, before, take, ...[type, schedule].filter((value) => value !== null)];
+  return [after, before, take, ...[type, schedule, idleSince].filter((value) => value !== null)];
 }
 
-function variantOf({ type, status, outcome, schedule = null, rootsOnly }: JobConditions): string {
-  const part = schedule === null ? (rootsOnly ? 'roots' : 'all') : 'schedule';
+function variantOf(conditions: JobConditions): string {
+  const { type, status, outcome, schedule = null, idleSince = null, rootsOnly } = conditions;
+  const whose = schedule === null ? (rootsOnly ? 'roots' : 'all') : 'schedule';
+  const part = idleSince === null ? whose : `${whose}/idle`;
   return `${status ?? 'ANY'}/${outcome ?? 'ANY'}/${type === null ? 'any' : 'type'}/${part}`;
 }
 

@@ -3,7 +3,7 @@
  * notification, so that a message can be lost, repeated or overtaken, and the newer of two states still wins.
  */
 import type { Queries } from '../db/database.ts';
-import { type JobOutcome, jobStatus } from './item-state.ts';
+import { type CancelReason, type JobOutcome, jobStatus } from './item-state.ts';
 
 export interface JobProgress {
   readonly jobId: string;
@@ -19,6 +19,8 @@ export interface JobProgress {
   readonly completedAt: number | null;
   /** What came of it; null until it is complete. */
   readonly outcome: JobOutcome | null;
+  /** Why it was cancelled; null if it was not. */
+  readonly cancelReason: CancelReason | null;
   /** How often it has been complete. */
   readonly completions: number;
 }
@@ -53,6 +55,7 @@ export function progressMessage(progress: JobProgress): string {
     case 'WAITING':
       return 'Waiting for job to start…';
     case 'COMPLETED':
+      if (progress.cancelReason === 'IDLE') return 'Job cancelled: it was idle for too long';
       return endMessages[progress.outcome ?? 'SUCCEEDED'];
     case 'RUNNING': {
       const share = percent(progress);
@@ -106,6 +109,7 @@ interface ProgressRow {
   started_at: Date | null;
   completed_at: Date | null;
   outcome: JobOutcome | null;
+  cancel_reason: CancelReason | null;
   completions: number;
 }
 
@@ -126,6 +130,7 @@ function toProgress(row: ProgressRow): JobProgress {
     startedAt: row.started_at?.getTime() ?? null,
     completedAt: row.completed_at?.getTime() ?? null,
     outcome: row.outcome,
+    cancelReason: row.cancel_reason,
     completions: row.completions,
   };
 }
@@ -134,7 +139,7 @@ function toProgress(row: ProgressRow): JobProgress {
 export async function readTrees(database: Queries, rootIds: readonly string[]): Promise<TreeProgress[]> {
   const { rows } = await database.pool.query<ProgressRow>({
     name: 'read_trees',
-    text: `select p.*, j.root_id, j.sealed_at is not null as sealed
+    text: `select p.*, j.root_id, j.cancel_reason, j.sealed_at is not null as sealed
            from jobtree.job j ${latestProgress}
            where j.root_id = any ($1) order by j.depth, j.id`,
     values: [rootIds],
@@ -171,7 +176,7 @@ export async function readTreeOutcomes(
 export async function readProgress(database: Queries, jobIds: readonly string[]): Promise<JobProgress[]> {
   const { rows } = await database.pool.query<ProgressRow>({
     name: 'read_progress',
-    text: `select p.*, j.root_id, j.sealed_at is not null as sealed
+    text: `select p.*, j.root_id, j.cancel_reason, j.sealed_at is not null as sealed
            from jobtree.job j ${latestProgress}
            where j.id = any ($1)`,
     values: [jobIds],

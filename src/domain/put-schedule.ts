@@ -9,6 +9,7 @@ import type { Engine } from './engine.ts';
 import { maxBatch, maxNameLength, maxTemplateBytes } from './limits.ts';
 import { checkTiming, type MissedPolicy, type NewTiming } from './occurrences.ts';
 import { readClock } from './read-schedules.ts';
+import type { Checked } from './type-schemas.ts';
 
 export type OverlapPolicy = 'ALLOW' | 'SKIP' | 'QUEUE';
 
@@ -30,7 +31,9 @@ export async function putSchedule(
   engine: Engine,
   schedule: NewSchedule,
 ): Promise<{ created: boolean; changed: boolean }> {
-  const text = toScheduleText(engine, schedule, '', await readClock(engine.database));
+  const payloads: Checked[] = [];
+  const text = toScheduleText(engine, schedule, '', await readClock(engine.database), payloads);
+  await requirePayloads(engine, payloads);
   const [row] = await engine.database.call<{ created: boolean; changed: boolean }>('put_schedule', text);
   if (row === undefined) throw new Error('put_schedule returned no row');
   return row;
@@ -49,17 +52,31 @@ export async function syncSchedules(
     );
   }
   const now = await readClock(engine.database);
-  const texts = schedules.map((schedule, i) => toScheduleText(engine, schedule, `schedules[${i}].`, now));
+  const payloads: Checked[] = [];
+  const texts = schedules.map((schedule, i) =>
+    toScheduleText(engine, schedule, `schedules[${i}].`, now, payloads),
+  );
+  await requirePayloads(engine, payloads);
   const [row] = await engine.database.call<SyncedSchedules>('sync_schedules', `[${texts.join(',')}]`, prefix);
   if (row === undefined) throw new Error('sync_schedules returned no row');
   return row;
 }
 
-function toScheduleText(engine: Engine, schedule: NewSchedule, path: string, now: Date): string {
+async function requirePayloads({ schemas }: Engine, payloads: readonly Checked[]): Promise<void> {
+  if (payloads.length > 0 && (await schemas.any('payload'))) await schemas.require('payload', payloads);
+}
+
+function toScheduleText(
+  engine: Engine,
+  schedule: NewSchedule,
+  path: string,
+  now: Date,
+  payloads: Checked[],
+): string {
   const { missed, overlap, paused } = schedule;
   const name = checkText(schedule.name, `${path}name`, maxNameLength);
   const timing = checkTiming(schedule, path, now);
-  const template = toTreeText(schedule.template, engine.limits, `${path}template.`);
+  const template = toTreeText(schedule.template, engine.limits, `${path}template.`, payloads);
   const bytes = Buffer.byteLength(template);
   if (bytes > maxTemplateBytes) {
     throw new InvalidInputError(

@@ -2,7 +2,6 @@
  * Queues: what holds for all items of a type, whoever works on them. A pause and limits say how much of it may run, defaults what
  * new jobs get, and a lifetime how long an item may wait for its first worker. Claims go by them in the database (lock_queues).
  */
-import type { Queries } from '../db/database.ts';
 import { checkInteger, checkText } from './checks.ts';
 import { checkBackoff, checkShare } from './create-job.ts';
 import type { Engine } from './engine.ts';
@@ -63,6 +62,8 @@ export interface Queue extends QueueSettings {
   /** Behind other items with their serialize key. */
   readonly blocked: number;
   readonly running: number;
+  /** For how long the item that has been ready for longest had waited when it was read. */
+  readonly oldestReadyMs: number | null;
 }
 
 export async function setQueue(engine: Engine, type: string, change: QueueChange): Promise<void> {
@@ -103,36 +104,32 @@ interface QueueRow extends Omit<Queue, 'rate'> {
   readonly rateIntervalMs: number | null;
 }
 
-/** By name: the given types, or else those that have settings, or of which anything waits or runs, behind a type. */
+/**
+ * By name: the given types, or else those that have settings, of which anything waits or runs, or was done in the last hour, behind
+ * a type.
+ */
 export async function readQueues(
-  database: Queries,
+  { database, figures }: Pick<Engine, 'database' | 'figures'>,
   types: readonly string[] | null,
   { after = null, take = null }: { after?: string | null; take?: number | null } = {},
 ): Promise<Queue[]> {
+  const worked = figures.unsaved.flatMap(({ dirty, saving, tallies }) =>
+    dirty || saving ? [...tallies.keys()] : [],
+  );
   const { rows } = await database.pool.query<QueueRow>({
     name: 'read_queues',
-    text: `with waiting as (
-             select q.type, coalesce(sum(q.count) filter (where q.run_at is null), 0)::bigint as ready,
-               coalesce(sum(q.count) filter (where q.run_at < 'infinity'), 0)::bigint as scheduled,
-               coalesce(sum(q.count) filter (where q.run_at = 'infinity'), 0)::bigint as waiting
-             from jobtree.queue_entry q
-             where ($1::text[] is null or q.type = any ($1)) and ($2::text is null or q.type > $2)
-             group by q.type
-           ), running as (
-             select j.type, sum(h.items)::bigint as running
-             from (
-               select l.job_id, sum(bit_count(l.open)) as items from jobtree.lease l
-               where l.deadline_at is not null
-               group by l.job_id
-             ) h
-             join jobtree.job j on j.id = h.job_id
-             where ($1::text[] is null or j.type = any ($1)) and ($2::text is null or j.type > $2)
-             group by j.type
-             having sum(h.items) > 0
-           ), blocked as (
-             select b.type, count(*) as blocked from jobtree.blocked_item b
-             where ($1::text[] is null or b.type = any ($1)) and ($2::text is null or b.type > $2)
-             group by b.type
+    text: `with depths as (
+             select * from jobtree.queue_depths($1, $2)
+           ), worked as (
+             -- A type that is done as fast as it comes is seen all the same.
+             select w.type from (
+               select jobtree.worked_types($1, $2) as type
+               union
+               select u.type from unnest($4::text[]) u(type)
+               where u.type > coalesce($2::text, '') and ($1::text[] is null or u.type = any ($1))
+             ) w
+             order by w.type
+             limit $3
            ), settings as (
              select q.* from jobtree.queue q
              where ($1::text[] is null or q.type = any ($1)) and ($2::text is null or q.type > $2)
@@ -142,16 +139,16 @@ export async function readQueues(
              from jobtree.dead_letter_alert a
              where ($1::text[] is null or a.type = any ($1)) and ($2::text is null or a.type > $2)
            )
-           select type, coalesce(w.ready, 0) as ready, coalesce(w.scheduled, 0) as scheduled, coalesce(w.waiting, 0) as waiting,
-             coalesce(b.blocked, 0) as blocked, coalesce(r.running, 0) as running, coalesce(s.paused, false) as paused, s.concurrency,
+           select type, coalesce(d.ready, 0) as ready, coalesce(d.scheduled, 0) as scheduled, coalesce(d.waiting, 0) as waiting,
+             coalesce(d.blocked, 0) as blocked, coalesce(d.running, 0) as running, d.oldest_ready_ms as "oldestReadyMs",
+             coalesce(s.paused, false) as paused, s.concurrency,
              s.rate_limit as "rateLimit", s.rate_interval_ms as "rateIntervalMs", s.lifetime_ms as "lifetimeMs",
              s.priority, s.max_failures_per_item as "maxFailuresPerItem", s.backoff_ms as "backoffMs",
              s.backoff_jitter as "backoffJitter", s.heartbeat_interval_ms as "heartbeatIntervalMs", a."deadLetterAlert", a."alertedAt"
-           from waiting w full join running r using (type) full join blocked b using (type) full join settings s using (type)
-             full join alerts a using (type)
+           from depths d full join worked w using (type) full join settings s using (type) full join alerts a using (type)
            order by type
            limit $3`,
-    values: [types, after, take],
+    values: [types, after, take, worked],
   });
   return rows.map(({ rateLimit, rateIntervalMs, ...queue }) => ({
     ...queue,
@@ -161,12 +158,20 @@ export async function readQueues(
 }
 
 /** One type, whether it has anything or not. */
-export async function readQueue(database: Queries, type: string): Promise<Queue> {
-  const [queue] = await readQueues(database, [checkText(type, 'type', maxNameLength)]);
-  return (
-    queue ?? { ...unset, type, ready: 0, scheduled: 0, waiting: 0, blocked: 0, running: 0, alertedAt: null }
-  );
+export async function readQueue(engine: Engine, type: string): Promise<Queue> {
+  const [queue] = await readQueues(engine, [checkText(type, 'type', maxNameLength)]);
+  return queue ?? { ...unset, ...empty, type };
 }
+
+const empty = {
+  ready: 0,
+  scheduled: 0,
+  waiting: 0,
+  blocked: 0,
+  running: 0,
+  oldestReadyMs: null,
+  alertedAt: null,
+};
 
 const unset: QueueSettings = {
   paused: false,
@@ -190,10 +195,12 @@ export async function tendQueues(engine: Engine): Promise<boolean> {
     more: boolean;
     root_ids: string[] | null;
     ready: Record<string, number> | null;
+    types: Record<string, number> | null;
   }>('expire_items', expiryBatch);
   if (row === undefined) throw new Error('expire_items returned no row');
   for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
   if (row.ready !== null) engine.effects.ready(new Map(Object.entries(row.ready)));
+  if (row.types !== null) engine.figures.expired(new Map(Object.entries(row.types)));
   if (row.expired > 0)
     engine.logger.warn({ items: row.expired }, 'items outlived the lifetime of their type');
   if (row.more) return true;

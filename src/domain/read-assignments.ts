@@ -17,6 +17,7 @@ interface AssignmentRow {
   readonly heartbeat_at: Date;
   readonly deadline_at: Date;
   readonly heartbeat_interval_ms: number;
+  readonly held_ms: number | null;
 }
 
 /** Assignments by their ids, in one query, in any order. Those of ended leases are among them: leases stay. */
@@ -27,7 +28,10 @@ export async function readAssignments(database: Queries, ids: readonly string[])
     text: `select l.id as lease_id, u.n, i.job_id, i.position, j.type, i.payload::text as payload, l.attempt, l.worker, l.claimed_at,
              coalesce(l.deadlines[u.n] - d.patience, l.heartbeat_at) as heartbeat_at,
              coalesce(l.deadlines[u.n], l.deadline_at, l.heartbeat_at + d.patience) as deadline_at,
-             j.heartbeat_interval_ms
+             j.heartbeat_interval_ms, case
+               when get_bit(l.open, u.n - 1) = 1 and j.cancelled_at is null
+                 then greatest(extract(epoch from clock_timestamp() - l.claimed_at) * 1000, 0)::bigint
+             end as held_ms
            from unnest($1::uuid[], $2::int[]) as u(lease_id, n)
            join jobtree.lease l on l.id = u.lease_id and u.n between 1 and l.count
            join jobtree.job j on j.id = l.job_id
@@ -47,5 +51,6 @@ export async function readAssignments(database: Queries, ids: readonly string[])
     heartbeatAt: row.heartbeat_at,
     deadlineAt: row.deadline_at,
     heartbeatIntervalMs: row.heartbeat_interval_ms,
+    heldMs: row.held_ms,
   }));
 }

@@ -6,6 +6,8 @@ export interface TreeDeletion {
   readonly requestedAt: Date;
   readonly itemCount: number;
   readonly deletedItems: number;
+  /** Its retention is over: nobody has asked for it. */
+  readonly reaped: boolean;
 }
 
 /** The deletions of these trees, in any order; of a tree that nobody deletes there is none. */
@@ -13,7 +15,7 @@ export async function readDeletions(database: Queries, rootIds: readonly string[
   const { rows } = await database.pool.query<TreeDeletion>({
     name: 'read_deletions',
     text: `select root_id as "rootId", requested_at as "requestedAt", item_count as "itemCount",
-             deleted_items as "deletedItems"
+             deleted_items as "deletedItems", reaped
            from jobtree.tree_deletion where root_id = any ($1)`,
     values: [rootIds],
   });

@@ -5,10 +5,12 @@
 import { BusyError, errorCodes, InvalidInputError } from '../errors.ts';
 import { checkBatch, checkId, checkText, toJsonText } from './checks.ts';
 import type { Engine } from './engine.ts';
+import type { ReportFigure } from './figures.ts';
 import { splitAssignmentId } from './item-state.ts';
 import { type NewItem, prepareItem, toItemText } from './items.ts';
 import { type Limits, maxBatch, maxFailureTextLength, maxNameLength } from './limits.ts';
 import type { MergedAnswer, PreparedReport, ReportAnswer, ReportStatus } from './merged.ts';
+import { type Checked, type Part, toChecked } from './type-schemas.ts';
 
 export type { MergedAnswer, PreparedReport, ReportAnswer, ReportStatus };
 
@@ -29,22 +31,36 @@ export interface Failure {
 
 export async function reportOutcomes(engine: Engine, reports: readonly Report[]): Promise<ReportAnswer[]> {
   checkBatch(reports.length, 'reports');
-  const { prepared, answer } = prepareReports(engine, reports);
+  const { prepared, answer } = await prepareReports(engine, reports);
   return answer(prepared.length === 0 ? [] : await engine.merged.reports.submit(prepared));
 }
 
 /** The reports that can go to the database, and what is to be answered to all of them once it has answered to those. */
-export function prepareReports(engine: Engine, reports: readonly Report[]) {
-  const prepared: PreparedReport[] = [];
+export async function prepareReports(engine: Engine, reports: readonly Report[]) {
+  const good = new Map<number, PreparedReport>();
   const invalid = new Map<number, ReportAnswer>();
+  const payloads: (Checked & { readonly report: number })[] = [];
   for (const [i, report] of reports.entries()) {
     try {
-      prepared.push(prepare(report, `reports[${i}]`, engine.limits));
+      good.set(i, prepare(report, i, engine.limits, payloads));
     } catch (error) {
       if (!(error instanceof InvalidInputError)) throw error;
       invalid.set(i, { status: 'INVALID', error });
     }
   }
+  const refused = [
+    ...(payloads.length > 0 && (await engine.schemas.any('payload'))
+      ? await judge(engine, 'payload', payloads)
+      : []),
+    ...((await engine.schemas.any('result'))
+      ? await judge(engine, 'result', await resultsToCheck(engine, reports, good))
+      : []),
+  ];
+  for (const [i, error] of refused) {
+    good.delete(i);
+    invalid.set(i, { status: 'INVALID', error });
+  }
+  const prepared = [...good.values()];
 
   async function answer(merged: readonly MergedAnswer[]): Promise<ReportAnswer[]> {
     const answers = await settleBusy(engine, prepared, merged);
@@ -58,6 +74,38 @@ export function prepareReports(engine: Engine, reports: readonly Report[]) {
   }
 
   return { prepared, answer };
+}
+
+/** Which reports have something that meets no schema, and what is wrong with it. */
+async function judge(
+  { schemas }: Engine,
+  part: Part,
+  values: readonly (Checked & { readonly report: number })[],
+): Promise<[number, InvalidInputError][]> {
+  const problems = await schemas.check(part, values);
+  return values.flatMap(({ report }, k) => {
+    const problem = problems[k];
+    return problem === undefined ? [] : [[report, problem] as [number, InvalidInputError]];
+  });
+}
+
+/** An assignment whose lease is unknown is told so by the database. */
+async function resultsToCheck(
+  { schemas }: Engine,
+  reports: readonly Report[],
+  good: ReadonlyMap<number, PreparedReport>,
+): Promise<(Checked & { readonly report: number })[]> {
+  const results = [...good].flatMap(([report, { kind, assignmentId, text }]) =>
+    kind === 'failure'
+      ? []
+      : [{ report, leaseId: splitAssignmentId(assignmentId).leaseId, length: text.length }],
+  );
+  const types = await schemas.typesOfLeases(results.map(({ leaseId }) => leaseId));
+  return results.flatMap(({ report, leaseId, length }) => {
+    const type = types.get(leaseId);
+    const field = `reports[${report}].result`;
+    return type === undefined ? [] : [{ report, type, field, value: reports[report]?.result, length }];
+  });
 }
 
 /**
@@ -98,7 +146,14 @@ function logReports(
   }
 }
 
-function prepare(report: Report, field: string, limits: Limits): PreparedReport {
+/** Adds the payloads of new items to `payloads`. */
+function prepare(
+  report: Report,
+  index: number,
+  limits: Limits,
+  payloads: (Checked & { readonly report: number })[],
+): PreparedReport {
+  const field = `reports[${index}]`;
   const id = checkId(report.assignmentId, 'an assignment', `${field}.assignmentId`);
   const newItems = report.newItems ?? [];
   if (report.failure != null) {
@@ -120,7 +175,9 @@ function prepare(report: Report, field: string, limits: Limits): PreparedReport 
   const items = newItems.map((item, i) => {
     const at = `${field}.newItems[${i}]`;
     const type = checkText(item.type, `${at}.type`, maxNameLength);
-    return toItemText(prepareItem(item, at, limits, { type }));
+    const prepared = prepareItem(item, at, limits, { type });
+    payloads.push({ report: index, ...toChecked(type, at, item.payload, prepared) });
+    return toItemText(prepared);
   });
   return { assignmentId: id, kind: 'result', text, newItems: items };
 }
@@ -147,6 +204,8 @@ export interface ReportRow {
         message: string | null;
       }[]
     | null;
+  /** Of what counted. */
+  figures: ReportFigure[] | null;
 }
 
 const accepted: MergedAnswer = { status: 'ACCEPTED' };
@@ -186,6 +245,7 @@ export function beginReport(engine: Engine, reports: readonly PreparedReport[]) 
     for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
     const ready = Object.entries(row.ready ?? {}).filter(([type]) => !emptied.has(type));
     if (ready.length > 0) engine.effects.ready(new Map(ready));
+    engine.figures.ended(row.figures);
     const all = Array.from(reports, () => accepted);
     for (const { index, status, retryAt, field, message } of row.answers ?? []) {
       all[order[index] as number] = {

@@ -1,5 +1,6 @@
 /** What time brings about, and what a dead server left behind: each part a call of its own, so that each fails alone. */
 import type { Engine } from './engine.ts';
+import type { ReportFigure } from './figures.ts';
 
 const batch = 1_000;
 
@@ -23,10 +24,12 @@ export async function sweepLeases(
     leases: number;
     root_ids: string[] | null;
     ready: Ready;
+    figures: ReportFigure[] | null;
   }>('sweep_leases', resumedAt, batch, within);
   if (row === undefined) throw new Error('sweep_leases returned no row');
   for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
   announce(engine, row.ready);
+  engine.figures.ended(row.figures, true);
   return { lost: row.lost, more: row.leases === batch };
 }
 

@@ -19,10 +19,12 @@ export async function updateItem(
   { jobId, position }: ItemKey,
   { runAt, priority, payload }: ItemChanges,
 ): Promise<void> {
+  const text = payload === undefined ? undefined : toJsonText(payload, 'payload', engine.limits.maxJsonBytes);
+  if (text !== undefined) await requirePayload(engine, jobId, payload, text);
   const changes = Object.entries({
     runAt: runAt && JSON.stringify(checkInstant(runAt, 'runAt')),
     priority: priority && checkInteger(priority, 'priority', ...priorityRange),
-    payload: payload === undefined ? undefined : toJsonText(payload, 'payload', engine.limits.maxJsonBytes),
+    payload: text,
   }).flatMap(([key, text]) => (text === undefined ? [] : `"${key}":${text}`));
   if (changes.length === 0) throw new InvalidInputError('Nothing is to be changed.');
   const [row] = await engine.database.call<{
@@ -35,4 +37,16 @@ export async function updateItem(
   const { type, priority: of, place } = row;
   if (place !== null) engine.lowWater.goBack({ type, priority: of, place });
   if (row.made_ready) engine.effects.ready(new Map([[row.type, 1]]));
+}
+
+/** Refuses another payload of an item of the job that meets no schema of its type. @throws InvalidInputError */
+export async function requirePayload(
+  { schemas }: Engine,
+  jobId: string,
+  value: unknown,
+  { length }: string,
+): Promise<void> {
+  if (!(await schemas.any('payload'))) return;
+  const type = (await schemas.typesOfJobs([jobId])).get(jobId);
+  if (type !== undefined) await schemas.require('payload', [{ type, field: 'payload', value, length }]);
 }

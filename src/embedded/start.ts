@@ -15,7 +15,7 @@
 // The owner's stop is a clean one and takes the server from the attached too: their connections fail. That is as much
 // as sharing promises: it is for a command beside a running server, not for a cluster.
 
-import { realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
@@ -36,6 +36,8 @@ import {
 export interface EmbeddedPostgresOptions {
   /** Made if missing. Root may get another one: see location.ts. */
   dataDirectory: string;
+  /** Whether to make a server's files where there are none. Default: true. */
+  create?: boolean;
   /** Server settings, over our defaults. Address and port are not for choosing. */
   settings?: Record<string, string>;
   /** Where root's Postgres goes if it cannot reach dataDirectory; the first that works is taken. */
@@ -78,6 +80,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const cluster = join(realpathSync(folder), CLUSTER);
   const log = join(folder, 'postgres.log');
 
+  if (options.create === false && !existsSync(cluster))
+    throw new EmbeddedPostgresError(`There is no embedded Postgres in ${folder}, and no DATABASE_URL.`);
   const fresh = await createCluster(binaries, account, cluster, settings.fsync !== 'off');
   checkVersion(cluster, binaries);
   const password = readPassword(cluster);

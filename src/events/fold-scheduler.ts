@@ -47,7 +47,7 @@ interface FoldQueue {
 
 const markAgeMs = 1_000;
 const forgetAfterMs = 2_000;
-/** Folding many trees at once takes half of what one each would. */
+/** Where only counters change, folding many trees at once takes a fraction of what one each would. */
 const treesPerFold = 25;
 const slowMs = 500;
 const pauseAfterFailureMs = { first: 200, longest: 1_000 };

@@ -138,7 +138,7 @@ async function connected(redis: Redis, signal: AbortSignal): Promise<void> {
   await withTimeout(connectMs, Promise.race([closed, aborted]));
 }
 
-function redisOptions(config: RedisConfig, attempt: number): Omit<RedisOptions, 'replyMapping'> {
+export function redisOptions(config: RedisConfig, attempt: number): Omit<RedisOptions, 'replyMapping'> {
   const tls = config.tls ? { tls: {} } : {};
   const login = {
     ...(config.username === undefined ? {} : { username: config.username }),

@@ -78,6 +78,7 @@ const treeMessage: z.ZodType<TreeProgress> = z.object({
       startedAt: z.number().nullable(),
       completedAt: z.number().nullable(),
       outcome: z.enum(['SUCCEEDED', 'FAILED', 'CANCELLED']).nullable(),
+      cancelReason: z.enum(['REQUESTED', 'FAILURES', 'DEPENDENCY', 'IDLE']).nullable(),
     }),
   ),
 });

@@ -128,8 +128,11 @@ export class WorkHints {
     for (const type of this.#byType.keys()) this.#announce(type, Number.POSITIVE_INFINITY, firstWave);
   }
 
-  subscribe(types: readonly string[]): AsyncIterableIterator<string[]> {
-    const slot = new HintSlot(types, () => this.#leave(slot));
+  subscribe(types: readonly string[], onLeave = () => {}): AsyncIterableIterator<string[]> {
+    const slot = new HintSlot(types, () => {
+      this.#leave(slot);
+      onLeave();
+    });
     this.#slots.add(slot);
     for (const type of slot.types) {
       const slots = this.#byType.get(type);

@@ -61,15 +61,15 @@ const none: ItemParts = { payload: 0, result: 0, failures: 0 };
 
 /**
  * Refuses what is selected of these items if it is too large for the answer. One item alone is never too large, or there
- * would be no way to see it. Gives how many bytes it has.
+ * would be no way to see it. Gives how many bytes each has; nothing if nothing of them is large.
  */
 export async function checkAnswerSize(
   items: readonly ItemKey[],
   context: Services,
   info: GraphQLResolveInfo,
-): Promise<number> {
+): Promise<readonly number[]> {
   const parts = selectedParts(info);
-  if (items.length === 0 || Object.values(parts).every((times) => times === 0)) return 0;
+  if (items.length === 0 || Object.values(parts).every((times) => times === 0)) return [];
   const sizes = await readItemSizes(context.engine.database, items, parts);
   const answer = taken(context);
   for (const part of ['payload', 'result', 'failures'] as const) {
@@ -84,7 +84,7 @@ export async function checkAnswerSize(
   if (before === 0) fits = Math.max(fits, 1);
   if (fits === sizes.length) {
     context.announce?.(answer.bytes - before);
-    return answer.bytes - before;
+    return sizes;
   }
   const bytes = (answer.bytes - before).toLocaleString('en');
   const others = before === 0 ? '' : `, beside ${before.toLocaleString('en')} of others`;

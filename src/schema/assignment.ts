@@ -1,8 +1,11 @@
 import type { Assignment as AssignmentState } from '../domain/assignment.ts';
+import { parseItemId } from '../domain/item-state.ts';
 import { readAssignments } from '../domain/read-assignments.ts';
+import { readTraceContexts, type TraceContext as TraceContextState } from '../domain/trace-context.ts';
 import { NotFoundError } from '../errors.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId } from './global-id.ts';
+import { createLoader } from './loader.ts';
 import type { Services } from './services.ts';
 
 export const Assignment = builder.loadableNodeRef('Assignment', {
@@ -21,6 +24,25 @@ export const Assignment = builder.loadableNodeRef('Assignment', {
   },
 });
 
+const TraceContext = builder.objectRef<TraceContextState>('TraceContext').implement({
+  description: 'A W3C trace context: the span that an item comes from.',
+  fields: (t) => ({
+    traceparent: t.exposeString('traceparent', { description: 'As in the header `traceparent`.' }),
+    tracestate: t.string({
+      nullable: true,
+      description: 'As in the header `tracestate`, if the producer had one.',
+      resolve: ({ tracestate }) => tracestate ?? null,
+    }),
+  }),
+});
+
+const traceContexts = createLoader((itemIds: readonly string[], { engine }) =>
+  readTraceContexts(
+    engine.database,
+    itemIds.map((itemId) => parseItemId(itemId) as NonNullable<ReturnType<typeof parseItemId>>),
+  ),
+);
+
 builder.objectType(Assignment, {
   description:
     'What one worker has of an item that it claimed. Results, failures and heartbeats name it: once it is lost, they change nothing.',
@@ -32,6 +54,13 @@ builder.objectType(Assignment, {
     }),
     type: t.exposeString('type', { description: 'The type of the job.' }),
     payload: t.expose('payload', { type: 'JSON', nullable: true, description: 'What is to be done.' }),
+    traceContext: t.field({
+      type: TraceContext,
+      nullable: true,
+      description:
+        'The trace that the item belongs to, as whoever added it said; of a fed item, that of the item that fed it. Null if there is none.',
+      resolve: ({ itemId }, _, context) => traceContexts(context).load(itemId),
+    }),
     attempt: t.exposeInt('attempt', {
       description: 'Which try this is, from 1. An assignment that was given back does not count.',
     }),

@@ -39,7 +39,7 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     },
   },
   complexity: {
-    limit: ({ maxQueryCost }) => ({ complexity: maxQueryCost }),
+    limit: ({ maxQueryCost, isAffordable }) => (isAffordable ? {} : { complexity: maxQueryCost }),
     // Lists that can be long say so themselves.
     defaultListMultiplier: 1,
     complexityError: (_, { complexity, maxComplexity = 0 }) =>

@@ -16,6 +16,7 @@ const kinds = {
   Operation: 'an operation',
   CallbackEndpoint: 'an endpoint',
   CallbackDelivery: 'a delivery',
+  Upload: 'an upload',
 } as const;
 export type NodeType = keyof typeof kinds;
 

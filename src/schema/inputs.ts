@@ -1,5 +1,6 @@
 /** What producers give: items and trees of jobs. */
 import type { NewCallback, NewJob } from '../domain/create-job.ts';
+import type { NewFile } from '../domain/file-imports.ts';
 import { builder } from './builder.ts';
 
 export const ItemInput = builder.inputType('ItemInput', {
@@ -99,6 +100,60 @@ CallbackInput.implement({
   }),
 });
 
+export const FileFormat = builder.enumType('FileFormat', {
+  description: 'What a file is made of.',
+  values: {
+    CSV: {
+      description:
+        'Rows: each becomes an object of texts by the names in the first row. `\\r\\n` and `\\n` end a row, also in one file.',
+    },
+    NDJSON: { description: 'Lines of JSON: each becomes an item, as it stands there.' },
+    JSON_ARRAY: { description: 'One JSON array: each of its elements becomes an item, as it stands there.' },
+    LINES: { description: 'Lines: each becomes a text.' },
+  } as const,
+});
+
+export const FileInput = builder.inputRef<NewFile>('FileInput');
+FileInput.implement({
+  description:
+    'A file that becomes the items of a job: servers read it, add its rows in order and seal the job at its end. It may be compressed by gzip, or by zstd where Node.js knows that.',
+  fields: (t) => ({
+    uploadId: t.id({
+      required: true,
+      description: 'The upload, which must be complete: `POST /api/uploads`. NOT_FOUND if there is none.',
+    }),
+    format: t.field({ type: FileFormat, required: true, description: 'What it is made of.' }),
+    encoding: t.string({
+      description:
+        'How its text is encoded: a name of the Encoding Standard, such as `utf-8`, `utf-16le`, `windows-1252`. Default: UTF-8, or UTF-16 if a byte order mark says so.',
+    }),
+    delimiter: t.string({
+      description: 'Of CSV: what stands between cells, one ASCII character. Default: a comma.',
+    }),
+    quote: t.string({
+      description:
+        'Of CSV: what stands around cells with delimiters or line breaks, one ASCII character; doubled within them. Default: `"`.',
+    }),
+    header: t.boolean({
+      description:
+        'Of CSV: whether the first row names the columns. Without, each row becomes a list of texts. Default: true.',
+    }),
+  }),
+});
+
+export const TraceContextInput = builder.inputType('TraceContextInput', {
+  description: 'A W3C trace context: the span that new items come from.',
+  fields: (t) => ({
+    traceparent: t.string({
+      required: true,
+      description: 'As in the header `traceparent`: `00-<32 hexadecimal digits>-<16>-<2>`.',
+    }),
+    tracestate: t.string({
+      description: 'As in the header `tracestate`: 1 to 512 visible ASCII characters. Default: none.',
+    }),
+  }),
+});
+
 export const JobInput = builder.inputRef<NewJob>('JobInput');
 JobInput.implement({
   description:
@@ -173,10 +228,28 @@ JobInput.implement({
       type: [ItemInput],
       description: 'The items it starts with: up to 1,000. Default: none.',
     }),
+    file: t.field({
+      type: FileInput,
+      description:
+        'An upload that becomes its items, behind those given here; the end of the file seals the job. Not for a fed or sealed job. A line that can not be read becomes a failed item. Default: none.',
+    }),
     callbacks: t.field({
       type: [CallbackInput],
       description:
         'Of the root: what is called when the tree is complete, or each of its jobs. Up to 10. Default: none.',
+    }),
+    traceContext: t.field({
+      type: TraceContextInput,
+      description:
+        'Of the root: the trace that the items of the tree belong to which are given here; workers are told it with them. Default: none.',
+    }),
+    retentionSeconds: t.int({
+      description:
+        'Of the root: for how long the tree is kept once it is complete, in seconds: 0 (it goes at once) to 315,576,000 (ten years); null for ever. Then it is reaped: deleted, with its items and results. Default: that of the server, 7 days unless it is set otherwise.',
+    }),
+    idleExpirySeconds: t.int({
+      description:
+        'Of the root: after how long the tree is cancelled if it is idle, in seconds: 1 to 315,576,000 (ten years); null for never. It is idle while a job is not sealed and nothing of the tree is left to do. Default: that of the server, never unless it is set otherwise.',
     }),
     children: t.field({ type: [JobInput], description: 'The jobs right below it. Default: none.' }),
   }),

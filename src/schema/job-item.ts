@@ -1,4 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
+import { Turns } from '../db/turns.ts';
 import { type ItemKey, itemIdOf, parseItemId } from '../domain/item-state.ts';
 import {
   type Item,
@@ -9,7 +10,6 @@ import {
   readResults,
 } from '../domain/items.ts';
 import { maxBatch } from '../domain/limits.ts';
-import { Turns } from '../domain/turns.ts';
 import { NotFoundError } from '../errors.ts';
 import { checkAnswerSize, takesPart } from './answer-size.ts';
 import { Assignment } from './assignment.ts';
@@ -181,6 +181,26 @@ const withoutDetails = new Set([
  */
 const pageBytes = new ByteBudget(16_000_000);
 
+/** What is read by one query, which takes three times as much for a moment. */
+const batchBytes = 8_000_000;
+
+function toBatches(keys: readonly ItemKey[], sizes: readonly number[]): ItemKey[][] {
+  const batches: ItemKey[][] = [];
+  let batch: ItemKey[] = [];
+  let bytes = 0;
+  for (const [i, key] of keys.entries()) {
+    const size = sizes[i] ?? 0;
+    if (batch.length === 0 || batch.length === maxBatch || bytes + size > batchBytes) {
+      batch = [];
+      batches.push(batch);
+      bytes = 0;
+    }
+    batch.push(key);
+    bytes += size;
+  }
+  return batches;
+}
+
 /** However many pages are asked for, there are connections for other reads. */
 const pageTurns = new Turns(2);
 
@@ -197,11 +217,12 @@ const pages = createGroupLoader(
       result: fields.has('result'),
     };
     const items = await pageTurns.run(services.engine, async () => {
-      const bytes = await checkAnswerSize(keys, services, info);
+      const sizes = await checkAnswerSize(keys, services, info);
+      const bytes = sizes.reduce((sum, size) => sum + size, 0);
       return pageBytes.run(bytes, async () => {
         const read: (Item | undefined)[] = [];
-        for (let i = 0; i < keys.length; i += maxBatch) {
-          read.push(...(await readItems(services.engine.database, keys.slice(i, i + maxBatch), parts)));
+        for (const batch of toBatches(keys, sizes)) {
+          read.push(...(await readItems(services.engine.database, batch, parts)));
         }
         return read;
       });

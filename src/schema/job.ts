@@ -3,6 +3,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import { type Callback, readCallbacks } from '../domain/callback-deliveries.ts';
 import { checkText, isId } from '../domain/checks.ts';
 import {
+  type CancelReason as CancelReasonName,
   type ItemKey,
   type ItemStatus as ItemStatusName,
   itemIdOf,
@@ -21,15 +22,17 @@ import {
 } from '../domain/pages.ts';
 import { type JobProgress as JobProgressState, readProgress, readTreeOutcomes } from '../domain/progress.ts';
 import { readDeletions, type TreeDeletion } from '../domain/read-deletions.ts';
+import { readRetentions, type TreeRetention } from '../domain/retention.ts';
 import { NotFoundError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { builder } from './builder.ts';
 import { loadFeed } from './feed.ts';
+import { FileImport, fileImports } from './file-import.ts';
 import { CallbackTrigger, SerializeOnFailure } from './inputs.ts';
 import { ItemStatus, JobItem, loadItems } from './job-item.ts';
 import { createGroupLoader, createLoader, groupBy } from './loader.ts';
 import { type ListOrder, nodeQuery, pageSize, readPage } from './pages.ts';
-import { JobOutcome, JobProgress, JobStatus } from './progress.ts';
+import { CancelReason, JobOutcome, JobProgress, JobStatus } from './progress.ts';
 import type { Services } from './services.ts';
 
 /** The jobs that mutations of this request have changed: their progress is shown once it counts that. */
@@ -68,6 +71,15 @@ const deletions = createLoader(async (rootIds: readonly string[], { engine }) =>
   return rootIds.map((id) => byRoot.get(id) ?? null);
 });
 
+/** Of the tree of a job; an error if it has gone since the job was read. */
+const retentions = createLoader(async (rootIds: readonly string[], { engine }) => {
+  const found = await readRetentions(engine.database, engine.retention, rootIds);
+  const byRoot = new Map(found.map((retention) => [retention.rootId, retention]));
+  return rootIds.map(
+    (id): TreeRetention | Error => byRoot.get(id) ?? new NotFoundError(`There is no job ${id}.`),
+  );
+});
+
 const callbacks = createLoader(async (rootIds: readonly string[], { engine }) => {
   const found = await readCallbacks(engine.database, rootIds);
   return rootIds.map((id) => found.get(id) ?? []);
@@ -100,7 +112,13 @@ const trees = createGroupLoader(
 const JobDeletion = builder.objectRef<TreeDeletion>('JobDeletion').implement({
   description: 'How far the deletion of a tree is.',
   fields: (t) => ({
-    requestedAt: t.expose('requestedAt', { type: 'DateTime', description: 'When it was asked for.' }),
+    requestedAt: t.expose('requestedAt', {
+      type: 'DateTime',
+      description: 'When it was asked for, or begun because the retention of the tree was over.',
+    }),
+    reaped: t.exposeBoolean('reaped', {
+      description: 'Whether the retention of the tree is over. It goes more slowly than by deleteJob, then.',
+    }),
     itemCount: t.expose('itemCount', { type: 'Count', description: 'How many items the tree had.' }),
     deletedItems: t.expose('deletedItems', { type: 'Count', description: 'How many of them are gone.' }),
   }),
@@ -202,7 +220,8 @@ export const Job = builder.prismaNode('Job', {
     failedAt: t.expose('failedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'Since when more items have failed than it tolerates.',
+      description:
+        'Since when more items have failed than it tolerates, or its file could not be read to its end: `import` says why.',
     }),
     after: t.prismaField({
       type: ['Job'],
@@ -249,6 +268,43 @@ export const Job = builder.prismaNode('Job', {
       description:
         'When it was cancelled: itself, with a job above it, since more of its items failed than it tolerates, or since a job that it waited for did not succeed.',
     }),
+    cancelReason: t.field({
+      type: CancelReason,
+      nullable: true,
+      select: { cancelReason: true },
+      description: 'Why it was cancelled; null if it was not.',
+      resolve: ({ cancelReason }) => cancelReason as CancelReasonName | null,
+    }),
+    retentionSeconds: t.int({
+      nullable: true,
+      description:
+        'For how long its tree is kept once it is complete, in seconds; null for ever. That of the tree, or else of the server.',
+      select: { rootId: true },
+      resolve: async ({ rootId }, _, context) => (await retentions(context).load(rootId)).retentionSeconds,
+    }),
+    reapAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'When its tree is reaped: deleted, since its retention is over. Large trees take a while from then on, which `deletion` tells. Null while the tree is not complete, and if it is kept for ever.',
+      select: { rootId: true },
+      resolve: async ({ rootId }, _, context) => (await retentions(context).load(rootId)).reapAt,
+    }),
+    idleExpirySeconds: t.int({
+      nullable: true,
+      description:
+        'After how long its tree is cancelled if it is idle, in seconds; null for never. That of the tree, or else of the server.',
+      select: { rootId: true },
+      resolve: async ({ rootId }, _, context) => (await retentions(context).load(rootId)).idleExpirySeconds,
+    }),
+    idleSince: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'Since when its tree has been idle: a job of it is not sealed, and nothing of the tree is left to do. Shown after a day (a setting of the server), or when it expires if that is earlier; null before, and while anything of the tree is going on.',
+      select: { rootId: true },
+      resolve: async ({ rootId }, _, context) => (await retentions(context).load(rootId)).idleSince,
+    }),
     progress: t.field({
       type: JobProgress,
       description: 'How far it is. In the answer of a mutation it counts what the mutation did.',
@@ -273,6 +329,12 @@ export const Job = builder.prismaNode('Job', {
       description: 'What is called when its tree is complete, or each job of it.',
       select: { rootId: true },
       resolve: ({ rootId }, _, context) => callbacks(context).load(rootId),
+    }),
+    import: t.field({
+      type: FileImport,
+      nullable: true,
+      description: 'How far the import of its file is; null for a job that was created without one.',
+      resolve: ({ id }, _, context) => fileImports(context).load(id),
     }),
     deletion: t.field({
       type: JobDeletion,
@@ -351,6 +413,11 @@ export const JobFilter = builder.inputType('JobFilter', {
     schedule: t.string({
       description: 'Only trees that the schedule of this name made: 1 to 200 characters.',
     }),
+    idleSince: t.field({
+      type: 'DateTime',
+      description:
+        'Only roots of trees that have been idle since then, or for longer: see `idleSince` of a job. Give the present for all that are shown to be idle.',
+    }),
     rootsOnly: t.boolean({
       defaultValue: true,
       description: 'Only roots of trees. Default: true.',
@@ -414,6 +481,7 @@ export function toConditions(filter: typeof JobFilter.$inferInput | null | undef
     status: filter?.status ?? null,
     outcome: filter?.outcome ?? null,
     schedule: filter?.schedule == null ? null : checkText(filter.schedule, 'filter.schedule', maxNameLength),
+    idleSince: filter?.idleSince ?? null,
     rootsOnly: filter?.rootsOnly !== false,
   };
 }

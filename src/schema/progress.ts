@@ -40,6 +40,19 @@ export const JobOutcome = builder.enumType('JobOutcome', {
   } as const,
 });
 
+export const CancelReason = builder.enumType('CancelReason', {
+  description: 'Why a job was cancelled.',
+  values: {
+    REQUESTED: { description: 'Somebody cancelled it or a job above it, or deleted its tree.' },
+    FAILURES: { description: 'More of its items failed than it tolerates.' },
+    DEPENDENCY: { description: 'A job that it waited for (`after`) did not succeed.' },
+    IDLE: {
+      description:
+        'Its tree was idle for longer than `idleExpirySeconds`: a job was not sealed, and nothing came any more.',
+    },
+  } as const,
+});
+
 export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').implement({
   description:
     'How far a job is, counted by the server from the outcomes of its items. Absolute counts, which only grow, until a replay of dead letters opens the job again.',
@@ -48,7 +61,7 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
     status: t.field({ type: JobStatus, description: 'Where the job stands.', resolve: jobStatus }),
     message: t.string({
       description:
-        'The status for people: `Waiting for job to start…`, `Job running, 1% complete…`, `Job complete`, `Job failed`, `Job cancelled`.',
+        'The status for people: `Waiting for job to start…`, `Job running, 1% complete…`, `Job complete`, `Job failed`, `Job cancelled`, `Job cancelled: it was idle for too long`.',
       resolve: progressMessage,
     }),
     itemCount: t.expose('itemCount', {
@@ -101,6 +114,11 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
       type: JobOutcome,
       nullable: true,
       description: 'What came of the job; null until it is complete.',
+    }),
+    cancelReason: t.expose('cancelReason', {
+      type: CancelReason,
+      nullable: true,
+      description: 'Why the job was cancelled; null if it was not.',
     }),
     completions: t.exposeInt('completions', {
       description:

@@ -52,6 +52,12 @@ export const Queue = builder.objectRef<QueueState>('Queue').implement({
       type: 'Count',
       description: 'How many items workers hold.',
     }),
+    oldestReadyMs: t.expose('oldestReadyMs', {
+      type: 'Count',
+      nullable: true,
+      description:
+        'For how long the item that has been ready for longest has waited for a worker, in milliseconds; null if none is ready.',
+    }),
     paused: t.exposeBoolean('paused', { description: 'Whether no item is given to a worker.' }),
     concurrency: t.exposeInt('concurrency', {
       nullable: true,
@@ -114,7 +120,7 @@ builder.queryField('queue', (t) =>
     type: Queue,
     description: 'One type, whether there is anything of it or not.',
     args: { type: t.arg.string({ required: true, description: 'The type: 1 to 200 characters.' }) },
-    resolve: (_, { type }, { engine }) => readQueue(engine.database, type),
+    resolve: (_, { type }, { engine }) => readQueue(engine, type),
   }),
 );
 
@@ -125,7 +131,7 @@ builder.queryField('queues', (t) =>
       multiplier: Math.max(0, Math.min(first ?? maxBatch, types?.length ?? maxBatch)),
     }),
     description:
-      'Types by name: those that have settings, or of which anything waits or runs. For more than 1,000 ask again behind the last one.',
+      'Types by name: those that have settings, of which anything waits or runs, or was done in the last hour. For more than 1,000 ask again behind the last one.',
     args: {
       types: t.arg.stringList({ description: typesDescription }),
       first: t.arg.int({
@@ -137,7 +143,7 @@ builder.queryField('queues', (t) =>
     resolve: (_, { types, first, after }, { engine }) => {
       const take = checkInteger(first ?? maxBatch, 'first', 1, maxBatch);
       if (after != null) checkText(after, 'after', maxNameLength);
-      return readQueues(engine.database, checkTypes(types), { after: after ?? null, take });
+      return readQueues(engine, checkTypes(types), { after: after ?? null, take });
     },
   }),
 );

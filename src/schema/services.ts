@@ -11,6 +11,8 @@ export interface Services {
   readonly hints: WorkHints;
   /** What a query or mutation may cost: the values that its answer can have, pages taken as full. */
   readonly maxQueryCost: number;
+  /** Of an operation: whether its cost was counted before, and is within that. */
+  readonly isAffordable?: boolean;
   /** What an answer may have, in bytes of payloads, results and failures. */
   readonly maxAnswerBytes: number;
   /** The answer will have so many bytes of payloads and the like. Throws if that is too much beside what others get now. */

@@ -3,6 +3,7 @@ import { parseItemId } from '../domain/item-state.ts';
 import { readOperations } from '../domain/operations.ts';
 import { type MarkedRow, readItemPage, readJobPage } from '../domain/pages.ts';
 import { type Queue as QueueState, readQueues } from '../domain/queues.ts';
+import { checkIntroduction } from '../domain/workers.ts';
 import { InvalidInputError, NotFoundError } from '../errors.ts';
 import type { PageChange } from '../events/live-page.ts';
 import { builder } from './builder.ts';
@@ -14,6 +15,7 @@ import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import { JobProgress, JobTreeProgress } from './progress.ts';
 import { checkTypes, Queue, typesDescription } from './queue.ts';
 import type { Services } from './services.ts';
+import { toIntroduction, WorkerInput } from './workers.ts';
 
 const WorkAvailable = builder.objectRef<{ types: string[] }>('WorkAvailable').implement({
   description: 'A hint to claim.',
@@ -214,7 +216,7 @@ builder.subscriptionType({
       ...shared,
       type: [Queue],
       description:
-        'Types by name, those that have settings or of which anything waits or runs: now, and whenever anything of them has changed. It does not end.',
+        'Types by name, those that have settings, of which anything waits or runs, or was done in the last hour: now, and whenever anything of them has changed but `oldestReadyMs`, `slow` and figures. It does not end.',
       args: {
         types: t.arg.stringList({ description: typesDescription }),
         intervalMs: t.arg.int({ defaultValue: 500, description: intervalDescription(pageIntervalMs) }),
@@ -222,7 +224,7 @@ builder.subscriptionType({
       subscribe: (_, args, { hub, engine }) => {
         const types = checkTypes(args.types);
         const read = async () => ({
-          rows: (await readQueues(engine.database, types)).map(marked),
+          rows: (await readQueues(engine, types)).map(marked),
           final: false,
         });
         return hub.watchPage(read, checkInterval(args.intervalMs, pageIntervalMs));
@@ -240,10 +242,16 @@ builder.subscriptionType({
           required: true,
           description: 'The types that the worker can do: 1 to 1,000.',
         }),
+        worker: t.arg({
+          type: WorkerInput,
+          description: 'Who it is, for `workers`, which lists it as connected as long as this goes on.',
+        }),
       },
-      subscribe: (_, { types }, { hints }) => {
+      subscribe: (_, { types, worker }, { hints, engine }) => {
         checkTypes(types);
-        return hints.subscribe(types);
+        if (worker == null) return hints.subscribe(types);
+        const leave = engine.workers.join(checkIntroduction(toIntroduction(worker, types)));
+        return hints.subscribe(types, leave);
       },
       resolve: (types) => ({ types }),
     }),
@@ -259,6 +267,7 @@ function found<T>(value: T | undefined, jobId: string, field: string): T {
   return value;
 }
 
+/** Time that passes is no change. */
 function marked(queue: QueueState): QueueState & MarkedRow {
-  return { ...queue, id: queue.type, mark: JSON.stringify(queue) };
+  return { ...queue, id: queue.type, mark: JSON.stringify({ ...queue, oldestReadyMs: null }) };
 }

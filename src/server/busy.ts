@@ -1,6 +1,7 @@
 /** The refusal of what would be too much at once: nothing was done, and it may be sent again in a moment. */
 import type { ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
+import { answerError } from './answer-error.ts';
 import type { Share, UsedUp } from './quota.ts';
 
 const messages: Record<UsedUp, string> = {
@@ -27,8 +28,6 @@ export function busyHttpError(usedUp: UsedUp): GraphQLError {
 }
 
 export function answerBusy(response: ServerResponse, usedUp: UsedUp): void {
-  const error = { message: messages[usedUp], extensions: { code: 'UNAVAILABLE' } };
-  response
-    .writeHead(statuses[usedUp], { 'content-type': 'application/json', 'retry-after': retryAfter })
-    .end(JSON.stringify({ errors: [error] }));
+  const error = { code: 'UNAVAILABLE', message: messages[usedUp] };
+  answerError(response, statuses[usedUp], error, { 'retry-after': retryAfter });
 }

@@ -13,12 +13,14 @@ import { migrate } from '../db/migrate.ts';
 import { Probe } from '../db/probe.ts';
 import { CallbackAddresses, type LookUp } from '../domain/callback-addresses.ts';
 import { createEngine } from '../domain/create-engine.ts';
+import { Uploads } from '../domain/uploads.ts';
 import { FoldScheduler } from '../events/fold-scheduler.ts';
 import { Hub } from '../events/hub.ts';
 import { RoomWatch } from '../events/room-watch.ts';
 import { LiveTransport } from '../events/transport.ts';
 import { WorkHints } from '../events/work-hints.ts';
 import { createAddressOf } from './addresses.ts';
+import { Bookkeeper } from './bookkeeper.ts';
 import { Callbacks } from './callbacks.ts';
 import { EventStreams } from './event-streams.ts';
 import { Exchanges } from './exchanges.ts';
@@ -26,18 +28,22 @@ import { createGraphiQL } from './graphiql.ts';
 import { createGraphQL } from './graphql.ts';
 import { createHealth } from './health.ts';
 import { Http } from './http.ts';
+import { Importer } from './importer.ts';
 import { createJsonPost } from './json-post.ts';
 import { Lifetime } from './lifetime.ts';
+import { createMetrics } from './metrics.ts';
 import { Operations } from './operations.ts';
 import { createGuard } from './origin.ts';
 import { Parts } from './parts.ts';
 import { Quota } from './quota.ts';
+import { Reaper } from './reaper.ts';
 import { createResults } from './results.ts';
 import { Scheduler } from './scheduler.ts';
 import { Stalls } from './stalls.ts';
 import { StartTime } from './start-time.ts';
 import { SubscriptionCosts } from './subscription-costs.ts';
 import { Sweeper } from './sweeper.ts';
+import { createUploads } from './uploads.ts';
 import { SocketServer, type SocketServerOptions } from './websocket.ts';
 
 /** A connection on which nothing of what waits to be sent has moved for so long is ended. */
@@ -143,13 +149,24 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
         rooms.lookIn(type, againInMs);
       },
       unfinished: () => sweeper.poke(),
+      importable: () => importer.poke(),
+    },
+    retention: {
+      retentionSeconds: config.retentionSeconds,
+      idleSeconds: config.idleSeconds,
+      idleExpirySeconds: config.idleExpirySeconds,
     },
     durableClaims: config.durableClaims,
+    slowness: { factor: config.slowFactor, afterMs: config.slowAfterMs },
     logger,
     logPayloads: config.logPayloads,
   });
   const sweeper = new Sweeper({ engine, intervalMs: config.sweepIntervalMs, logger });
   const scheduler = new Scheduler({ engine, logger });
+  const reaper = new Reaper({ engine, logger });
+  const bookkeeper = new Bookkeeper({ engine, logger });
+  const uploads = new Uploads({ database, lifetimeMs: config.uploadLifetimeMs });
+  const importer = new Importer({ engine, uploads, maxTextBytes: config.maxFileTextBytes, logger });
   const callbacks = new Callbacks({ engine, timeoutMs: config.callbackTimeoutMs, logger });
 
   const operations = new Operations({
@@ -195,9 +212,17 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       isReady: () => lifetime.isReady,
     }),
     guard,
+    metrics: createMetrics({ engine, isOn: config.metrics, mostTypes: config.metricsTypes, logger }),
     exchanges,
     graphiql: createGraphiQL({ endpoint: yoga.graphqlEndpoint, isShown: config.graphiql }),
     results: createResults({ database, isClosing: () => lifetime.isClosing, logger }),
+    uploads: createUploads({
+      uploads,
+      addressOf,
+      maxBytes: config.maxUploadBytes,
+      isClosing: () => lifetime.isClosing,
+      logger,
+    }),
     jsonPost: createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes }),
     yoga,
   });
@@ -254,6 +279,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       { name: 'hub', stop: () => hub.close() },
       { name: 'work hints', stop: () => hints.close() },
       { name: 'room watch', stop: () => rooms.close() },
+      { name: 'figures', start: () => bookkeeper.start(), stop: () => bookkeeper.stop() },
       { name: 'HTTP connections', stop: () => http.end() },
       { name: 'stalls', stop: () => stalls.close() },
       { name: 'exchanges', stop: () => exchanges.close() },
@@ -262,6 +288,8 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       { name: 'requests under way', stop: requestsEnd },
       { name: 'sweeper', start: () => sweeper.start(), stop: () => sweeper.stop() },
       { name: 'schedules', start: () => scheduler.start(), stop: () => scheduler.stop() },
+      { name: 'reaper', start: () => reaper.start(), stop: () => reaper.stop() },
+      { name: 'importer', start: () => importer.start(), stop: () => importer.stop() },
       { name: 'callbacks', start: () => callbacks.start(), stop: () => callbacks.stop() },
       { name: 'HTTP', start: () => http.listen(config.port, config.host), stop: stopListening },
     ],

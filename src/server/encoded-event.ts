@@ -4,11 +4,11 @@
  */
 import type { Writable } from 'node:stream';
 import type { ExecutionResult } from 'graphql';
-import { stringify } from '../domain/json-text.ts';
+import { serialize } from '../domain/json-text.ts';
 
 /** A frame that is final and holds text (RFC 6455, section 5.2). */
 const finalText = 0x81;
-const closingBrace = 0x7d;
+const closingBrace = Buffer.from('}');
 /** More is not copied for each reader: it gets the bytes that all share, after a few of its own. */
 const copiedBytes = 4_096;
 /** More is not kept for those who may come later. */
@@ -17,22 +17,22 @@ const largeLength = 100_000;
 export class EncodedEvent {
   /** Without the data, which is large, and stands in the text. */
   readonly result: ExecutionResult & { stringify(): string };
-  readonly json: string;
   /** There are only errors, and what has changed is not in it. */
   readonly failed: boolean;
+  readonly #content: string | Buffer;
   #tail: Buffer | undefined;
   #lastHead: Buffer | undefined;
   #lastFrame: Buffer | undefined;
 
   constructor(answer: ExecutionResult) {
-    const json = stringify(answer);
-    this.json = json;
-    this.result = { ...(answer.errors && { errors: answer.errors }), stringify: () => json };
+    const content = serialize(answer);
+    this.#content = content;
+    this.result = { ...(answer.errors && { errors: answer.errors }), stringify: () => content.toString() };
     this.failed = answer.data == null;
   }
 
   get isLarge(): boolean {
-    return this.json.length > largeLength;
+    return this.#content.length > largeLength;
   }
 
   /**
@@ -40,7 +40,8 @@ export class EncodedEvent {
    * when it is written, or can't be.
    */
   writeFrame(stream: Writable, head: Buffer, onWritten?: () => void): number {
-    this.#tail ??= this.#encodeTail();
+    if (typeof this.#content !== 'string') return writeParts(stream, head, this.#content, onWritten);
+    this.#tail ??= toTail(this.#content);
     const tail = this.#tail;
     const length = head.length + tail.length;
     if (tail.length > copiedBytes) {
@@ -56,14 +57,23 @@ export class EncodedEvent {
     stream.write(this.#lastFrame);
     return length;
   }
+}
 
-  #encodeTail(): Buffer {
-    const length = Buffer.byteLength(this.json);
-    const tail = Buffer.allocUnsafe(length + 1);
-    tail.write(this.json);
-    tail[length] = closingBrace;
-    return tail;
-  }
+function toTail(text: string): Buffer {
+  const length = Buffer.byteLength(text);
+  const tail = Buffer.allocUnsafe(length + closingBrace.length);
+  tail.write(text);
+  closingBrace.copy(tail, length);
+  return tail;
+}
+
+/** Without a copy of it that has the brace. */
+function writeParts(stream: Writable, head: Buffer, event: Buffer, onWritten?: () => void): number {
+  const length = head.length + event.length + closingBrace.length;
+  stream.write(startOf(length, head, 0));
+  stream.write(event);
+  stream.write(closingBrace, onWritten);
+  return length;
 }
 
 /** The header of a frame for a message of this length, then the head, and room for more. */

@@ -45,30 +45,36 @@ export class Exchanges {
     this.#timer = setInterval(() => this.#look(), lookEveryMs).unref();
   }
 
-  /** Says whether the request may go on; if not, it is answered. A body counts before it is read, as large as it says it is. */
-  begin(request: IncomingMessage, response: ServerResponse): boolean {
+  /**
+   * Says whether the request may go on; if not, it is answered. A body counts before it is read, as large as it says it is; one that is passed on
+   * as it comes counts for `streamedBytes`, and may take as long as it moves.
+   */
+  begin(request: IncomingMessage, response: ServerResponse, streamedBytes?: number): boolean {
     const address = this.#addressOf(request);
     const turn = this.#requests.share(address);
     const share = this.#bytes.share(address);
     // More than is allowed is never read.
-    const received = Math.min(Number(request.headers['content-length'] ?? 0), this.#maxRequestBytes);
+    const received =
+      streamedBytes ?? Math.min(Number(request.headers['content-length'] ?? 0), this.#maxRequestBytes);
+    const arrived = this.#stalls.receive(request, streamedBytes === undefined);
     const usedUp = turn.take() ?? share.take(received);
     if (usedUp !== undefined) {
       turn.release();
+      response.once('close', () => whenRead(request, arrived));
       answerBusy(response, usedUp);
       return false;
     }
     endWithIts(request, response, () => turn.release());
     const exchange = { response, share, received, announced: 0 };
     this.#open.set(request, exchange);
-    const arrived = this.#stalls.receive(request);
     this.#stalls.watch(request.socket);
     response.once('close', () => {
       this.#open.delete(request);
-      arrived();
+      whenRead(request, arrived);
       share.release();
     });
-    if (request.headers['transfer-encoding'] !== undefined) countChunks(request, exchange);
+    if (streamedBytes === undefined && request.headers['transfer-encoding'] !== undefined)
+      countChunks(request, exchange);
     return true;
   }
 
@@ -91,6 +97,12 @@ export class Exchanges {
       share.set(received + Math.max(announced, response.socket?.writableLength ?? 0));
     }
   }
+}
+
+/** An answer may be there before its request is, of which the rest is read and left out: that must not take for ever either. */
+function whenRead(request: IncomingMessage, end: () => void): void {
+  if (request.complete || request.destroyed) end();
+  else request.once('close', end);
 }
 
 /** An event stream counts until its request is read: then it is a lasting connection, of which there are others. */

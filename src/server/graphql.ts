@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { GraphQLError } from 'graphql';
-import { createYoga, type GraphQLParams, type Plugin } from 'graphql-yoga';
+import { createYoga, type GraphQLParams, isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { type Engine, forRequest } from '../domain/engine.ts';
+import { stringify } from '../domain/json-text.ts';
 import { schema } from '../schema/index.ts';
 import type { Services } from '../schema/services.ts';
 import type { AddressOf } from './addresses.ts';
@@ -68,6 +69,7 @@ export function createGraphQL(options: {
     parserAndValidationCache: { documentCache: documentCache(), errorCache: documentCache() },
     plugins: [
       readBodies,
+      writeAnswers,
       operations.plugin,
       streams.plugin,
       costs.plugin,
@@ -108,8 +110,17 @@ const readBodies: Plugin = {
   },
 };
 
+/** Payloads and results are written as they are: with all their digits, and unread. */
+const writeAnswers: Plugin = {
+  onResultProcess: ({ result, setResult }) => {
+    if (!isAsyncIterable(result) && !Array.isArray(result)) setResult({ ...result, stringify });
+  },
+};
+
 async function readJson(request: Request): Promise<GraphQLParams> {
-  const params = await readJsonBody(Buffer.from(await request.arrayBuffer()));
+  // Yoga's own requests give a Buffer, of which this would be a copy.
+  const bytes: ArrayBuffer | Buffer = await request.arrayBuffer();
+  const params = await readJsonBody(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes));
   if (typeof params !== 'object' || params === null) throw badRequest('The body must be a JSON object.');
   return params;
 }

@@ -7,6 +7,8 @@ import type { Probe, ProbeResult } from '../db/probe.ts';
 import type { Transport } from '../events/transport.ts';
 
 export interface Health {
+  /** Whether the request is one of its own. */
+  isFor(request: IncomingMessage): boolean;
   /** Answers the request if it is one of its own, and says whether it was. */
   answers(request: IncomingMessage, response: ServerResponse): boolean;
 }
@@ -37,8 +39,9 @@ export function createHealth(options: {
   };
 
   return {
+    isFor: (request) => ['/healthz', '/readyz', '/'].includes(pathOf(request)),
     answers(request, response) {
-      const path = request.url?.split('?', 1)[0];
+      const path = pathOf(request);
       if (path === '/healthz') answer(response, 200, 'ok');
       else if (path === '/readyz') void readyz(response);
       else if (path === '/') response.writeHead(302, { location: '/graphql' }).end();
@@ -47,6 +50,8 @@ export function createHealth(options: {
     },
   };
 }
+
+const pathOf = ({ url = '' }: IncomingMessage) => url.split('?', 1)[0] as string;
 
 function answer(response: ServerResponse, status: number, text: string): void {
   response

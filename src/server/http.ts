@@ -7,13 +7,15 @@ import type { Yoga } from './graphql.ts';
 import type { Health } from './health.ts';
 import type { JsonPost } from './json-post.ts';
 import type { Lifetime } from './lifetime.ts';
+import type { ServeMetrics } from './metrics.ts';
 import type { Guard, Refusal } from './origin.ts';
 import { inLine } from './pipelining.ts';
 import type { ServeResults } from './results.ts';
+import { isUploadPath, type ServeUploads, streamedBytes } from './uploads.ts';
 
-/** A request has come entirely within the first, its headers within the second. */
+/** Its headers have come by then; the rest of a request is watched by `stalls.ts`, since uploads take as long as they take. */
 const requestTimeouts = {
-  requestTimeout: 120_000,
+  requestTimeout: 0,
   headersTimeout: 20_000,
   connectionsCheckingInterval: 5_000,
 };
@@ -34,23 +36,33 @@ export class Http {
     lifetime: Lifetime;
     health: Health;
     guard: Guard;
+    metrics: ServeMetrics;
     exchanges: Exchanges;
     graphiql: ServePage;
     results: ServeResults;
+    uploads: ServeUploads;
     jsonPost: JsonPost;
     yoga: Yoga;
   }) {
-    const { lifetime, health, guard, exchanges, graphiql, results, jsonPost, yoga } = options;
+    const { lifetime, health, guard, metrics, exchanges, graphiql, results, uploads, jsonPost, yoga } =
+      options;
     this.#lifetime = lifetime;
     const serve = (request: IncomingMessage, response: ServerResponse) => {
       // So that clients and load balancers come back over another connection, elsewhere.
       if (!lifetime.isReady) response.shouldKeepAlive = false;
+      // Nobody watches the body of one that is answered here.
+      if (hasBody(request) && health.isFor(request)) response.shouldKeepAlive = false;
       if (health.answers(request, response)) return;
       if (lifetime.isClosing) return refuse(response, shuttingDown);
       const refusal = guard(request);
       if (refusal !== undefined) return refuse(response, refusal);
-      if (!exchanges.begin(request, response)) return;
-      if (graphiql(request, response) || results(request, response)) return;
+      const isUpload = isUploadPath(request.url) && hasBody(request);
+      // What is left of one that is refused may be any number of bytes, which nobody has to read.
+      if (isUpload) response.shouldKeepAlive = false;
+      if (!exchanges.begin(request, response, isUpload ? streamedBytes : undefined)) return;
+      if (isUpload) response.shouldKeepAlive = lifetime.isReady;
+      if (uploads(request, response)) return;
+      if (graphiql(request, response) || metrics(request, response) || results(request, response)) return;
       if (!jsonPost(request, response)) void yoga(request, response);
     };
     this.server = createServer(requestTimeouts, (request, response) =>
@@ -84,6 +96,9 @@ export class Http {
     await this.#closed;
   }
 }
+
+const hasBody = ({ headers }: IncomingMessage) =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 const shuttingDown: Refusal = { status: 503, text: 'The server is shutting down.' };
 

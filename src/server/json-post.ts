@@ -8,11 +8,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { type ExecutionResult, getOperationAST } from 'graphql';
 import { processRegularResult } from 'graphql-yoga';
-import { stringify } from '../domain/json-text.ts';
-import { measured } from '../schema/answer-size.ts';
-import type { Services } from '../schema/services.ts';
+import { serialize, stringify } from '../domain/json-text.ts';
 import type { Yoga } from './graphql.ts';
-import { largeBytes, largeTurn } from './large-turns.ts';
 import type { Operations } from './operations.ts';
 import { readJsonBody } from './request-body.ts';
 
@@ -41,12 +38,10 @@ export function createJsonPost(options: { yoga: Yoga; operations: Operations; ma
   const { yoga, operations, maxBytes } = options;
 
   const answer = async (response: ServerResponse, run: Run, type: string): Promise<void> => {
-    const { status, text } = await run()
-      .then((result) => toText(yoga, result, type))
+    const { status, content } = await run()
+      .then((result) => toContent(yoga, result, type))
       // Whatever was thrown, by the writing of the answer too, is one answer.
-      .catch((error: unknown) => toText(yoga, { errors: [operations.maskError(error)] }, type));
-    // A large text would be gone through for its length, and once more for its bytes.
-    const content = text.length > largeBytes ? Buffer.from(text) : text;
+      .catch((error: unknown) => toContent(yoga, { errors: [operations.maskError(error)] }, type));
     // To a client that has gone this writes nothing.
     response
       .writeHead(status, {
@@ -119,9 +114,7 @@ function prepare(options: {
   return async () => {
     const contextValue = await contextFactory();
     const args = { schema, document, variableValues, operationName, contextValue };
-    const result = (await execute(args)) as ExecutionResult;
-    if (measured(contextValue as Services).bytes > largeBytes) await largeTurn();
-    return result;
+    return (await execute(args)) as ExecutionResult;
   };
 }
 
@@ -140,12 +133,12 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-async function toText(
+async function toContent(
   yoga: Yoga,
   result: ExecutionResult,
   type: string,
-): Promise<{ status: number; text: string }> {
-  if (result.errors === undefined) return { status: 200, text: stringify(result) };
-  const response = processRegularResult(result, yoga.fetchAPI, type);
-  return { status: response.status, text: await response.text() };
+): Promise<{ status: number; content: string | Buffer }> {
+  if (result.errors === undefined) return { status: 200, content: serialize(result) };
+  const response = processRegularResult({ ...result, stringify }, yoga.fetchAPI, type);
+  return { status: response.status, content: await response.text() };
 }

@@ -3,14 +3,25 @@
  * leaves everybody else as much of it afterwards as it took. Without this, many that arrive together would be one block of seconds.
  */
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { measured } from '../schema/answer-size.ts';
+import type { Services } from '../schema/services.ts';
 
 /** What is smaller takes no more than some ten milliseconds. */
 export const largeBytes = 1_000_000;
 
-let before: Promise<unknown> = Promise.resolve();
+/**
+ * V8 looks for garbage when there is more than half as much again as was in use when it last looked. While an answer of 60 MB is made
+ * that is all of it, so 120 MB of garbage were there for 15 s. Looking takes some 40 ms, what is as large as this several times that.
+ */
+const garbageBytes = 10_000_000;
 
-/** Resolves when it is the caller's turn, which lasts until the caller waits for something. */
-export function largeTurn(): Promise<void> {
+let before: Promise<unknown> = Promise.resolve();
+let collect: (() => void) | undefined;
+
+/** Resolves when it is the turn of a caller who has so many bytes, which lasts until the caller waits for something. */
+export function largeTurn(bytes: number): Promise<void> {
   return new Promise((begin) => {
     before = before.then(async () => {
       await nextTurn();
@@ -18,6 +29,21 @@ export function largeTurn(): Promise<void> {
       begin();
       await nextTurn();
       await delay(performance.now() - startedAt);
+      if (bytes >= garbageBytes) collectGarbage();
     });
   });
+}
+
+/** Before an answer is bounded and written; nothing if it is not large. */
+export function turnToWrite(context: Services): Promise<void> | undefined {
+  const { bytes } = measured(context);
+  return bytes > largeBytes ? largeTurn(bytes) : undefined;
+}
+
+function collectGarbage(): void {
+  if (collect === undefined) {
+    setFlagsFromString('--expose-gc');
+    collect = runInNewContext('globalThis.gc') as typeof collect;
+  }
+  collect?.();
 }

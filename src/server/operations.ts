@@ -16,7 +16,7 @@ import {
 import { isAsyncIterable, isPromise, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import { asRefusal } from '../db/sqlstate.ts';
-import { Turns } from '../domain/turns.ts';
+import { Turns } from '../db/turns.ts';
 import { errorCodes, JobtreeError, UnavailableError } from '../errors.ts';
 import { boundAnswer } from '../schema/answer-text.ts';
 import type { Services } from '../schema/services.ts';
@@ -24,6 +24,7 @@ import { busyError } from './busy.ts';
 import { createExecute } from './compiled-execution.ts';
 import { costOf } from './cost-of.ts';
 import { readDocument } from './documents.ts';
+import { turnToWrite } from './large-turns.ts';
 import { refuseVariables } from './variables.ts';
 
 /** Of an invalid document. */
@@ -81,7 +82,7 @@ export class Operations {
           const result = isHeavy(operation)
             ? this.#heavy.run(engineOf(operation), async () => this.execute(operation))
             : this.execute(operation);
-          return isPromise(result) ? result.catch(toAnswer) : result;
+          return isPromise(result) ? result.then((answer) => inTurn(answer, operation), toAnswer) : result;
         } catch (error) {
           return toAnswer(error);
         }
@@ -171,7 +172,20 @@ const engineOf = ({ contextValue }: ExecutionArgs) => (contextValue as Services)
 /** Mutations have their own limits, and come too often to be counted. */
 function isHeavy(args: ExecutionArgs): boolean {
   const operation = getOperationAST(args.document, args.operationName);
-  return operation?.operation === OperationTypeNode.QUERY && costOf(args) > heavyCost;
+  if (operation?.operation !== OperationTypeNode.QUERY) return false;
+  const cost = costOf(args);
+  if (cost === undefined) return false;
+  const context = args.contextValue as Services;
+  if (cost <= context.maxQueryCost) Object.assign(context, { isAffordable: true });
+  return cost > heavyCost;
+}
+
+/** Whoever gets a large answer bounds and writes it at once, whichever way it goes: so nobody else does that meanwhile. */
+function inTurn(
+  answer: ExecutionResult,
+  { contextValue }: ExecutionArgs,
+): ExecutionResult | Promise<ExecutionResult> {
+  return turnToWrite(contextValue as Services)?.then(() => answer) ?? answer;
 }
 
 /** What fails as a whole has an answer too, or it would be counted as under way for ever. */

@@ -27,6 +27,8 @@ const bodyTypes = new Set([
   'application/graphql-response+json',
   'application/graphql',
 ]);
+/** What forms send, and pages of another origin without having to ask. */
+const formTypes = new Set(['', 'application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain']);
 
 export function createGuard(options: {
   allowedOrigins: readonly string[];
@@ -64,6 +66,18 @@ export function createGuard(options: {
     if ((headers['content-encoding'] ?? 'identity') !== 'identity')
       return refusal(415, 'Bodies must have no Content-Encoding.');
     const [type = ''] = (headers['content-type'] ?? '').split(/[;,]/, 1);
+    if (url.startsWith('/api/')) {
+      if (
+        origin === undefined &&
+        headers['tus-resumable'] === undefined &&
+        formTypes.has(type.trim().toLowerCase())
+      )
+        return refusal(
+          415,
+          'Uploads must have a Content-Type that no form has, such as application/octet-stream.',
+        );
+      return undefined;
+    }
     if (origin === undefined && !bodyTypes.has(type.trim().toLowerCase()))
       return refusal(415, 'Bodies must have the Content-Type application/json.');
     return undefined;

@@ -31,9 +31,9 @@ export function parseJsonBody(body: Buffer): unknown {
 /** The same for a body of any size: a large one is parsed in a turn of the event loop, and what comes next has another. */
 export async function readJsonBody(body: Buffer): Promise<unknown> {
   if (body.length <= largeBytes) return parseJsonBody(body);
-  await largeTurn();
+  await largeTurn(body.length);
   const value = parseJsonBody(body);
-  await largeTurn();
+  await largeTurn(0);
   return value;
 }
 

@@ -9,10 +9,11 @@ import { createGzip } from 'node:zlib';
 import type { Logger } from 'pino';
 import type { Queries } from '../db/database.ts';
 import { asRefusal } from '../db/sqlstate.ts';
-import { exportResults, type ResultText, readTreeOf } from '../domain/export-results.ts';
+import { exportResults, holdTree, type ResultText, readTreeOf } from '../domain/export-results.ts';
 import { itemIdOf } from '../domain/item-state.ts';
 import { type ErrorCode, InvalidInputError, JobtreeError, NotFoundError } from '../errors.ts';
 import { encodeGlobalId, itemKeyOf, keyOf } from '../schema/global-id.ts';
+import { answerError } from './answer-error.ts';
 
 /** Answers the request if it is one for results, and says whether it was. */
 export type ServeResults = (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -59,11 +60,11 @@ export function createResults(options: {
     if (refusal instanceof JobtreeError) {
       const { code, message, field } = refusal;
       const status = statuses[code];
-      if (status !== undefined) return refuse(response, status, { code, message, field });
-      return refuse(response, 503, { code, message }, { 'retry-after': '1' });
+      if (status !== undefined) return answerError(response, status, { code, message, field });
+      return answerError(response, 503, { code, message }, { 'retry-after': '1' });
     }
     logger.error({ err: error }, 'reading results failed');
-    refuse(response, 500, { code: 'INTERNAL', message: 'The results could not be read.' });
+    answerError(response, 500, { code: 'INTERNAL', message: 'The results could not be read.' });
   };
 
   return (request, response) => {
@@ -72,7 +73,12 @@ export function createResults(options: {
     const id = path.exec(pathname)?.[1];
     if (id === undefined) return false;
     if (request.method !== 'GET') {
-      refuse(response, 405, { code: 'INVALID_INPUT', message: 'Results are read by GET.' }, { allow: 'GET' });
+      answerError(
+        response,
+        405,
+        { code: 'INVALID_INPUT', message: 'Results are read by GET.' },
+        { allow: 'GET' },
+      );
       return true;
     }
     serve(request, response, decode(id), searchParams).catch((error) => fail(response, error));
@@ -89,6 +95,7 @@ async function find(database: Queries, id: string, query: URLSearchParams) {
   const after = itemId === null ? undefined : itemKeyOf(itemId, 'after');
   const tree = await readTreeOf(database, jobId);
   if (tree === undefined) throw new NotFoundError(`There is no job ${id}.`, 'id');
+  await holdTree(database, tree.rootId);
   return { ...tree, after };
 }
 
@@ -123,15 +130,4 @@ function decode(text: string): string {
   } catch {
     return text;
   }
-}
-
-function refuse(
-  response: ServerResponse,
-  status: number,
-  error: { code: string; message: string; field?: string | undefined },
-  headers: Record<string, string> = {},
-): void {
-  response
-    .writeHead(status, { 'content-type': 'application/json', ...headers })
-    .end(`${JSON.stringify({ error })}\n`);
 }

@@ -57,7 +57,7 @@ export class SocketConnection {
         bytes: quotas.bytes,
         charge: costs.open(address),
       }).run,
-      send: (text) => this.#flow.send(text),
+      send: (message) => this.#flow.send(message),
       close: (code, reason) => socket.close(code, reason),
       maskError,
       maxOperations: limits.maxOperations,

@@ -50,12 +50,12 @@ export class SocketFlow {
     this.#look();
   }
 
-  /** Resolves when it is written, or can't be. */
-  async send(text: string): Promise<void> {
+  /** Sends a message of text. Resolves when it is written, or can't be. */
+  async send(message: string | Buffer): Promise<void> {
     const socket = this.#socket;
     if (socket.readyState !== socket.OPEN) return;
     writeAtEndOfTurn(this.#connection);
-    const written = new Promise<void>((resolve) => socket.send(text, () => resolve()));
+    const written = new Promise<void>((resolve) => socket.send(message, { binary: false }, () => resolve()));
     this.#look();
     await written;
     this.#look();

@@ -3,7 +3,7 @@ import { type ExecutionArgs, type ExecutionResult, GraphQLError, getOperationAST
 import { Semaphore } from '../events/semaphore.ts';
 import { takeOrRefuse } from './busy.ts';
 import type { Yoga } from './graphql.ts';
-import type { Quota } from './quota.ts';
+import type { Quota, Share } from './quota.ts';
 import type { Operation, Outcome } from './socket-protocol.ts';
 import { SocketReader, type SocketWindow } from './socket-reader.ts';
 import type { Charge } from './subscription-costs.ts';
@@ -59,7 +59,7 @@ export class SocketOperations {
     const { payload, signal, length } = operation;
     const bytes = this.#bytes.share(this.#address);
     takeOrRefuse(bytes, length);
-    operation.onEnd.push(() => bytes.release());
+    operation.onEnd.push(releaseOf(bytes));
     const reader = new SocketReader(this.#window, operation);
     const { query, variables: variableValues, operationName } = payload;
     const { schema, execute, subscribe, contextFactory, parse, validate } = this.#yoga.getEnveloped({
@@ -98,6 +98,12 @@ export class SocketOperations {
     };
   }
 }
+
+/**
+ * Not made where it is used: a function keeps what the others beside it need, there the context of the operation and with it the rows of its
+ * answer, and this one is kept until the answer is read.
+ */
+const releaseOf = (share: Share) => () => share.release();
 
 class Refused extends Error {
   readonly errors: readonly GraphQLError[];

@@ -15,7 +15,7 @@ import {
   type SubscribeMessage,
   type SubscribePayload,
 } from 'graphql-ws';
-import { stringify } from '../domain/json-text.ts';
+import { serialize } from '../domain/json-text.ts';
 
 /** The registered code for "service restart": come again. */
 export const restart = 1012;
@@ -55,11 +55,18 @@ interface Running {
   lasting: boolean;
 }
 
+interface CarriedOut {
+  /** Whether there are events to come. */
+  readonly lasts: boolean;
+  /** Resolves when its answer is written, or can't be. */
+  readonly written?: Promise<void> | undefined;
+}
+
 export interface ProtocolOptions {
   /** Never rejects. */
   readonly run: (operation: Operation) => Promise<Outcome>;
   /** Resolves when it is written, or can't be. */
-  readonly send: (text: string) => Promise<void>;
+  readonly send: (message: string | Buffer) => Promise<void>;
   readonly close: (code: number, reason: string) => void;
   readonly maskError: (error: unknown) => GraphQLError;
   readonly maxOperations: number;
@@ -179,18 +186,25 @@ export class SocketProtocol {
 
   /** Never rejects. */
   async #run(operation: Operation, running: Running): Promise<void> {
-    let lasts = false;
+    const { lasts, written } = await this.#carryOut(operation, running);
+    // That may take long. Meanwhile nothing is kept of what it was written from, which is as large.
+    await written;
+    if (!lasts) this.#finish(operation.id, running);
+  }
+
+  /** Never rejects. */
+  async #carryOut(operation: Operation, running: Running): Promise<CarriedOut> {
     try {
       const outcome = await this.#options.run(operation);
       if (!('whenEnded' in outcome)) return await this.#answer(operation, running, outcome);
-      lasts = !operation.signal.aborted;
+      const lasts = !operation.signal.aborted;
       if (lasts) this.#tellDirectly(operation.id, running, outcome);
       else outcome.return();
+      return { lasts };
     } catch (error) {
       // Such as an answer that is larger than a text can be.
       this.#fail(operation, [this.#options.maskError(error)]);
-    } finally {
-      if (!lasts) this.#finish(operation.id, running);
+      return { lasts: false };
     }
   }
 
@@ -198,7 +212,7 @@ export class SocketProtocol {
     operation: Operation,
     running: Running,
     outcome: Exclude<Outcome, DirectEvents>,
-  ): Promise<void> {
+  ): Promise<CarriedOut> {
     const { id, signal } = operation;
     let written: Promise<void> | undefined;
     if (isResults(outcome)) await this.#tellAll(operation, running, outcome);
@@ -208,7 +222,7 @@ export class SocketProtocol {
     else if (!signal.aborted) this.#send({ id, type: MessageType.Complete });
     // With either the client may give the id to another one.
     this.#forget(id, running);
-    await written;
+    return { lasts: false, written };
   }
 
   async #tellAll(
@@ -252,11 +266,11 @@ export class SocketProtocol {
     if (this.#operations.get(id) === running) this.#operations.delete(id);
   }
 
-  /** Throws at once what can't be turned into text. */
+  /** Throws at once what can't be written. */
   #tell({ id, signal }: Operation, type: MessageType, payload: unknown): Promise<void> | undefined {
     // What stands under the id belongs to another one by now.
     if (signal.aborted) return undefined;
-    return this.#options.send(stringify({ id, type, payload }));
+    return this.#options.send(serialize({ id, type, payload }));
   }
 
   #fail(operation: Operation, errors: readonly GraphQLError[]): void {

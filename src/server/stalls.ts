@@ -8,11 +8,15 @@ import type { Socket } from 'node:net';
 interface Progress {
   moved: number;
   since: number;
+  /** When it has to be over, whatever moves. */
+  readonly endsAt?: number;
 }
 
 /** Node has no public names for them, but looks at them for the timeouts of its own sockets. */
 type Handle = { _handle?: { bytesWritten?: number; writeQueueSize?: number } | null };
 
+/** A request has come entirely within this time, unless it is streamed. */
+const requestMs = 120_000;
 /** So much has to move in the time; less is no reading. */
 const leastBytes = 100_000;
 
@@ -34,9 +38,11 @@ export class Stalls {
     socket.once('close', () => this.#sending.delete(socket));
   }
 
-  /** The rest of it has to come. Returns what ends the watch. */
-  receive(request: IncomingMessage): () => void {
-    this.#receiving.set(request, { moved: request.socket.bytesRead, since: performance.now() });
+  /** The rest of it has to come, and with `isShort` soon. Returns what ends the watch. */
+  receive(request: IncomingMessage, isShort = true): () => void {
+    const since = performance.now();
+    const endsAt = isShort ? since + requestMs : Number.POSITIVE_INFINITY;
+    this.#receiving.set(request, { moved: request.socket.bytesRead, since, endsAt });
     return () => this.#receiving.delete(request);
   }
 
@@ -53,6 +59,7 @@ export class Stalls {
     for (const [request, progress] of this.#receiving) {
       // While it is held back it is not the peer that stands still.
       const isDone = request.complete || request.isPaused();
+      if (!request.complete && performance.now() >= (progress.endsAt ?? 0)) request.socket.destroy();
       this.#judge(request.socket, progress, request.socket.bytesRead, isDone);
     }
   }

@@ -47,7 +47,7 @@ export class SubscriptionCosts {
 
   readonly plugin: Plugin = {
     onSubscribe: ({ args, setResultAndStopExecution }) => {
-      const cost = costOf(args);
+      const cost = costOf(args) ?? leastCost;
       // What is too much for any operation is refused by the schema, which names the limit.
       const isRefused = cost > (args.contextValue as unknown as Services).maxQueryCost;
       if (this.#charge(args, isRefused ? leastCost : Math.max(leastCost, cost))) return;

@@ -17,6 +17,7 @@ import { takeOrRefuse } from './busy.ts';
 import type { Execute } from './compiled-execution.ts';
 import { EncodedEvent } from './encoded-event.ts';
 import type { FairShare } from './fair-share.ts';
+import { turnToWrite } from './large-turns.ts';
 import type { Quota, Share } from './quota.ts';
 import type { Reader, Source } from './reader.ts';
 import { Recheck } from './recheck.ts';
@@ -60,7 +61,10 @@ export async function executeEvent(
   };
   const contextValue = { ...services, announce };
   try {
-    return boundAnswer(await execute({ ...args, rootValue: event, contextValue }), contextValue, false);
+    const answer = await execute({ ...args, rootValue: event, contextValue });
+    const turn = turnToWrite(contextValue);
+    if (turn !== undefined) await turn;
+    return boundAnswer(answer, contextValue, false);
   } finally {
     share?.release();
   }

@@ -9,6 +9,7 @@ import type { Engine } from '../domain/engine.ts';
 import { finishSome } from '../domain/finish.ts';
 import { findMissedEntries } from '../domain/missed-entries.ts';
 import { tendQueues } from '../domain/queues.ts';
+import { findIdle } from '../domain/retention.ts';
 import {
   type DeltaMarks,
   findUnfolded,
@@ -40,6 +41,8 @@ export class Sweeper {
   /** Where looks for deltas could have begun, the oldest first. */
   #deltaStarts: { readonly at: number; readonly from: number }[] = [];
   readonly #everythingAt = { leases: 0, due: 0, deltas: 0 };
+  /** The job behind which the look for idle trees goes on; undefined for all of them. */
+  #idleFrom: string | undefined;
   #wakeFinisher = () => {};
 
   constructor(options: { engine: Engine; intervalMs: number; logger: Logger }) {
@@ -58,6 +61,10 @@ export class Sweeper {
       this.#beside('queues', () => tendQueues(this.#engine)),
       this.#beside('alerts', async () => {
         await raiseAlerts(this.#engine);
+        return false;
+      }),
+      this.#beside('idle trees', async () => {
+        this.#idleFrom = await findIdle(this.#engine, this.#idleFrom);
         return false;
       }),
     );

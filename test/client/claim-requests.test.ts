@@ -2,11 +2,13 @@ import { expect, test } from 'vitest';
 import { backoffMs } from '../../src/client/backoff.ts';
 import { chooseRequests } from '../../src/client/worker/claim-requests.ts';
 import type { Slots } from '../../src/client/worker/held-assignments.ts';
+import { Meters } from '../../src/client/worker/meters.ts';
 
 const slots = (type: string, concurrency: number, state: Partial<Slots> = {}): Slots => ({
   type,
   concurrency,
   handler: () => null,
+  meters: new Meters(type),
   running: 0,
   waiting: [],
   meanMs: 1_000,

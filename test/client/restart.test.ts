@@ -87,8 +87,8 @@ it('what is known is not told again after a restart, but what has changed is', a
     const progress = value && 'jobs' in value ? value.jobs.find(({ jobId }) => jobId === id) : value;
     expect(progress).toMatchObject({ status: 'RUNNING' });
   }
-  for (const [{ json }] of told.mock.calls) {
-    const { jobProgress, jobTreeProgress } = JSON.parse(json).data;
+  for (const [{ result }] of told.mock.calls) {
+    const { jobProgress, jobTreeProgress } = JSON.parse(result.stringify()).data;
     if (jobProgress) expect(jobProgress.revision > (known[0] ?? '')).toBe(true);
     else expect(jobTreeProgress.revision > (known[1] ?? '')).toBe(true);
   }

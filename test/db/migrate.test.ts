@@ -196,12 +196,36 @@ describe('a directory of migrations', () => {
     expect(await books()).toEqual(['1_people']);
   });
 
-  test('is older than the database: refused', async () => {
-    write('2_places', 'create table jobtree.places (name text);');
+  test('is older than the database: used as it is, with what it has besides', async () => {
+    write('3_places', 'create table jobtree.places (name text);');
     await start();
-    rmSync(join(directory, '2_places'), { recursive: true });
-    await expect(start()).rejects.toThrow(/newer jobtree.*2_places/);
+    rmSync(join(directory, '3_places'), { recursive: true });
+    expect(await start()).toEqual({ applied: [] });
+    write('2_animals', 'create table jobtree.animals (name text);');
+    expect(await start()).toEqual({ applied: ['2_animals'] });
+    expect(await start()).toEqual({ applied: [] });
   });
+
+  test.each([
+    ['1.3.9', true],
+    ['1.4.0', true],
+    ['1.5.0', false],
+    ['2.0.0', false],
+  ])(
+    'is that of %s, and the database was migrated by one that breaks 1.4: refused is %s',
+    async (version, isRefused) => {
+      const name = '2_drop_places_breaks_1_4';
+      write(name, 'create table jobtree.places (name text);');
+      await start();
+      rmSync(join(directory, name), { recursive: true });
+      const older = migrate({ connectionString, directory, version });
+      if (isRefused)
+        await expect(older).rejects.toThrow(
+          `newer jobtree, and jobtree ${version} can't use it any more: ${name}`,
+        );
+      else expect(await older).toEqual({ applied: [] });
+    },
+  );
 
   test('has one that Prisma began and did not finish: refused until the operator does what the message says', async () => {
     await start();

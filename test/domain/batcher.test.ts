@@ -10,6 +10,7 @@ function controlled(
     onIdle?: () => void;
     backlog?: Backlog;
     bytesOf?: (entry: number) => number;
+    smallFirst?: boolean;
   } = {},
 ) {
   const batches: { entries: number[]; finish: () => void; fail: (error: Error) => void }[] = [];
@@ -42,6 +43,16 @@ describe('Batcher', () => {
     expect(batches[1]?.entries).toEqual([2, 3, 4]);
     batches[1]?.finish();
     expect(await Promise.all(calls)).toEqual([[10], [20, 30], [40]]);
+  });
+
+  it('sends small calls before large ones, if it is to, and those of one size in their order', async () => {
+    const { batcher, batches } = controlled({ maxWeight: 4, smallFirst: true });
+    for (const entries of [[1], [2, 3, 4], [5, 6, 7], [8], [9, 10], [11]]) void batcher.submit(entries);
+    for (let i = 0; i < 4; i++) {
+      batches[i]?.finish();
+      await settled();
+    }
+    expect(batches.map(({ entries }) => entries)).toEqual([[1], [8, 11, 9, 10], [2, 3, 4], [5, 6, 7]]);
   });
 
   it('keeps to its width and to the greatest weight', async () => {

@@ -107,11 +107,26 @@ describe('a tree with callbacks', () => {
       timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       data: {
         ...{ jobId: `Job:${rootId}`, rootId: `Job:${rootId}`, type: root, dedupeKey: `key of ${root}` },
-        ...{ outcome: 'SUCCEEDED', itemCount: 2, succeeded: 1, failed: 1, cancelled: 0, completions: 1 },
+        ...{
+          outcome: 'SUCCEEDED',
+          cancelReason: null,
+          itemCount: 2,
+          succeeded: 1,
+          failed: 1,
+          cancelled: 0,
+          completions: 1,
+        },
       },
     });
     expect(first[2].data).toEqual({
-      ...{ rootId: `Job:${rootId}`, type: root, dedupeKey: `key of ${root}`, outcome: 'SUCCEEDED', jobs: 2 },
+      ...{
+        rootId: `Job:${rootId}`,
+        type: root,
+        dedupeKey: `key of ${root}`,
+        outcome: 'SUCCEEDED',
+        cancelReason: null,
+        jobs: 2,
+      },
       ...{ itemCount: 3, succeeded: 2, failed: 1, cancelled: 0, completions: 1 },
     });
 
@@ -541,7 +556,7 @@ describe('an alert', () => {
     expect(alert.data.groups).toContainEqual(
       expect.objectContaining({ code: 'E', pattern: 'Column … is missing', count: 2 }),
     );
-    expect((await readQueue(t.engine.database, type)).alertedAt).toEqual(expect.any(Date));
+    expect((await readQueue(t.engine, type)).alertedAt).toEqual(expect.any(Date));
 
     // More of the same within an interval: the spell goes on.
     await pass(type, 40_000);
@@ -553,7 +568,7 @@ describe('an alert', () => {
     // Quiet for an interval, then a spell of its own.
     await pass(type, 61_000);
     await raiseAlerts(t.engine);
-    expect((await readQueue(t.engine.database, type)).alertedAt).toBe(null);
+    expect((await readQueue(t.engine, type)).alertedAt).toBe(null);
     await dead(type, 3);
     await raiseAlerts(t.engine);
     expect(await sent(name)).toHaveLength(2);
@@ -578,11 +593,11 @@ describe('an alert', () => {
     const [type, name] = [newType(), await endpoint()];
     const deadLetterAlert = { endpoint: name, count: 100, intervalMs: 300_000 };
     await setQueue(t.engine, type, { deadLetterAlert });
-    expect(await readQueue(t.engine.database, type)).toMatchObject({ type, paused: false, deadLetterAlert });
+    expect(await readQueue(t.engine, type)).toMatchObject({ type, paused: false, deadLetterAlert });
     await setQueue(t.engine, type, { paused: true });
-    expect(await readQueue(t.engine.database, type)).toMatchObject({ paused: true, deadLetterAlert });
+    expect(await readQueue(t.engine, type)).toMatchObject({ paused: true, deadLetterAlert });
     await setQueue(t.engine, type, { deadLetterAlert: null });
-    expect(await readQueue(t.engine.database, type)).toMatchObject({ paused: true, deadLetterAlert: null });
+    expect(await readQueue(t.engine, type)).toMatchObject({ paused: true, deadLetterAlert: null });
   });
 
   it.each([
@@ -600,6 +615,6 @@ describe('an alert', () => {
     });
     const inSql = t.db.query('select jobtree.set_queue($1, $2)', [type, JSON.stringify({ deadLetterAlert })]);
     await expect(inSql).rejects.toMatchObject({ code: 'JT002', column: field });
-    expect((await readQueue(t.engine.database, type)).paused).toBe(false);
+    expect((await readQueue(t.engine, type)).paused).toBe(false);
   });
 });

@@ -81,7 +81,7 @@ describe('waiting', () => {
     const refused = claimItem(t.engine, item as never, 'w');
     await expect(refused).rejects.toThrow(ItemNotClaimableError);
     await expect(refused).rejects.toMatchObject({ reason: 'WAITING' });
-    expect(await readQueues(t.engine.database, [b])).toMatchObject([
+    expect(await readQueues(t.engine, [b])).toMatchObject([
       { type: b, ready: 0, scheduled: 0, waiting: 2, running: 0 },
     ]);
     expect(await readItems(t.engine.database, [item as never])).toMatchObject([
@@ -190,7 +190,7 @@ describe('waiting', () => {
     );
     await work(a);
     await settle(ids[root] ?? '');
-    expect(await readQueues(t.engine.database, [b, c])).toMatchObject([
+    expect(await readQueues(t.engine, [b, c])).toMatchObject([
       { type: b, ready: 3, scheduled: 1, waiting: 0, blocked: 0, running: 0 },
       { type: c, ready: 0, scheduled: 2, waiting: 0, blocked: 0, running: 0 },
     ]);

@@ -13,6 +13,7 @@ const progress = (given: Partial<JobProgress>): JobProgress => ({
   startedAt: null,
   completedAt: null,
   outcome: null,
+  cancelReason: null,
   ...given,
 });
 

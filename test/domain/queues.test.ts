@@ -257,7 +257,7 @@ describe('races for the room of a type', () => {
     await lockWaiters(t.db, 1);
     await other.query('commit');
     await changed;
-    expect(await readQueue(t.engine.database, type)).toMatchObject({ priority: 7, concurrency: 2 });
+    expect(await readQueue(t.engine, type)).toMatchObject({ priority: 7, concurrency: 2 });
   });
 
   it('a setting that waits while another one takes the last setting away is kept', async () => {
@@ -268,7 +268,7 @@ describe('races for the room of a type', () => {
     await lockWaiters(t.db, 1);
     await other.query('commit');
     await changed;
-    expect(await readQueue(t.engine.database, type)).toMatchObject({ priority: null, concurrency: 2 });
+    expect(await readQueue(t.engine, type)).toMatchObject({ priority: null, concurrency: 2 });
   });
 
   it('a claim by name waits for the claim that decides, and then finds no room', async () => {
@@ -624,9 +624,10 @@ describe('settings', () => {
       backoffJitter: 0.25,
       heartbeatIntervalMs: 5_000,
     };
-    const read = () => readQueue(t.engine.database, type);
+    const read = () => readQueue(t.engine, type);
     await set(type, all);
-    const figures = { type, ready: 0, scheduled: 0, waiting: 0, blocked: 0, running: 0, alertedAt: null };
+    const counts = { ready: 0, scheduled: 0, waiting: 0, blocked: 0, running: 0 };
+    const figures = { type, ...counts, oldestReadyMs: null, alertedAt: null };
     expect(await read()).toEqual({ ...figures, ...all });
     await set(type, { concurrency: 6 });
     await set(type, {});
@@ -635,7 +636,7 @@ describe('settings', () => {
     const none = Object.fromEntries(Object.keys(all).map((name) => [name, name === 'paused' ? false : null]));
     expect(await read()).toEqual({ ...figures, ...none });
     expect(await t.db.query('select from jobtree.queue where type = $1', [type])).toEqual([]);
-    expect(await readQueues(t.engine.database, [type])).toEqual([]);
+    expect(await readQueues(t.engine, [type])).toEqual([]);
   });
 
   it('are listed with the types of which anything waits or runs, page by page', async () => {
@@ -645,7 +646,7 @@ describe('settings', () => {
     await t.create({ type: a, items: items(2) });
     await t.create({ type: b, items: items(1), runAt: new Date(Date.now() + 3_600_000) });
     await t.claimOne(a);
-    const read = (after: string, take: number) => readQueues(t.engine.database, null, { after, take });
+    const read = (after: string, take: number) => readQueues(t.engine, null, { after, take });
     expect(await read(prefix, 2)).toMatchObject([
       { type: a, ready: 1, scheduled: 0, running: 1, concurrency: null },
       { type: b, ready: 0, scheduled: 1, running: 0, paused: false },

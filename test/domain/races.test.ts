@@ -649,28 +649,34 @@ describe('fold', () => {
     });
   });
 
-  it('a job that gets its last items and its seal while a fold counts it is not complete before they are done', async () => {
-    const [root, child] = [newType('root'), newType('child')];
-    const jobs = await t.create({ type: root, children: [{ type: child, items: [{}] }] });
-    await reportOutcomes(t.engine, [{ assignmentId: (await t.claimOne(child)).id, result: 1 }]);
-    // It would wait for 50 ms only, which a busy machine may take for what happens meanwhile.
-    await t.db.query(`alter function jobtree.fold_progress set lock_timeout = '60s'`);
-    onTestFinished(async () => {
-      await t.db.query(`alter function jobtree.fold_progress set lock_timeout = '50ms'`);
-    });
-    await other.query('select from jobtree.job_progress where job_id = $1 for update', [jobs[child]]);
-    const fold = foldProgress(t.engine, jobs[root] ?? '', 0);
-    await lockWaiters(t.db, 1);
-    await addItems(t.engine, jobs[child] ?? '', [{}], { seal: true });
-    await other.query('commit');
-    await fold;
-    expect((await t.fold(jobs[root] ?? ''))[child]).toMatchObject({
-      itemCount: 2,
-      succeeded: 1,
-      sealed: true,
-      completedAt: null,
-    });
-  });
+  it.each([
+    ['fold_counters', 'array[$1::uuid], array[0]'],
+    ['fold_progress', '$1'],
+  ])(
+    'a job that gets its last items and its seal while %s counts it is not complete before they are done',
+    async (name, values) => {
+      const [root, child] = [newType('root'), newType('child')];
+      const jobs = await t.create({ type: root, children: [{ type: child, items: [{}] }] });
+      await reportOutcomes(t.engine, [{ assignmentId: (await t.claimOne(child)).id, result: 1 }]);
+      // It would wait for 50 ms only, which a busy machine may take for what happens meanwhile.
+      await t.db.query(`alter function jobtree.${name} set lock_timeout = '60s'`);
+      onTestFinished(async () => {
+        await t.db.query(`alter function jobtree.${name} set lock_timeout = '50ms'`);
+      });
+      await other.query('select from jobtree.job_progress where job_id = $1 for update', [jobs[child]]);
+      const fold = t.db.query(`select from jobtree.${name}(${values})`, [jobs[root]]);
+      await lockWaiters(t.db, 1);
+      await addItems(t.engine, jobs[child] ?? '', [{}], { seal: true });
+      await other.query('commit');
+      await fold;
+      expect((await t.fold(jobs[root] ?? ''))[child]).toMatchObject({
+        itemCount: 2,
+        succeeded: 1,
+        sealed: true,
+        completedAt: null,
+      });
+    },
+  );
 
   it('a fold meets a seal in flight: it counts without it, and the next one completes the job', async () => {
     const { type, jobId, held } = await lease(1);

@@ -139,7 +139,7 @@ describe('a key', () => {
       reason: 'BLOCKED',
       constructor: ItemNotClaimableError,
     });
-    expect(await readQueue(t.engine.database, b.type)).toMatchObject({ ready: 0, blocked: 1 });
+    expect(await readQueue(t.engine, b.type)).toMatchObject({ ready: 0, blocked: 1 });
     await report(success(await t.claimOne(a.type)));
     const [free] = await readItems(t.engine.database, [blocked as ItemKey]);
     expect(free).toMatchObject({ blockedBy: null });

@@ -585,7 +585,7 @@ describe('deletion', () => {
       gone = (await t.db.query('select jobtree.delete_tree($1, 120) as gone', [root]))[0]?.gone;
       steps.push((await readDeletions(t.engine.database, [root]))[0]?.deletedItems ?? gone);
     }
-    expect(steps).toEqual([120, 240, 300, true]);
+    expect(steps).toEqual([120, 240, 360, true]);
     expect(
       await t.db.query('select from jobtree.job_item where job_id = any ($1)', [Object.values(jobs)]),
     ).toEqual([]);

@@ -86,6 +86,7 @@ it('the end of a job is news, even if Postgres was set back and counts less', ()
     startedAt: 1,
     completedAt: null,
     outcome: null,
+    cancelReason: null,
   };
   const end = { ...before, itemCount: 6, sealed: true, completedAt: 2 };
   expect(isNewer(end, before)).toBe(true);
@@ -106,6 +107,7 @@ it('a job that was reopened is news, though it ended and counted more before', (
     startedAt: 1,
     completedAt: 2,
     outcome: 'SUCCEEDED',
+    cancelReason: null,
   };
   const reopened = { ...end, generation: 1, succeeded: 4, completedAt: null };
   expect(isNewer(reopened, end)).toBe(true);
@@ -136,6 +138,7 @@ it('what is not complete in a tree is counted by the newest states, however mess
     startedAt: null,
     completedAt: 1,
     outcome: 'SUCCEEDED',
+    cancelReason: null,
   });
   hub.publish({ root, openJobs: 0, jobs: [ended(b), ended(root)] });
   expect((await live?.next())?.value).toMatchObject({ openJobs: 1 });

@@ -208,7 +208,15 @@ it('what is watched is read again within a minute, though its tree is never sile
         root,
         openJobs: 2,
         jobs: [
-          { ...state, jobId: root, itemCount: seconds, startedAt: null, completedAt: null, outcome: null },
+          {
+            ...state,
+            jobId: root,
+            itemCount: seconds,
+            startedAt: null,
+            completedAt: null,
+            outcome: null,
+            cancelReason: null,
+          },
         ],
       });
       vi.advanceTimersByTime(1_000);

@@ -9,11 +9,13 @@ const layers = [
   'errors.ts',
   'db',
   'domain',
+  'files',
   'events',
   'schema',
   'server',
   'embedded',
   'client',
+  'adapters',
   'cli',
   'dashboard',
 ];

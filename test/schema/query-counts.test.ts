@@ -69,8 +69,8 @@ afterAll(async () => {
   await db.drop();
 });
 
-/** What the server does beside answering. */
-const upkeep = /from jobtree\.\w+\(|j\.cancelling|jobtree\.schedule/;
+/** What the server does beside answering, and what is asked for once a minute. */
+const upkeep = /from jobtree\.\w+\(|j\.cancelling|jobtree\.schedule|deletion where reaped|jobtree\.figure/;
 
 /** How many queries an answer for so many jobs takes. */
 async function queriesOf(selection: string, first: number): Promise<number> {

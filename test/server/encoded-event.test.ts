@@ -8,7 +8,9 @@ import { writeAtEndOfTurn } from '../../src/server/turn-writes.ts';
 
 const heads = ['{"id":"1","payload":', '{"id":"ä","payload":', '{"id":"1","payload":'];
 /** Around the lengths at which the header of a frame is another one, and at which text is no longer copied. */
-const lengths = [0, 80, 90, 100, 4_080, 4_100, 65_480, 65_490, 65_500, 65_510, 65_520, 65_536, 200_000];
+const lengths = [
+  0, 80, 90, 100, 4_080, 4_100, 65_480, 65_490, 65_500, 65_510, 65_520, 65_536, 200_000, 1_100_000,
+];
 
 test.each([false, true])('events of all lengths, at the end of the turn: %s', async (atEnd) => {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
@@ -20,7 +22,7 @@ test.each([false, true])('events of all lengths, at the end of the turn: %s', as
       for (const head of heads) {
         if (atEnd) writeAtEndOfTurn(request.socket);
         const written = event.writeFrame(request.socket, Buffer.from(head));
-        expect(written).toBe(Buffer.byteLength(`${head}${event.json}}`));
+        expect(written).toBe(Buffer.byteLength(`${head}${event.result.stringify()}}`));
       }
     }
     socket.close();
@@ -29,5 +31,7 @@ test.each([false, true])('events of all lengths, at the end of the turn: %s', as
   const received: string[] = [];
   client.on('message', (data) => received.push(String(data)));
   await once(client, 'close');
-  expect(received).toEqual(events.flatMap(({ json }) => heads.map((head) => `${head}${json}}`)));
+  const texts = events.map(({ result }) => result.stringify());
+  expect(texts).toEqual(lengths.map((length) => `{"data":{"text":"${'é'.padEnd(length, 'x')}"}}`));
+  expect(received).toEqual(texts.flatMap((text) => heads.map((head) => `${head}${text}}`)));
 });

@@ -136,6 +136,27 @@ describe('a POST of JSON', () => {
   });
 });
 
+it('shows payloads as they are stored, with all of their digits, also beside an error', async () => {
+  const digits = '12345678901234567890.123456789';
+  const [row] = await db.query<{ job_id: string }>('select job_id from jobtree.create_job($1)', [
+    `{"type": "digits", "items": [{"payload": {"number": ${digits}}}]}`,
+  ]);
+  const page = `job(id: "Job:${row?.job_id}") { items { nodes { payload } } }`;
+  const unknown = 'unknown: job(id: "Job:01890000-0000-7000-8000-000000000000") { id }';
+  for (const query of [`{ ${page} }`, `{ ${page} ${unknown} }`]) {
+    const body = JSON.stringify({ query });
+    const post = (headers: Record<string, string>) => fetch(app.url, { method: 'POST', body, headers });
+    for (const response of [
+      await post({ 'content-type': 'application/json' }),
+      await post({ 'content-type': 'application/json;charset=UTF-8' }),
+      await post({ 'content-type': 'application/json', accept: 'text/event-stream' }),
+      await fetch(`${app.url}?query=${encodeURIComponent(query)}`),
+    ]) {
+      expect(await response.text()).toContain(`{"number": ${digits}}`);
+    }
+  }
+});
+
 /** The next request that reaches a server of this process. */
 function nextRequest(): Promise<IncomingMessage> {
   return new Promise((resolve) => {

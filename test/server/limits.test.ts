@@ -3,9 +3,10 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { getIntrospectionQuery } from 'graphql';
 import { createClient } from 'graphql-ws';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import * as operations from '../../src/client/operations.ts';
+import { schema } from '../../src/schema/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { graphiqlOptions } from '../../src/server/graphiql.ts';
 import { type Answer, collectSse, createJob, data, request } from '../support/api.ts';
@@ -171,6 +172,17 @@ describe('an operation beyond a limit is refused, and names it:', () => {
       'mutation { claimItems(input: { worker: "w", requests: [{ type: "kept", limit: 999 }] }) { ... on ClaimItemsPayload { assignments { item { job { tree { id } } } } } } }',
     );
     expect(await db.query(`select from jobtree.queue_entry where type = 'kept'`)).toHaveLength(1);
+  });
+
+  it('the cost of a query is counted once', async () => {
+    const extensions: { complexity?: unknown } = schema.getQueryType()?.getFields().jobs?.extensions ?? {};
+    const count = vi.fn(extensions.complexity as (...args: unknown[]) => unknown);
+    extensions.complexity = count;
+    onTestFinished(() => {
+      extensions.complexity = count.getMockImplementation();
+    });
+    expect(await data(app.url, '{ a: jobs { nodes { id } } }')).toBeDefined();
+    expect(count).toHaveBeenCalledTimes(1);
   });
 
   it('limits are settings', async () => {

@@ -10,6 +10,7 @@ import { createJob, request } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { newType } from '../support/engine.ts';
 import { lockWaiters } from '../support/locks.ts';
+import { openRaw } from '../support/raw-socket.ts';
 import { startServer } from '../support/server.ts';
 
 let db: TestDatabase;
@@ -300,4 +301,24 @@ it('reads of clients that have gone are not sent', async () => {
   });
   expect(answer.data).toEqual({ job: { progress: { itemCount: 1 } } });
   await lock.query('rollback');
+});
+
+it('a small read comes before the many of others of its client', async () => {
+  const app = await startServer(db.url);
+  onTestFinished(() => app.close());
+  await createJob(app.url, { type: 'listed' });
+  const lock = await db.connect();
+  onTestFinished(() => lock.end());
+  await lock.query('begin');
+  await lock.query('lock table jobtree.job in access exclusive mode');
+  const { socket, send, until } = await openRaw(app.url);
+  onTestFinished(() => socket.terminate());
+  const lists = Array.from({ length: 90 }, (_, i) => `a${i}: jobs(first: 1) { nodes { id } }`).join(' ');
+  for (let i = 0; i < 9; i++)
+    send({ type: 'subscribe', id: `large ${i}`, payload: { query: `{ ${lists} }` } });
+  send({ type: 'subscribe', id: 'small', payload: { query: '{ jobs(first: 1) { nodes { id } } }' } });
+  await lockWaiters(db, 5);
+  await lock.query('rollback');
+  const first = await until(({ type }) => type === 'next');
+  expect(first.id).toBe('small');
 });

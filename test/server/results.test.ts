@@ -145,7 +145,9 @@ test('what can not be read is refused with a code', async () => {
   const id = await makeTree();
   const refused = async (url: URL, method = 'GET') => {
     const response = await fetch(url, { method });
-    return [response.status, ((await response.json()) as { error: { code: string; field?: string } }).error];
+    const { errors } = (await response.json()) as { errors: { message: string; extensions: unknown }[] };
+    expect(errors).toEqual([{ message: expect.any(String), extensions: expect.anything() }]);
+    return [response.status, errors[0]?.extensions];
   };
   const unknown = 'Job:01890000-0000-7000-8000-000000000000';
   expect(await refused(address(unknown))).toMatchObject([404, { code: 'NOT_FOUND', field: 'id' }]);

@@ -111,14 +111,16 @@ describe('a part of the sweep that fails', () => {
   function watchedEngine() {
     const touched = new Set<string>();
     const ready = new Set<string>();
-    const { database, limits, callbackAddresses, logger, logPayloads, durableClaims } = t.engine;
+    const { database, limits, callbackAddresses, retention, logger, logPayloads, durableClaims } = t.engine;
     const engine = createEngine({
       database,
       limits,
       callbackAddresses,
+      retention,
       logger,
       logPayloads,
       durableClaims,
+      slowness: { factor: 3, afterMs: 10_000 },
       effects: {
         ...t.engine.effects,
         touched: (rootId) => void touched.add(rootId),

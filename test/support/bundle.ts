@@ -20,7 +20,15 @@ export async function bundle(
     platform,
     jsx: 'automatic',
     define: { 'process.env.NODE_ENV': '"production"' },
-    alias: { 'jobtree/client': `${root}/src/client/index.ts` },
+    alias: {
+      'jobtree/client': `${root}/src/client/index.ts`,
+      ...Object.fromEntries(
+        ['pg', 'prisma', 'drizzle', 'kysely'].map((name) => [
+          `jobtree/adapters/${name}`,
+          `${root}/src/adapters/${name}.ts`,
+        ]),
+      ),
+    },
     // Left to Node, whose build of it has no browser in mind.
     external: platform === 'node' ? ['ws'] : [],
     plugins: [

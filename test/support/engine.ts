@@ -63,6 +63,7 @@ export function useEngine(): TestEngine {
       database: test.db.open(),
       limits: { maxJsonBytes: 1_000_000 },
       callbackAddresses: new CallbackAddresses({ networks: [] }),
+      retention: { retentionSeconds: 604_800, idleSeconds: 86_400, idleExpirySeconds: null },
       effects: {
         touched: () => {},
         ready: (counts: ReadonlyMap<string, number>) => {
@@ -74,10 +75,12 @@ export function useEngine(): TestEngine {
         },
         limited: (type: string, againInMs: number) => test.limited.push({ type, againInMs }),
         unfinished: () => test.unfinished++,
+        importable: () => {},
       },
       logger: pino({ level: 'silent' }),
       logPayloads: false,
       durableClaims: true,
+      slowness: { factor: 3, afterMs: 10_000 },
     };
     test.engine = createEngine(parts);
     test.otherEngine = createEngine(parts);

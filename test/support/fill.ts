@@ -23,9 +23,9 @@ export async function fillEnded(db: TestDatabase, { items, jobs }: Size): Promis
   const each = Math.ceil(items / jobs);
   await db.query(insertJobs(ended, 'now()'), [jobs]);
   await db.query(
-    `insert into jobtree.job_progress (job_id, version, is_root, item_count, succeeded, failed, started_at, completed_at, outcome)
+    `insert into jobtree.job_progress (job_id, version, is_root, item_count, succeeded, failed, started_at, completed_at, outcome, reap_at, default_retention)
      select ${ended}, 7, true, $2::bigint, $2::bigint - $2::bigint / 10, $2::bigint / 10, now(), now(),
-       case when j % 100 = 3 then 'FAILED' when j % 100 = 4 then 'CANCELLED' else 'SUCCEEDED' end
+       case when j % 100 = 3 then 'FAILED' when j % 100 = 4 then 'CANCELLED' else 'SUCCEEDED' end, now(), true
      from generate_series(1, $1::bigint) j`,
     [jobs, each],
   );

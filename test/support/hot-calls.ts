@@ -98,7 +98,12 @@ const blocking = [
 ];
 const requeuing = ['job by job_pkey', 'job_item by job_item_pkey', 'lease by lease_pkey'];
 const failing = [...requeuing, 'replay by replay_pkey'];
-const feeding = ['job by job_parent_id_idx', 'job_item by job_item_pkey', 'outcome by outcome_pkey'];
+const feeding = [
+  'job by job_parent_id_idx',
+  'job_item by job_item_pkey',
+  'outcome by outcome_pkey',
+  'trace_context by trace_context_pkey',
+];
 const judging = ['failure by failure_pkey', 'lease by lease_pkey', 'outcome by outcome_pkey'];
 
 /** For statements that only prepare something. */
@@ -329,6 +334,17 @@ export const calls: Readonly<Record<string, Call>> = {
       'progress_delta by progress_delta_root_id_id_idx',
     ],
   },
+  'a fold of many trees': {
+    text: 'select * from jobtree.fold_trees($1, $2)',
+    values: ({ root }) => [[root], [1]],
+    reads: [
+      'job by job_pkey',
+      'job_progress by Tid Scan',
+      'job_progress by job_progress_pkey',
+      'progress_delta by Tid Scan',
+      'progress_delta by progress_delta_root_id_id_idx',
+    ],
+  },
   'a fold that fails a job': {
     text: [
       withoutScans,
@@ -474,6 +490,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'dead_letter by dead_letter_pkey',
       'ended_head by ended_head_pkey',
       'failure by failure_pkey',
+      'file_import by file_import_pkey',
       'job by job_cancelling',
       'job by job_parent_id_idx',
       'job by job_pkey',
@@ -487,7 +504,10 @@ export const calls: Readonly<Record<string, Call>> = {
       'queue_entry by Tid Scan',
       'queue_entry by queue_entry_pkey',
       'replay by replay_pkey',
+      'idle_tree by idle_tree_pkey',
       'tree_deletion by tree_deletion_pkey',
+      'trace_context by trace_context_pkey',
+      'tree_hold by tree_hold_pkey',
     ],
   },
 };

@@ -11,7 +11,7 @@ import { freePort } from './ports.ts';
 export function startServer(
   databaseUrl: string,
   env: Record<string, string> = {},
-  options: Pick<AppOptions, 'lookUp'> = {},
+  options: Pick<AppOptions, 'lookUp' | 'times'> = {},
 ): Promise<App> {
   const config = readConfig({ JOBTREE_PORT: '0', ...env });
   const logger = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' });
@@ -32,14 +32,15 @@ export interface ServerProcess {
 /** The compiled program, which `npm test` builds first. */
 export const cli = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
-/** Starts `jobtree start` in a process of its own, and waits until it is ready. */
+/** Starts `jobtree start` in a process of its own, and waits until it is ready. `program`: of another release. */
 export async function startServerProcess(
   databaseUrl: string,
   env: Record<string, string> = {},
   options: readonly string[] = [],
+  program: string = cli,
 ): Promise<ServerProcess> {
   const port = env.JOBTREE_PORT ?? String(await freePort());
-  const child = spawn(process.execPath, [cli, 'start', ...options], {
+  const child = spawn(process.execPath, [program, 'start', ...options], {
     env: { ...process.env, DATABASE_URL: databaseUrl, ...env, JOBTREE_PORT: port },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

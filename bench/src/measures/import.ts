@@ -49,7 +49,7 @@ async function importFile({ database, server }: Jobtree, file: string, rows: num
   const start = performance.now();
   const child = spawn(
     process.execPath,
-    [program, 'import', file, '--type', 'bench', '--url', server.url, '--json'],
+    [program, 'import', file, '--type', 'bench', '--url', server.url, '--no-upload', '--json'],
     { env: cleanEnvironment(), stdio: ['ignore', 'ignore', 'pipe'] },
   );
   atEnd(() => void child.kill('SIGKILL'));

@@ -2,19 +2,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '../../../dist/client/index.js';
 import { type Bench, type Jobtree, type Report, withJobtree } from '../bench.ts';
-import { startChild } from '../child.ts';
 import { ratio, whole } from '../figures.ts';
-import { createJob, fillJob, keyOf, withClient } from '../jobtree.ts';
-import type { WorkerTask } from '../task.ts';
+import { createJob, fillJob, withClient } from '../jobtree.ts';
+import { ratesDuring } from '../rates.ts';
 import { atLeast, atMost } from '../verdicts.ts';
 
-const batch = 100;
 /** So many times as many items are worked on, so that the work goes on for longer than all that is measured. */
 const workedPerItem = 12;
-/** Before what is measured, and for the rate without a replay, before and behind it. */
-const warmUpMs = 5_000;
+/** For the rate without a replay, before and behind it. */
 const quietMs = 3_000;
 const pollMs = 10;
+const batch = 100;
 const limits = { ms: 10_000, rate: 0.8 };
 
 export async function measureReplay(bench: Bench): Promise<Report> {
@@ -23,7 +21,7 @@ export async function measureReplay(bench: Bench): Promise<Report> {
     withClient(jobtree.server.url, async (client) => {
       const jobId = await failAll(jobtree, client, items);
       let ms = Number.NaN;
-      const [before, busy, after] = await ratesDuring(jobtree, items * workedPerItem, [
+      const [before, busy, after] = await ratesDuring(jobtree, items * workedPerItem, batch, [
         () => delay(quietMs),
         async () => {
           const startedAt = performance.now();
@@ -86,35 +84,4 @@ async function failAll({ database, server }: Jobtree, client: Client, items: num
   }
   while ((await client.deadLetterCount({ jobId: id })) < items) await delay(pollMs);
   return id;
-}
-
-/** How many items of a type of its own a worker does in a second, while each of `acts` goes on; NaN once it has done all. */
-async function ratesDuring(
-  { database, server }: Jobtree,
-  items: number,
-  acts: readonly (() => Promise<void>)[],
-): Promise<number[]> {
-  const { id, type } = await createJob(server.url);
-  await fillJob(database.pool, id, items);
-  await database.settle();
-  const done = async () => {
-    const { rows } = await database.pool.query<{ count: string }>(
-      'select succeeded as count from jobtree.job_progress where job_id = $1 order by version desc limit 1',
-      [keyOf(id)],
-    );
-    return Number(rows[0]?.count);
-  };
-  const task: WorkerTask = { url: server.url, target: type, items, batch };
-  const child = startChild('jobtree-worker', task);
-  while ((await done()) === 0) await delay(pollMs);
-  await delay(warmUpMs);
-  const rates: number[] = [];
-  for (const act of acts) {
-    const [before, startedAt] = [await done(), performance.now()];
-    await act();
-    const [after, ms] = [await done(), performance.now() - startedAt];
-    rates.push(after < items ? ((after - before) * 1_000) / ms : Number.NaN);
-  }
-  await child.outcome;
-  return rates;
 }

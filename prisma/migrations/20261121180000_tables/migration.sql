@@ -29,6 +29,9 @@ create table "jobtree"."job" (
   "waits" boolean not null default false,
   "releasing" boolean not null default false,
   "blocks_on_failure" boolean not null default false,
+  "cancel_reason" text,
+  "retention_seconds" integer,
+  "idle_expiry_seconds" integer,
   constraint "job_pkey" primary key ("id"),
   constraint "job_type_check" check (length("type") between 1 and 200),
   constraint "job_dedupe_key_check" check (length("dedupe_key") between 1 and 500),
@@ -40,7 +43,10 @@ create table "jobtree"."job" (
   constraint "job_heartbeat_interval_ms_check" check ("heartbeat_interval_ms" between 1000 and 86400000),
   constraint "job_tolerated_failure_count_check" check ("tolerated_failure_count" >= 0),
   constraint "job_tolerated_failure_percentage_check" check ("tolerated_failure_percentage" between 0 and 100),
-  constraint "job_feed_check" check ("feed" ->> 'source' in ('SUCCESSES', 'REPORTS'))
+  constraint "job_feed_check" check ("feed" ->> 'source' in ('SUCCESSES', 'REPORTS')),
+  constraint "job_cancel_reason_check" check ("cancel_reason" in ('REQUESTED', 'FAILURES', 'DEPENDENCY', 'IDLE')),
+  constraint "job_retention_seconds_check" check ("retention_seconds" between -1 and 315576000),
+  constraint "job_idle_expiry_seconds_check" check ("idle_expiry_seconds" = -1 or "idle_expiry_seconds" between 1 and 315576000)
 );
 create unique index "job_type_dedupe_key_key" on "jobtree"."job" ("type", "dedupe_key");
 create index "job_type_id_idx" on "jobtree"."job" ("type", "id");
@@ -68,6 +74,9 @@ create table "jobtree"."job_progress" (
   "outcome" text,
   "tree_outcome" text,
   "completions" integer not null default 0,
+  "changed_at" timestamptz(3) not null default now(),
+  "reap_at" timestamptz(3),
+  "default_retention" boolean not null default false,
   constraint "job_progress_pkey" primary key ("job_id", "version"),
   constraint "job_progress_open_jobs_check" check ("open_jobs" >= 0),
   constraint "job_progress_outcome_check" check ("outcome" in ('SUCCEEDED', 'FAILED', 'CANCELLED')),
@@ -76,6 +85,7 @@ create table "jobtree"."job_progress" (
 create index "job_progress_waiting" on "jobtree"."job_progress" ("is_root", "job_id") where "started_at" is null and "completed_at" is null;
 create index "job_progress_running" on "jobtree"."job_progress" ("is_root", "job_id") where "started_at" is not null and "completed_at" is null;
 create index "job_progress_outcome" on "jobtree"."job_progress" ("outcome", "is_root", "job_id") where "outcome" is not null;
+create index "job_progress_reap" on "jobtree"."job_progress" ("default_retention", "reap_at") where "reap_at" is not null;
 
 create table "jobtree"."progress_delta" (
   "id" bigserial not null,
@@ -111,6 +121,16 @@ create table "jobtree"."job_item" (
 );
 create unique index "job_item_dedupe" on "jobtree"."job_item" ("job_id", "dedupe_key") where "dedupe_key" is not null;
 
+-- Where the traces come from that items belong to: ranges of items that one call added. Without tracing there are none.
+create table "jobtree"."trace_context" (
+  "job_id" uuid not null,
+  "position" bigint not null,
+  "count" integer not null,
+  "traceparent" text not null,
+  "tracestate" text,
+  constraint "trace_context_pkey" primary key ("job_id", "position")
+);
+
 -- Rows live from being added to being claimed, so the table wants vacuum by count and not by share.
 create table "jobtree"."queue_entry" (
   "job_id" uuid not null,
@@ -123,6 +143,7 @@ create table "jobtree"."queue_entry" (
   "priority" smallint not null,
   "type" text not null,
   "keyed" boolean not null default false,
+  "ready_at" timestamptz(3) not null default clock_timestamp(),
   constraint "queue_entry_pkey" primary key ("job_id", "position")
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 -- Ascending throughout, so that one comparison of rows says where a claim goes on, priority by priority.
@@ -218,11 +239,26 @@ create table "jobtree"."failure" (
 create table "jobtree"."tree_deletion" (
   "root_id" uuid not null,
   "requested_at" timestamptz(3) not null,
+  "reaped" boolean not null default false,
   "item_count" bigint not null,
   "deleted_items" bigint not null default 0,
   "next_job_id" uuid,
   "next_position" bigint not null default 0,
   constraint "tree_deletion_pkey" primary key ("root_id")
+);
+
+-- Trees that somebody reads whole, and that are not reaped before then.
+create table "jobtree"."tree_hold" (
+  "root_id" uuid not null,
+  "held_until" timestamptz(3) not null,
+  constraint "tree_hold_pkey" primary key ("root_id")
+);
+
+-- Trees that were seen to wait for nothing but more items, and since when. They may have gone on since: idle_since says whether they have.
+create table "jobtree"."idle_tree" (
+  "root_id" uuid not null,
+  "idle_since" timestamptz(3) not null,
+  constraint "idle_tree_pkey" primary key ("root_id")
 );
 
 -- One row: when a server last looked for lost heartbeats, and since when they have been looking without a gap.
@@ -300,6 +336,21 @@ create table "jobtree"."queue" (
 -- What a claim looks into for the types that it asks for: mostly nothing.
 create index "queue_limited" on "jobtree"."queue" ("type") where "paused" or "concurrency" is not null or "rate_limit" is not null;
 create index "queue_lifetime" on "jobtree"."queue" ("type") where "lifetime_ms" is not null;
+
+-- What payloads and results of a type look like, in one of its versions. Never changed, only removed.
+create table "jobtree"."type_schema" (
+  "id" uuid not null,
+  "type" text not null,
+  "version" integer not null,
+  "payload" json,
+  "result" json,
+  "created_at" timestamptz(3) not null,
+  constraint "type_schema_pkey" primary key ("id"),
+  constraint "type_schema_type_version_key" unique ("type", "version"),
+  constraint "type_schema_type_check" check (length("type") between 1 and 200),
+  constraint "type_schema_version_check" check ("version" between 1 and 1000000),
+  constraint "type_schema_check" check ("payload" is not null or "result" is not null)
+);
 
 -- The leases of types with a limit of concurrency, of which some item may be open.
 create table "jobtree"."queue_lease" (
@@ -451,6 +502,88 @@ create table "jobtree"."dead_letter_alert" (
   constraint "dead_letter_alert_count_check" check ("count" between 1 and 10000),
   constraint "dead_letter_alert_interval_ms_check" check ("interval_ms" between 1000 and 86400000)
 ) with (fillfactor = 50);
+
+-- What was done of a type in a minute, as one server saw it: how many items waited, and how many attempts took how long, by the buckets
+-- of src/domain/histogram.ts. A server writes the rows of its minute anew every few seconds.
+create table "jobtree"."figure" (
+  "type" text not null,
+  "minute" timestamptz(3) not null,
+  "slot_id" uuid not null,
+  "claimed" integer not null,
+  "succeeded" integer not null,
+  "failed" integer not null,
+  "lost" integer not null,
+  "dead" integer not null,
+  "wait_buckets" integer[] not null,
+  "wait_counts" integer[] not null,
+  "took_buckets" integer[] not null,
+  "took_counts" integer[] not null,
+  constraint "figure_pkey" primary key ("type", "minute", "slot_id")
+) with (fillfactor = 70);
+create index "figure_minute_idx" on "jobtree"."figure" ("minute");
+
+-- The workers that servers have connections to.
+create table "jobtree"."worker" (
+  "server_id" uuid not null,
+  "name" text not null,
+  "version" text,
+  "types" text[] not null,
+  "concurrency" integer[] not null,
+  "connected_at" timestamptz(3) not null,
+  "seen_at" timestamptz(3) not null,
+  constraint "worker_pkey" primary key ("server_id", "name"),
+  constraint "worker_name_check" check (length("name") between 1 and 200),
+  constraint "worker_version_check" check (length("version") between 1 and 200)
+) with (fillfactor = 50);
+
+-- A file that somebody has sent, or is sending.
+create table "jobtree"."upload" (
+  "id" uuid not null,
+  "created_at" timestamptz(3) not null,
+  "expires_at" timestamptz(3) not null,
+  "length" bigint,
+  "size" bigint not null default 0,
+  "expected_sha256" bytea,
+  "digest_state" bytea,
+  "sha256" bytea,
+  "removing" boolean not null default false,
+  constraint "upload_pkey" primary key ("id")
+);
+create index "upload_expires_at_idx" on "jobtree"."upload" ("expires_at");
+
+create table "jobtree"."upload_chunk" (
+  "upload_id" uuid not null,
+  "position" bigint not null,
+  "data" bytea not null,
+  constraint "upload_chunk_pkey" primary key ("upload_id", "position")
+);
+-- To compress it would take more time than to store it, and many files are compressed already.
+alter table "jobtree"."upload_chunk" alter column "data" set storage external;
+
+-- An upload that becomes the items of a job, and how far that is.
+create table "jobtree"."file_import" (
+  "job_id" uuid not null,
+  "upload_id" uuid not null,
+  "options" jsonb not null,
+  "size" bigint not null,
+  "bytes_read" bigint not null default 0,
+  "position" bigint not null default 0,
+  "line" bigint not null default 1,
+  "columns" jsonb,
+  "items" bigint not null default 0,
+  "bad_lines" bigint not null default 0,
+  "created_at" timestamptz(3) not null,
+  "started_at" timestamptz(3),
+  "finished_at" timestamptz(3),
+  "error_code" text,
+  "error_message" text,
+  "lease_id" uuid,
+  "leased_until" timestamptz(3),
+  "attempts" integer not null default 0,
+  constraint "file_import_pkey" primary key ("job_id")
+);
+create index "file_import_upload_id_idx" on "jobtree"."file_import" ("upload_id");
+create index "file_import_unfinished" on "jobtree"."file_import" ("leased_until" nulls first, "job_id") where "finished_at" is null;
 
 -- Where each item stands: the one place in SQL that decides it.
 create view "jobtree"."item_state" as

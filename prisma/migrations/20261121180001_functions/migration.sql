@@ -5,10 +5,10 @@ set local check_function_bodies = off;
 -- p_lease_ids, p_numbers, p_failures
 --            the assignments, each named once, and a JSON array of what went wrong: {code, message, permanent}
 -- returns    the trees that changed, the types that have ready items again and how many, which reports counted, from 1 on, and
---            when the item of each of these is due again: null if it is not
+--            when the item of each of these is due again: null if it is not; and figures as report_results has them
 -- locks      leases in the order of their ids, skipping those that somebody else has. Their reports do not count
 create or replace function jobtree.accept_failures(p_lease_ids uuid[], p_numbers integer[], p_failures json)
-returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[])
+returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[], figures json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -33,11 +33,11 @@ begin
   join locked k on k.id = u.lease_id
   where case when u.number > 0 then get_bit(k.open, u.number - 1) = 1 end;
   if v_open.ns is null then
-    return query select null::uuid[], null::jsonb, '{}'::integer[], null::timestamptz[];
+    return query select null::uuid[], null::jsonb, '{}'::integer[], null::timestamptz[], null::json[];
     return;
   end if;
   return query
-    select f.root_ids, f.ready, v_open.ns, f.retries
+    select f.root_ids, f.ready, v_open.ns, f.retries, f.figures
     from jobtree.fail_attempts(v_open.lease_ids, v_open.numbers, v_open.failures, false) f;
 end
 $$;
@@ -48,11 +48,11 @@ $$;
 -- p_lease_ids, p_numbers, p_results
 --            the assignments, each named once, and a JSON array of their results
 -- p_feeding  whether to take those of jobs that feed children, or of the others
--- returns    the trees that changed; the types that got ready items, because the results freed their keys, and how many; which reports counted, from 1 on: null if all did; and the items that they finished, in the order of the reports, if p_feeding
+-- returns    the trees that changed; the types that got ready items, because the results freed their keys, and how many; which reports counted, from 1 on: null if all did; and the items that they finished, in the order of the reports, if p_feeding; and figures as report_results has them
 -- locks      leases in the order of their ids, skipping those that somebody else has: a heartbeat, a sweep, a transaction of SQL.
 --            Their reports do not count
 create or replace function jobtree.accept_results(p_lease_ids uuid[], p_numbers integer[], p_results json, p_feeding boolean)
-returns table (root_ids uuid[], ready jsonb, accepted integer[], job_ids uuid[], positions bigint[])
+returns table (root_ids uuid[], ready jsonb, accepted integer[], job_ids uuid[], positions bigint[], figures json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -70,9 +70,9 @@ declare
   v_done record;
 begin
   if p_lease_ids[1] = all (p_lease_ids) then
-    select l.id, l.job_id, l.position, l.open, l.keyed, j.root_id into v_lease from jobtree.lease l
+    select l.id, l.job_id, l.position, l.open, l.keyed, l.claimed_at, j.root_id, j.type into v_lease from jobtree.lease l
     cross join lateral (
-      select j.root_id from jobtree.job j
+      select j.root_id, j.type from jobtree.job j
       where j.id = l.job_id and j.feeds_children = p_feeding and j.cancelled_at is null
       offset 0
     ) j
@@ -100,7 +100,7 @@ begin
       from given g;
     end if;
     if v_accepted is null then
-      return query select null::uuid[], null::jsonb, '{}'::integer[], null::uuid[], null::bigint[];
+      return query select null::uuid[], null::jsonb, '{}'::integer[], null::uuid[], null::bigint[], null::json[];
       return;
     end if;
     update jobtree.lease l
@@ -112,14 +112,15 @@ begin
       v_ready := jobtree.free_keys(array_fill(v_lease.job_id, array[cardinality(v_positions)]), v_positions);
     end if;
     return query select array[v_lease.root_id], v_ready, case when cardinality(v_accepted) < cardinality(p_numbers) then v_accepted end,
-      case when p_feeding then array_fill(v_lease.job_id, array[cardinality(v_accepted)]) end, v_positions;
+      case when p_feeding then array_fill(v_lease.job_id, array[cardinality(v_accepted)]) end, v_positions,
+      array[jobtree.figure_of(v_lease.type, v_now - v_lease.claimed_at, cardinality(v_accepted), 0, 0)];
     return;
   end if;
 
   with locked as materialized (
-    select l.id, l.job_id, l.position, l.open, l.keyed, j.root_id from jobtree.lease l
+    select l.id, l.job_id, l.position, l.open, l.keyed, l.claimed_at, j.root_id, j.type from jobtree.lease l
     cross join lateral (
-      select j.root_id from jobtree.job j
+      select j.root_id, j.type from jobtree.job j
       where j.id = l.job_id and j.feeds_children = p_feeding and j.cancelled_at is null
       offset 0
     ) j
@@ -150,13 +151,21 @@ begin
     case when count(*) < cardinality(p_numbers) then coalesce(array_agg(g.n::integer), '{}') end as accepted,
     case when p_feeding then array_agg(g.job_id order by g.n) end as job_ids,
     case when p_feeding then array_agg(g.position order by g.n) end as positions,
-    array_agg(g.job_id) filter (where g.keyed) as keyed_job_ids, array_agg(g.position) filter (where g.keyed) as keyed_positions
+    array_agg(g.job_id) filter (where g.keyed) as keyed_job_ids, array_agg(g.position) filter (where g.keyed) as keyed_positions,
+    (
+      select array_agg(t.figure)
+      from (
+        select jobtree.figure_of(k.type, v_now - k.claimed_at, sum(e.count)::bigint, 0, 0) as figure
+        from ended e join locked k on k.id = e.lease_id
+        group by k.type, k.claimed_at
+      ) t
+    ) as figures
   into v_done
   from given g;
   if v_done.keyed_job_ids is not null then
     v_ready := jobtree.free_keys(v_done.keyed_job_ids, v_done.keyed_positions);
   end if;
-  return query select v_done.root_ids, v_ready, v_done.accepted, v_done.job_ids, v_done.positions;
+  return query select v_done.root_ids, v_ready, v_done.accepted, v_done.job_ids, v_done.positions, v_done.figures;
 end
 $$;
 
@@ -234,7 +243,7 @@ begin
   select jobtree.new_id(), m.message_id, c.endpoint, 'JOB', p_root_id, m.body::text, v_now, v_now
   from (
     select format('job_%s_%s', j.id, p.completions) as message_id, jobtree.callback_body('job.completed', p.completed_at, json_build_object(
-      'jobId', 'Job:' || j.id, 'rootId', 'Job:' || j.root_id, 'type', j.type, 'dedupeKey', j.dedupe_key, 'outcome', p.outcome,
+      'jobId', 'Job:' || j.id, 'rootId', 'Job:' || j.root_id, 'type', j.type, 'dedupeKey', j.dedupe_key, 'outcome', p.outcome, 'cancelReason', j.cancel_reason,
       'itemCount', p.item_count, 'succeeded', p.succeeded, 'failed', p.failed, 'cancelled', p.cancelled, 'completions', p.completions
     )) as body
     from unnest(p_job_ids) u(id)
@@ -261,7 +270,7 @@ begin
   insert into jobtree.callback_delivery (id, message_id, endpoint, event, root_id, body, created_at, due_at)
   select jobtree.new_id(), format('tree_%s_%s', p_root_id, c.completions), c.endpoint, 'TREE', p_root_id,
     jobtree.callback_body('tree.completed', t.completed_at, json_build_object(
-      'rootId', 'Job:' || r.id, 'type', r.type, 'dedupeKey', r.dedupe_key, 'outcome', t.outcome, 'jobs', t.jobs,
+      'rootId', 'Job:' || r.id, 'type', r.type, 'dedupeKey', r.dedupe_key, 'outcome', t.outcome, 'cancelReason', r.cancel_reason, 'jobs', t.jobs,
       'itemCount', t.item_count, 'succeeded', t.succeeded, 'failed', t.failed, 'cancelled', t.cancelled, 'completions', c.completions
     ))::text, v_now, v_now
   from counted c
@@ -271,14 +280,43 @@ begin
 end
 $$;
 
+-- Has servers add the lines of an upload to a job that is just being created, and seal it at the end: lease_imports.
+--
+-- p_file     {uploadId, format, encoding?, delimiter?, quote?, header?}; servers check what stands in it
+-- locks      the upload's row, shared
+-- errors     JT001 no such upload, JT002 one that is not complete
+create or replace function jobtree.add_file(p_job_id uuid, p_file jsonb)
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_upload jobtree.upload;
+begin
+  if p_file ->> 'uploadId' !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
+    raise exception 'file.uploadId is not the id of an upload.' using errcode = 'JT002', column = 'file.uploadId';
+  end if;
+  select * into v_upload from jobtree.upload u where u.id = (p_file ->> 'uploadId')::uuid and not u.removing for share;
+  if v_upload.id is null then
+    raise exception 'There is no upload %.', p_file ->> 'uploadId' using errcode = 'JT001', column = 'file.uploadId';
+  end if;
+  if v_upload.sha256 is null then
+    raise exception 'Upload % is not complete: % bytes of it are there.', v_upload.id, v_upload.size using errcode = 'JT002', column = 'file.uploadId';
+  end if;
+  insert into jobtree.file_import (job_id, upload_id, options, size, created_at)
+  values (p_job_id, v_upload.id, jsonb_strip_nulls(p_file - 'uploadId'), v_upload.size, clock_timestamp());
+end
+$$;
+
 -- Adds items to a job that is not sealed, and with p_seal seals it in the same transaction.
 --
 -- p_items    as insert_items has it; may be empty
+-- p_traces   which traces they belong to: trace_items. Null for none
 -- returns    the tree's root, the job's type, and what insert_items returns
 -- locks      the job's row (lock_open_job)
--- errors     those of lock_open_job; JT002 items that are none (check_items; 22003, 22007, 22008, 22P02 or 23514 for a value out of
+-- errors     those of lock_open_job; JT002 items that are none (check_items; trace_items; 22003, 22007, 22008, 22P02 or 23514 for a value out of
 --            bounds), JT004 p_seal on a job that its parent seals
-create or replace function jobtree.add_items(p_job_id uuid, p_items json, p_seal boolean default false)
+create or replace function jobtree.add_items(p_job_id uuid, p_items json, p_seal boolean default false, p_traces json default null)
 returns table (root_id uuid, type text, positions bigint[], added boolean[], ready integer)
 language plpgsql volatile
 set enable_seqscan = off
@@ -287,36 +325,45 @@ as $$
 declare
   v_payloads json[];
   v_firsts bigint[];
+  v_positions bigint[];
+  v_added boolean[];
+  v_ready integer;
   v_job jobtree.job;
 begin
   v_payloads := jobtree.check_items(p_items, 'items');
   v_job := jobtree.lock_open_job(p_job_id, p_seal);
   if v_payloads is not null then
     v_firsts := jobtree.insert_payloads(v_job, v_payloads);
-    return query
-      select v_job.root_id, v_job.type, array_agg(f.first + n order by f.first, n), null::boolean[],
-        case when v_job.waits or v_job.run_at > clock_timestamp() then 0 else cardinality(v_payloads) end
-      from unnest(v_firsts) with ordinality f(first, block)
-      cross join lateral generate_series(0, least(1024, cardinality(v_payloads) - 1024 * (f.block - 1)) - 1) n;
+    v_positions := jobtree.positions_from(v_firsts, cardinality(v_payloads));
+    v_ready := case when v_job.waits or v_job.run_at > clock_timestamp() then 0 else cardinality(v_payloads) end;
   elsif json_array_length(p_items) > 0 then
-    return query select v_job.root_id, v_job.type, i.* from jobtree.insert_items(v_job, p_items) i;
+    select i.positions, i.added, i.ready into v_positions, v_added, v_ready from jobtree.insert_items(v_job, p_items) i;
   else
-    return query select v_job.root_id, v_job.type, '{}'::bigint[], '{}'::boolean[], 0;
+    v_positions := '{}';
+    v_added := '{}';
+    v_ready := 0;
+  end if;
+  if p_traces is not null then
+    perform jobtree.trace_items(p_job_id, case when v_added is null then v_positions else array(
+      select case when u.added then u.position end from unnest(v_positions, v_added) with ordinality u(position, added, n) order by u.n
+    ) end, p_traces);
   end if;
 
   if p_seal then
     perform jobtree.seal_job(p_job_id);
   end if;
+  return query select v_job.root_id, v_job.type, v_positions, v_added, v_ready;
 end
 $$;
 
 -- What add_items does, for servers and for items that are a payload and nothing else, as nearly all are.
 --
 -- p_payloads JSON texts with the record separator U+001E between them, which none of them can contain; at least one
+-- p_traces   which traces they belong to: trace_items. Null for none
 -- returns    the tree's root, the job's type, and the first position of each 1,024 items, which stand one behind the other
 -- locks      the job's row (lock_open_job)
 -- errors     those of lock_open_job; 22P02 or 22P05 for a text that is no JSON, or that Postgres can't hold
-create or replace function jobtree.add_payloads(p_job_id uuid, p_payloads text)
+create or replace function jobtree.add_payloads(p_job_id uuid, p_payloads text, p_traces json default null)
 returns table (root_id uuid, type text, first_positions bigint[])
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
@@ -324,12 +371,17 @@ as $$
 declare
   v_job jobtree.job;
   v_payloads constant json[] := string_to_array(p_payloads, E'\x1e')::json[];
+  v_firsts bigint[];
 begin
   if strpos(p_payloads, '\u') > 0 then
     perform jobtree.check_text(array_to_json(v_payloads));
   end if;
   v_job := jobtree.lock_open_job(p_job_id, false);
-  return query select v_job.root_id, v_job.type, jobtree.insert_payloads(v_job, v_payloads);
+  v_firsts := jobtree.insert_payloads(v_job, v_payloads);
+  if p_traces is not null then
+    perform jobtree.trace_items(p_job_id, jobtree.positions_from(v_firsts, cardinality(v_payloads)), p_traces);
+  end if;
+  return query select v_job.root_id, v_job.type, v_firsts;
 end
 $$;
 
@@ -367,6 +419,34 @@ as $$
   cross join lateral (select j.type from jobtree.job j where j.id = l.job_id offset 0) j
   where l.deadline_at is not null and j.type = p_type
     and l.id not in (select k.lease_id from jobtree.queue_lease k where k.type = p_type)
+$$;
+
+-- Stores the next bytes of an upload, if they are the next ones: of two who send the same part, one does it.
+--
+-- p_position how much the caller believes to be stored
+-- p_data     the bytes, at least one
+-- p_digest   the state of the SHA-256 behind them
+-- p_length   how large the upload will be, if that is known only now; null leaves what was said before
+-- p_lifetime_ms how long it is kept now, in milliseconds
+-- returns    whether they were stored; otherwise more or less is stored than the caller believes, or the upload is complete or gone
+-- locks      the upload's row
+create or replace function jobtree.append_upload(
+  p_id uuid, p_position bigint, p_data bytea, p_digest bytea, p_length bigint, p_lifetime_ms bigint
+)
+returns boolean
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+begin
+  update jobtree.upload u
+  set size = u.size + octet_length(p_data), digest_state = p_digest, length = coalesce(u.length, p_length),
+    expires_at = clock_timestamp() + p_lifetime_ms * interval '1 millisecond'
+  where u.id = p_id and u.size = p_position and u.sha256 is null and not u.removing;
+  if found then
+    insert into jobtree.upload_chunk (upload_id, position, data) values (p_id, p_position, p_data);
+  end if;
+  return found;
+end
 $$;
 
 -- The id of the n-th assignment of a lease: the lease's id, with n as its last byte. Plain SQL, so that the planner inlines it.
@@ -631,10 +711,11 @@ $$;
 -- cancelled from now on. What waits leaves the queue and what is held ends right here, up to p_limit ranges of items; of the rest
 -- cancel_items takes care, and if nobody calls it to the end, the sweep of any server. Cancelling twice does nothing.
 --
+-- p_reason   what the jobs say of it: REQUESTED, or IDLE from expire_tree
 -- returns    the tree's root, and the jobs of the subtree that have more to cancel
 -- locks      the jobs' rows in the order of their ids: waits for who adds or feeds; then those of cancel_items
 -- errors     JT001 no such job
-create or replace function jobtree.cancel_job(p_job_id uuid, p_limit integer default 10000)
+create or replace function jobtree.cancel_job(p_job_id uuid, p_limit integer default 10000, p_reason text default 'REQUESTED')
 returns table (root_id uuid, cancelling uuid[])
 language plpgsql volatile
 set enable_seqscan = off
@@ -664,7 +745,7 @@ begin
 
   perform 1 from jobtree.job j where j.id = any (v_jobs) order by j.id for no key update;
   update jobtree.job j
-  set cancelled_at = clock_timestamp(), cancelling = true, waits = false, sealed_at = coalesce(j.sealed_at, clock_timestamp())
+  set cancelled_at = clock_timestamp(), cancel_reason = p_reason, cancelling = true, waits = false, sealed_at = coalesce(j.sealed_at, clock_timestamp())
   where j.id = any (v_jobs) and j.cancelled_at is null
     and (select p.completed_at from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) is null;
   -- Only for jobs that are still there: this may have waited for delete_tree.
@@ -994,8 +1075,8 @@ begin
   select p.field, p.message into v_field, v_message
   from jobtree.input_problem(p_job, array[
     'type', 'dedupeKey', 'priority', 'runAt', 'maxFailuresPerItem', 'backoffMs', 'backoffJitter', 'heartbeatIntervalMs',
-    'finalStage', 'toleratedFailureCount', 'toleratedFailurePercentage', 'serializeOnFailure', 'name', 'after', 'sealed', 'feed', 'items', 'callbacks',
-    'children'
+    'finalStage', 'toleratedFailureCount', 'toleratedFailurePercentage', 'serializeOnFailure', 'name', 'after', 'sealed', 'feed', 'items', 'file',
+    'callbacks', 'traceContext', 'children', 'retentionSeconds', 'idleExpirySeconds'
   ]) p;
   if v_field is null and p_job ->> 'type' is null then
     v_field := 'type';
@@ -1003,12 +1084,21 @@ begin
   elsif v_field is null and p_job ->> 'callbacks' is not null and cardinality(p_path) > 0 then
     v_field := 'callbacks';
     v_message := 'can''t be set: callbacks belong to the root';
+  elsif v_field is null and p_job ->> 'traceContext' is not null and cardinality(p_path) > 0 then
+    v_field := 'traceContext';
+    v_message := 'can''t be set: it belongs to the root';
+  elsif v_field is null and p_job ?| array['retentionSeconds', 'idleExpirySeconds'] and cardinality(p_path) > 0 then
+    v_field := case when p_job ? 'retentionSeconds' then 'retentionSeconds' else 'idleExpirySeconds' end;
+    v_message := 'can''t be set: a tree is kept as a whole, so it belongs to the root';
   elsif v_field is null and p_job ->> 'feed' is not null and cardinality(p_path) = 0 then
     v_field := 'feed';
     v_message := 'can''t be set: the root has no parent to feed it';
   elsif v_field is null and p_job ->> 'feed' is not null and (p_job ->> 'sealed')::boolean then
     v_field := 'sealed';
     v_message := 'can''t be set: the job is fed by its parent, whose completion seals it';
+  elsif v_field is null and p_job ->> 'file' is not null and (p_job ->> 'feed' is not null or (p_job ->> 'sealed')::boolean) then
+    v_field := 'file';
+    v_message := 'can''t be set: the job would be sealed by its parent, or is sealed already';
   end if;
   if v_field is not null then
     v_field := rtrim(v_at || v_field, '.');
@@ -1100,6 +1190,26 @@ begin
 end
 $$;
 
+-- Refuses what is no W3C trace context.
+--
+-- p_context  {traceparent, tracestate?}
+-- errors     JT002, with the field in the error's column
+create or replace function jobtree.check_trace_context(p_context json)
+returns void
+language plpgsql immutable
+as $$
+begin
+  if json_typeof(p_context) is distinct from 'object' or coalesce(p_context ->> 'traceparent', '') !~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$' then
+    raise exception 'traceContext.traceparent must be a W3C traceparent: 00-<32 hexadecimal digits>-<16>-<2>.'
+      using errcode = 'JT002', column = 'traceContext.traceparent';
+  end if;
+  if p_context ->> 'tracestate' !~ '^[ -~]+$' or length(p_context ->> 'tracestate') > 512 then
+    raise exception 'traceContext.tracestate must be a W3C tracestate: 1 to 512 visible ASCII characters.'
+      using errcode = 'JT002', column = 'traceContext.tracestate';
+  end if;
+end
+$$;
+
 -- Gives one named item to a worker, whatever stands before it. One that is due counts as ready, promoted or not. A pause and the
 -- limits of its type hold for it too.
 --
@@ -1112,7 +1222,7 @@ create or replace function jobtree.claim_item(p_job_id uuid, p_position bigint, 
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -1204,7 +1314,7 @@ create or replace function jobtree.claim_items(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, kind text
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, kind text
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -1378,12 +1488,12 @@ begin
       from jobtree.lease_entries(v_tids, v_froms, v_counts, v_requests, p_workers, p_claim_ids) h;
   elsif v_kind = 'LOCKED' then
     return query select null::uuid, null::integer, null::uuid, null::uuid, null::text, null::bigint, null::integer, null::text,
-      null::integer, null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, v_kind;
+      null::integer, null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz, v_kind;
   end if;
   if v_limited is not null then
     return query
       select null::uuid, null::integer, null::uuid, null::uuid, l.type, null::bigint, null::integer, null::text, null::integer,
-        n.now, n.now + l.again_in_ms * interval '1 millisecond', null::smallint, null::bigint, null::boolean, null::integer[], null::text,
+        n.now, n.now + l.again_in_ms * interval '1 millisecond', null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz,
         case when l.room is null then 'TAKEN' else 'LIMITED' end
       from unnest(v_limited, v_rooms, v_again) l(type, room, again_in_ms), (select clock_timestamp() as now) n
       where coalesce(l.room, 0) = 0;
@@ -1391,7 +1501,8 @@ begin
   if v_keyed is not null then
     return query
       select null::uuid, null::integer, null::uuid, null::uuid, k.type, null::bigint, null::integer, null::text, null::integer,
-        null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, 'KEYED'
+        null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz,
+        'KEYED'
       from unnest(v_keyed) k(type);
   end if;
 end
@@ -1418,15 +1529,17 @@ $$;
 --
 -- p_tree     JSON of the root: {type, maxFailuresPerItem?, backoffMs?, backoffJitter?, heartbeatIntervalMs?, priority?,
 --            runAt?, finalStage?, toleratedFailureCount?, toleratedFailurePercentage?, serializeOnFailure?, name?, after?, dedupeKey?, sealed?,
---            feed?, items?, callbacks?, children?}; children are the same, and any depth up to 32. after: link_jobs. callbacks (the root
---            only): add_callbacks. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?, serializeKey?}: feed_payloads,
---            feed_keys.
+--            feed?, items?, file?, callbacks?, traceContext?, children?, retentionSeconds?, idleExpirySeconds?}; children are the same, and any
+--            depth up to 32. after: link_jobs. Of the root only: callbacks, add_callbacks; traceContext, of the items that the tree
+--            starts with, check_trace_context; retentionSeconds and idleExpirySeconds, which are what servers have by default if
+--            they are not there, and never if they are null. feed (children only) is {source: SUCCESSES|REPORTS, forEach?, payload?, serializeKey?}: feed_payloads,
+--            feed_keys. file: add_file, which has a server add the lines of an upload and seal the job.
 --            What a job does not say of priority, failures, backoff and heartbeats comes from the queue of its type, if that says it.
 --            A job without children is a final stage unless finalStage says otherwise. The ids of the jobs go up in
 --            the order of the document, parents before their children.
 -- returns    the root's id, and whether it is new: with a dedupeKey that a job of the type has, it is that job's id
 -- errors     JT002 a tree too deep or too large, a child's dedupeKey that is in use, a job or items that are none: check_job; an
---            after that can't be: link_jobs; callbacks that can't be: add_callbacks
+--            after that can't be: link_jobs; callbacks that can't be: add_callbacks; a file that can't be: add_file
 create or replace function jobtree.create_job(p_tree json)
 returns table (job_id uuid, created boolean)
 language plpgsql volatile
@@ -1485,7 +1598,7 @@ begin
       id, root_id, parent_id, depth, type, dedupe_key, priority, run_at, max_failures_per_item, backoff_ms,
       backoff_jitter, heartbeat_interval_ms, final_stage, feed, feeds_children, created_at, sealed_at,
       tolerated_failure_count, tolerated_failure_percentage, waits,
-      blocks_on_failure
+      blocks_on_failure, retention_seconds, idle_expiry_seconds
     )
     select
       n.id, coalesce(v_root, n.id), v_job.id, cardinality(v_node.path),
@@ -1496,13 +1609,15 @@ begin
       case when v_spec ->> 'feed' is not null then '{"source": "SUCCESSES"}' || jsonb_strip_nulls(s.feed) end,
       coalesce(jsonb_path_exists(v_spec, '$.children[*].feed ? (@ != null)'), false), v_now,
       case when s.sealed then v_now end, s."toleratedFailureCount", s."toleratedFailurePercentage",
-      coalesce(v_spec @? 'strict $.after[0]', false), coalesce(s."serializeOnFailure" = 'BLOCK', false)
+      coalesce(v_spec @? 'strict $.after[0]', false), coalesce(s."serializeOnFailure" = 'BLOCK', false),
+      coalesce(s."retentionSeconds", case when v_spec ? 'retentionSeconds' then -1 end),
+      coalesce(s."idleExpirySeconds", case when v_spec ? 'idleExpirySeconds' then -1 end)
     from (select (v_id || lpad(to_hex(v_node.number), 6, '0'))::uuid as id) n
       cross join jsonb_to_record(v_spec) as s(
         type text, "dedupeKey" text, priority smallint, "runAt" timestamptz, "maxFailuresPerItem" integer,
         "backoffMs" integer[], "backoffJitter" real, "heartbeatIntervalMs" integer, "finalStage" boolean,
         feed jsonb, sealed boolean, "toleratedFailureCount" integer, "toleratedFailurePercentage" double precision,
-        "serializeOnFailure" text
+        "serializeOnFailure" text, "retentionSeconds" integer, "idleExpirySeconds" integer
       )
       left join lateral (select q.* from jobtree.queue q where q.type = s.type offset 0) q on true
     on conflict (type, dedupe_key) do nothing
@@ -1532,11 +1647,24 @@ begin
     elsif v_spec @? 'strict $.items[0]' then
       perform jobtree.insert_items(v_job, v_node.spec -> 'items');
     end if;
+    if v_spec ->> 'file' is not null then
+      perform jobtree.add_file(v_job.id, v_spec -> 'file');
+    end if;
     if v_job.sealed_at is not null then
       insert into jobtree.progress_delta (root_id, job_id) values (v_root, v_job.id);
     end if;
   end loop;
 
+  if p_tree ->> 'traceContext' is not null then
+    perform jobtree.check_trace_context(p_tree -> 'traceContext');
+    insert into jobtree.trace_context (job_id, position, count, traceparent, tracestate)
+    select j.id, b.first, b.last - b.first + 1, p_tree #>> '{traceContext,traceparent}', p_tree #>> '{traceContext,tracestate}'
+    from jobtree.job j
+    cross join lateral (
+      select min(i.position) as first, max(i.position) as last from jobtree.job_item i where i.job_id = j.id group by i.position / 1024
+    ) b
+    where j.root_id = v_root;
+  end if;
   if v_waits then
     perform jobtree.link_jobs(v_root, p_tree);
   end if;
@@ -1545,6 +1673,21 @@ begin
   end if;
   return query select v_root, true;
 end
+$$;
+
+-- Begins an upload: append_upload stores its bytes, finish_upload says that these are all.
+--
+-- p_length   how large it will be, in bytes; null if that is not known yet
+-- p_sha256   what the SHA-256 of all of it must be; null if nobody has said so
+-- p_lifetime_ms how long it is kept after its last byte, in milliseconds
+-- returns    its id
+create or replace function jobtree.create_upload(p_length bigint, p_sha256 bytea, p_lifetime_ms bigint)
+returns uuid
+language sql volatile
+as $$
+  insert into jobtree.upload (id, created_at, expires_at, length, expected_sha256)
+  values (jobtree.new_id(), clock_timestamp(), clock_timestamp() + p_lifetime_ms * interval '1 millisecond', p_length, p_sha256)
+  returning id
 $$;
 
 -- Deletes an endpoint. What was to be sent there fails, and so does what trees still send there: lease_deliveries says so.
@@ -1563,10 +1706,10 @@ end
 $$;
 
 -- Begins to delete a tree: what is pending in it is cancelled, its dedupe keys are free at once, and delete_tree takes care of the
--- rest, in batches, called by any server. Asking twice does nothing.
+-- rest, in batches, called by any server. Asking twice does nothing; a tree that is being reaped goes at once from then on.
 --
 -- returns    the jobs that have more to cancel: cancel_items
--- locks      those of cancel_job
+-- locks      the tree's row in tree_deletion, if it is being reaped; those of cancel_job
 -- errors     JT001 no such job, JT002 not a root
 create or replace function jobtree.delete_job(p_job_id uuid)
 returns uuid[]
@@ -1587,6 +1730,8 @@ begin
   if v_root_id <> p_job_id then
     raise exception 'Job % is not a root: only whole trees are deleted.', p_job_id using errcode = 'JT002', column = 'jobId';
   end if;
+  -- Before the jobs' rows, as delete_tree has them.
+  update jobtree.tree_deletion d set reaped = false where d.root_id = p_job_id and d.reaped;
   select c.cancelling into v_cancelling from jobtree.cancel_job(p_job_id) c;
   update jobtree.job j set dedupe_key = null where j.root_id = p_job_id and j.dedupe_key is not null;
   insert into jobtree.tree_deletion (root_id, requested_at, item_count)
@@ -1617,7 +1762,7 @@ begin
 end
 $$;
 
--- Deletes up to p_limit items of a tree that delete_job has marked, and whose cancellation is counted, and at the end the tree
+-- Deletes up to p_limit items of a tree that delete_job or reap_trees has marked, and whose cancellation is counted, and at the end the tree
 -- itself. Each call goes on where the last one ended.
 --
 -- returns    whether the tree is gone; null if it is not complete yet, or somebody else is at it
@@ -1632,6 +1777,7 @@ as $$
 declare
   v_deletion jobtree.tree_deletion;
   v_job_id uuid;
+  v_left bigint := p_limit;
   v_last bigint;
   v_count bigint;
 begin
@@ -1643,18 +1789,15 @@ begin
     return null;
   end if;
 
-  select j.id into v_job_id from jobtree.job j
-  where j.root_id = p_root_id and j.id >= coalesce(v_deletion.next_job_id, p_root_id)
-  order by j.id
-  limit 1;
-  if v_job_id is not null then
-    v_deletion.next_position := case when v_job_id = v_deletion.next_job_id then v_deletion.next_position else 0 end;
+  v_deletion.next_job_id := coalesce(v_deletion.next_job_id, p_root_id);
+  while v_deletion.next_job_id is not null and v_left > 0 loop
+    v_job_id := v_deletion.next_job_id;
     select max(i.position), count(*) into v_last, v_count
     from (
       select i.position from jobtree.job_item i
       where i.job_id = v_job_id and i.position >= v_deletion.next_position
       order by i.position
-      limit p_limit
+      limit v_left
     ) i;
     delete from jobtree.outcome o where o.job_id = v_job_id and o.position between v_deletion.next_position and v_last;
     delete from jobtree.failure f where f.job_id = v_job_id and f.position between v_deletion.next_position and v_last;
@@ -1665,29 +1808,50 @@ begin
     update jobtree.ended_head e set held = false
     where e.job_id = v_job_id and e.position between v_deletion.next_position and v_last and e.held;
     delete from jobtree.replay r where r.job_id = v_job_id and r.position between v_deletion.next_position and v_last;
+    delete from jobtree.trace_context t where t.job_id = v_job_id and t.position between v_deletion.next_position and v_last;
     delete from jobtree.job_item i where i.job_id = v_job_id and i.position between v_deletion.next_position and v_last;
-    update jobtree.tree_deletion d
-    set deleted_items = d.deleted_items + v_count,
-      next_position = case when v_count = p_limit then v_last + 1 else 0 end,
-      next_job_id = case when v_count = p_limit then v_job_id else (
-        select j.id from jobtree.job j where j.root_id = p_root_id and j.id > v_job_id order by j.id limit 1
-      ) end
-    where d.root_id = p_root_id
-    returning * into v_deletion;
-    if v_deletion.next_job_id is not null then
-      return false;
+    v_deletion.deleted_items := v_deletion.deleted_items + v_count;
+    if v_count = v_left then
+      v_deletion.next_position := v_last + 1;
+    else
+      v_deletion.next_position := 0;
+      select j.id into v_deletion.next_job_id from jobtree.job j where j.root_id = p_root_id and j.id > v_job_id order by j.id limit 1;
     end if;
+    -- A job costs something even if it is empty.
+    v_left := v_left - greatest(v_count, p_limit / 100, 1);
+  end loop;
+  if v_deletion.next_job_id is not null then
+    update jobtree.tree_deletion d
+    set deleted_items = v_deletion.deleted_items, next_position = v_deletion.next_position, next_job_id = v_deletion.next_job_id
+    where d.root_id = p_root_id;
+    return false;
   end if;
 
+  -- Before the jobs, as servers that import have them.
+  delete from jobtree.file_import f where f.job_id = any (array(select j.id from jobtree.job j where j.root_id = p_root_id));
   -- Whoever cancels or deletes the tree once more has these rows, and leaves deltas behind.
   perform 1 from jobtree.job j where j.root_id = p_root_id order by j.id for update;
   delete from jobtree.job_progress p where p.job_id in (select j.id from jobtree.job j where j.root_id = p_root_id);
   delete from jobtree.progress_delta d where d.root_id = p_root_id;
   delete from jobtree.callback c where c.root_id = p_root_id;
+  delete from jobtree.idle_tree t where t.root_id = p_root_id;
+  delete from jobtree.tree_hold h where h.root_id = p_root_id;
   delete from jobtree.job j where j.root_id = p_root_id;
   delete from jobtree.tree_deletion d where d.root_id = p_root_id;
   return true;
 end
+$$;
+
+-- Removes a version of a type: what meets no other one is refused from now on, and without any the type takes everything. What was
+-- added stays.
+--
+-- returns    whether there was such a version
+create or replace function jobtree.delete_type_schema(p_type text, p_version integer)
+returns boolean
+language sql volatile
+as $$
+  with deleted as (delete from jobtree.type_schema t where t.type = p_type and t.version = p_version returning t.id)
+  select exists (select from deleted);
 $$;
 
 -- Finds a circle among jobs that wait for each other, by a search in depth: each job is entered once, and each edge is looked at once.
@@ -1875,7 +2039,8 @@ create or replace function jobtree.exchange(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text, kind text, root_ids uuid[], ready jsonb, answers json
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz, kind text, root_ids uuid[], ready jsonb,
+  answers json, figures json[]
 )
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
@@ -1891,9 +2056,10 @@ begin
   root_ids := v_reported.root_ids;
   ready := v_reported.ready;
   answers := v_reported.answers;
+  figures := v_reported.figures;
   return next;
   return query
-    select c.*, null::uuid[], null::jsonb, null::json
+    select c.*, null::uuid[], null::jsonb, null::json, null::json[]
     from jobtree.claim_items(
       p_workers, p_types, p_limits, p_claim_ids, p_range_types, p_range_highs, p_range_lows, p_range_places, true
     ) c;
@@ -1908,10 +2074,10 @@ $$;
 -- serialize key expires in its line.
 --
 -- returns    how many items expired; whether a batch was full; the trees that changed; and the types that got ready items, because those
---            that expired freed their keys, and how many
+--            that expired freed their keys, and how many; and how many of each type expired
 -- locks      job rows, shared, so that cancel_job waits, queue entries, blocked items and those of promote_next; skipping those that somebody else has
 create or replace function jobtree.expire_items(p_limit integer default 100)
-returns table (expired integer, more boolean, root_ids uuid[], ready jsonb)
+returns table (expired integer, more boolean, root_ids uuid[], ready jsonb, types jsonb)
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -1925,7 +2091,7 @@ declare
   v_ready jsonb;
 begin
   if not exists (select from jobtree.queue q where q.lifetime_ms is not null) then
-    return query select 0, false, null::uuid[], null::jsonb;
+    return query select 0, false, null::uuid[], null::jsonb, null::jsonb;
     return;
   end if;
 
@@ -1995,7 +2161,7 @@ begin
     delete from jobtree.blocked_item b where b.ctid = any (array(select l.tid from locked_blocked l))
     returning b.job_id, b.position, 1::smallint, b.attempt, b.type, true
   ), ended as materialized (
-    select g.job_id, g.position + n as position, g.attempt, g.keyed, j.root_id, format('No worker started it within %s ms.', q.lifetime_ms) as message
+    select g.job_id, g.position + n as position, g.attempt, g.keyed, g.type, j.root_id, format('No worker started it within %s ms.', q.lifetime_ms) as message
     from (select * from gone union all select * from gone_blocked) g
     join job j on j.id = g.job_id
     cross join lateral (select q.lifetime_ms from jobtree.queue q where q.type = g.type offset 0) q
@@ -2005,7 +2171,7 @@ begin
     select e.job_id, e.position, e.attempt, v_now, false, 'EXPIRED', e.message from ended e
   )
   select array_agg(e.job_id) as job_ids, array_agg(e.position) as positions, array_agg(e.message) as messages,
-    array_agg(distinct e.root_id) as root_ids, bool_or(e.keyed) as keyed,
+    array_agg(distinct e.root_id) as root_ids, bool_or(e.keyed) as keyed, jobtree.count_names(array_agg(e.type)) as types,
     greatest((select count(*) from late), (select count(*) from late_blocked)) = p_limit and count(*) > 0 as more
   into v_ended
   from ended e;
@@ -2015,7 +2181,34 @@ begin
       array_fill('EXPIRED'::text, array[cardinality(v_ended.job_ids)]), v_ended.messages, v_ended.keyed
     );
   end if;
-  return query select coalesce(cardinality(v_ended.job_ids), 0), v_ended.more, v_ended.root_ids, v_ready;
+  return query select coalesce(cardinality(v_ended.job_ids), 0), v_ended.more, v_ended.root_ids, v_ready, v_ended.types;
+end
+$$;
+
+-- Cancels a tree that has been idle for longer than its expiry, and says so: cancel_reason is IDLE.
+--
+-- p_expiry_seconds    the expiry of trees that have none of their own; null for never
+-- returns    the jobs that have more to cancel: cancel_items; null if it was not due
+-- locks      the jobs' rows in the order of their ids: waits a moment for who adds to them; then those of cancel_job
+create or replace function jobtree.expire_tree(p_root_id uuid, p_expiry_seconds integer)
+returns uuid[]
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set lock_timeout = '100ms'
+as $$
+declare
+  v_cancelling uuid[];
+begin
+  perform 1 from jobtree.job j where j.root_id = p_root_id order by j.id for no key update;
+  -- Whatever was added meanwhile is seen from here on.
+  select c.cancelling into v_cancelling
+  from jobtree.job r
+  cross join lateral jobtree.cancel_job(r.id, p_reason => 'IDLE') c
+  where r.id = p_root_id
+    and jobtree.idle_since(r.id) <= clock_timestamp()
+      - nullif(coalesce(r.idle_expiry_seconds, p_expiry_seconds), -1) * interval '1 second';
+  return v_cancelling;
 end
 $$;
 
@@ -2026,11 +2219,11 @@ $$;
 -- p_lease_ids, p_numbers   open assignments, each once, whose leases this transaction has locked
 -- p_failures what went wrong, in the same order: {code, message, permanent?}
 -- p_lost     whether it is that the heartbeat stopped
--- returns    the trees; the types that got ready items, tried again or let go by their keys, and how many; and of each when the item
---            is due again: null if it is not
+-- returns    the trees; the types that got ready items, tried again or let go by their keys, and how many; of each when the item
+--            is due again: null if it is not; and figures as report_results has them
 -- locks      those of promote_next
 create or replace function jobtree.fail_attempts(p_lease_ids uuid[], p_numbers integer[], p_failures json[], p_lost boolean)
-returns table (root_ids uuid[], ready jsonb, retries timestamptz[])
+returns table (root_ids uuid[], ready jsonb, retries timestamptz[], figures json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -2049,7 +2242,7 @@ begin
   end if;
 
   with ended as materialized (
-    select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, l.keyed, j.root_id, j.type,
+    select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, l.keyed, l.claimed_at, j.root_id, j.type,
       u.failure ->> 'code' as code, u.failure ->> 'message' as message,
       coalesce((u.failure ->> 'permanent')::boolean, false) or a.tries > j.max_failures_per_item as is_final,
       -- One draw for a lease, so that its items that fail together wait together.
@@ -2090,7 +2283,15 @@ begin
     array_agg(e.lease_id) filter (where e.is_final) as final_lease_ids,
     array_agg(e.code) filter (where e.is_final) as final_codes, array_agg(e.message) filter (where e.is_final) as final_messages,
     bool_or(e.keyed) filter (where e.is_final) as keyed,
-    max(e.attempt) as last_attempt
+    max(e.attempt) as last_attempt,
+    (
+      select array_agg(t.figure)
+      from (
+        select jobtree.figure_of(e.type, case when not p_lost then v_now - e.claimed_at end, 0, count(*), count(*) filter (where e.is_final)) as figure
+        from ended e
+        group by e.type, e.claimed_at
+      ) t
+    ) as figures
   into v_ended
   from ended e;
 
@@ -2113,7 +2314,39 @@ begin
   if v_ended.positions is not null then
     perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);
   end if;
-  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.due;
+  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.due, v_ended.figures;
+end
+$$;
+
+-- Ends a file import whose file can't be read to its end, and fails its job: it takes no more items, and what is pending in it is cancelled,
+-- which cancel_items does. What is done stays.
+--
+-- p_lease_id what lease_imports gave
+-- p_code, p_message   why
+-- returns    the tree's root; null if somebody else has the import, or its tree is gone
+-- locks      the import's row, then the job's
+create or replace function jobtree.fail_import(p_job_id uuid, p_lease_id uuid, p_code text, p_message text, p_bytes_read bigint)
+returns uuid
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_job jobtree.job;
+begin
+  update jobtree.file_import f
+  set finished_at = v_now, lease_id = null, leased_until = null, error_code = p_code, error_message = p_message,
+    bytes_read = greatest(f.bytes_read, p_bytes_read)
+  where f.job_id = p_job_id and f.lease_id = p_lease_id and f.finished_at is null;
+  if not found then
+    return null;
+  end if;
+  select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
+  if v_job.id is not null and v_job.sealed_at is null then
+    update jobtree.job j set failed_at = v_now, cancelled_at = v_now, cancelling = true, waits = false, sealed_at = v_now where j.id = p_job_id;
+    insert into jobtree.progress_delta (root_id, job_id) values (v_job.root_id, p_job_id);
+  end if;
+  return v_job.root_id;
 end
 $$;
 
@@ -2165,7 +2398,7 @@ begin
     for no key update skip locked
   ), ended as (
     update jobtree.job j
-    set failed_at = v_now, cancelled_at = v_now, cancelling = true, sealed_at = coalesce(j.sealed_at, v_now)
+    set failed_at = v_now, cancelled_at = v_now, cancel_reason = 'FAILURES', cancelling = true, sealed_at = coalesce(j.sealed_at, v_now)
     where j.id = any (array(select f.id from free f))
     returning j.id
   )
@@ -2194,17 +2427,22 @@ declare
   v_child jobtree.job;
   v_payloads json[];
   v_keys text[];
+  v_by integer[];
+  v_fed bigint[];
   v_items json;
   v_count integer;
   v_ready jsonb;
+  v_is_traced boolean;
 begin
   for v_child in
     select c.* from jobtree.job c where c.feed is not null and c.parent_id = any (p_job_ids) order by c.id
   loop
     continue when v_child.cancelled_at is not null;
     v_payloads := null;
+    v_is_traced := exists (select from jobtree.trace_context t where t.job_id = v_child.parent_id);
     if v_child.feed ->> 'source' = 'SUCCESSES' then
-      select array_agg(p.payload order by u.n), array_agg(p.key order by u.n) into v_payloads, v_keys
+      select array_agg(p.payload order by u.n), array_agg(p.key order by u.n), array_agg(u.n::integer order by u.n)
+      into v_payloads, v_keys, v_by
       from unnest(p_job_ids, p_positions) with ordinality u(job_id, position, n)
       join jobtree.outcome o on o.job_id = u.job_id and o.position = u.position
       left join jobtree.job_item i on v_child.feed ?| '{forEach,payload,serializeKey}' and i.job_id = u.job_id and i.position = u.position
@@ -2221,22 +2459,34 @@ begin
     end if;
     if v_payloads is not null then
       if num_nonnulls(variadic v_keys) > 0 then
-        select i.ready into v_count
+        select i.positions, i.ready into v_fed, v_count
         from (select json_agg(json_build_object('payload', u.payload, 'serializeKey', u.key)) as items from unnest(v_payloads, v_keys) u(payload, key)) g
         cross join lateral jobtree.insert_items(v_child, g.items) i;
       else
-        perform jobtree.insert_payloads(v_child, v_payloads);
+        v_fed := jobtree.insert_payloads(v_child, v_payloads);
         v_count := cardinality(v_payloads);
+        if v_is_traced then
+          v_fed := jobtree.positions_from(v_fed, v_count);
+        end if;
+      end if;
+      if v_is_traced then
+        perform jobtree.trace_fed(p_job_ids, p_positions, v_child.id, v_fed, v_by);
       end if;
       v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, v_count));
     end if;
 
-    select json_agg(e.value) into v_items
-    from unnest(p_job_ids, p_new_items) u(job_id, new_items)
-    cross join lateral json_array_elements(u.new_items) e
+    select json_agg(e.value order by u.n, e.n), array_agg(u.n::integer order by u.n, e.n) into v_items, v_by
+    from unnest(p_job_ids, p_new_items) with ordinality u(job_id, new_items, n)
+    cross join lateral json_array_elements(u.new_items) with ordinality e(value, n)
     where p_new_items is not null and u.job_id = v_child.parent_id and e.value ->> 'type' = v_child.type;
     if v_items is not null then
-      select i.ready into v_count from jobtree.insert_items(v_child, v_items) i;
+      select array(select case when r.added then r.position end from unnest(i.positions, i.added) with ordinality r(position, added, n) order by r.n),
+        i.ready
+      into v_fed, v_count
+      from jobtree.insert_items(v_child, v_items) i;
+      if v_is_traced then
+        perform jobtree.trace_fed(p_job_ids, p_positions, v_child.id, v_fed, v_by);
+      end if;
       v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, v_count));
     end if;
   end loop;
@@ -2360,11 +2610,11 @@ $$;
 -- payload. Those of others are for report_each, which looks at each report for what a mapping could do with it.
 --
 -- p_lease_ids, p_numbers, p_results   as accept_results has them
--- returns    the trees that changed, the types that got ready items and how many, and which reports counted, from 1 on
+-- returns    the trees that changed, the types that got ready items and how many, and which reports counted, from 1 on; and figures as report_results has them
 -- locks      the fed children's rows, shared, so that cancel_job waits, then those of accept_results. Where a child is locked by
 --            somebody else, no report of its parent counts
 create or replace function jobtree.feed_results(p_lease_ids uuid[], p_numbers integer[], p_results json)
-returns table (root_ids uuid[], ready jsonb, accepted integer[])
+returns table (root_ids uuid[], ready jsonb, accepted integer[], figures json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -2380,7 +2630,7 @@ begin
   select array_agg(j.id) into v_parents from jobtree.job j
   where j.id = any (array(select l.job_id from jobtree.lease l where l.id = any (p_lease_ids))) and j.feeds_children;
   if v_parents is null then
-    return query select null::uuid[], null::jsonb, '{}'::integer[];
+    return query select null::uuid[], null::jsonb, '{}'::integer[], null::json[];
     return;
   end if;
 
@@ -2396,13 +2646,13 @@ begin
     where c.parent_id = any (v_parents) and c.feed is not null
       and (v_locked is null or c.id <> all (v_locked) or c.feed ?| '{forEach,serializeKey}' or jsonb_typeof(c.feed -> 'payload') = 'object')
   ) then
-    return query select null::uuid[], null::jsonb, '{}'::integer[];
+    return query select null::uuid[], null::jsonb, '{}'::integer[], null::json[];
     return;
   end if;
 
   select * into v_done from jobtree.accept_results(p_lease_ids, p_numbers, p_results, true);
   return query select v_done.root_ids, jobtree.add_up(v_done.ready, jobtree.feed_children(v_done.job_ids, v_done.positions)),
-    coalesce(v_done.accepted, array(select generate_series(1, cardinality(p_numbers))));
+    coalesce(v_done.accepted, array(select generate_series(1, cardinality(p_numbers)))), v_done.figures;
 end
 $$;
 
@@ -2454,11 +2704,112 @@ as $$
   )
 $$;
 
+-- What a report adds to the figures of a type, as report_results returns it.
+create or replace function jobtree.figure_of(p_type text, p_took interval, p_succeeded bigint, p_failed bigint, p_dead bigint)
+returns json
+language sql stable
+as $$
+  select json_build_array(p_type, round(extract(epoch from p_took) * 1000), p_succeeded, p_failed, p_dead)
+$$;
+
+-- Looks at the next open jobs and notes which trees are idle (idle_tree) and for how long; those that have been noted and have gone on since
+-- are forgotten. Every server goes round all open jobs, slowly.
+--
+-- p_from     the job to go on behind
+-- p_limit    how many jobs
+-- p_idle_seconds      for how long a tree is to be idle before it is noted; if its expiry is shorter, that
+-- p_expiry_seconds    the expiry of trees that have none of their own; null for never
+-- returns    the job to go on behind, null when all were looked at; and the trees that have expired: expire_tree
+-- locks      rows of idle_tree, for an instant
+create or replace function jobtree.find_idle(p_from uuid, p_limit integer, p_idle_seconds integer, p_expiry_seconds integer)
+returns table (next_from uuid, expired uuid[])
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz := clock_timestamp();
+  v_idle constant interval := p_idle_seconds * interval '1 second';
+  v_jobs uuid[];
+begin
+  select array_agg(o.job_id) into v_jobs
+  from (
+    select o.job_id
+    from (values (true), (false)) r(is_root)
+    cross join lateral (
+      (select p.job_id from jobtree.job_progress p
+       where p.is_root = r.is_root and p.started_at is null and p.completed_at is null and p.job_id > p_from
+       order by p.job_id limit p_limit)
+      union all
+      (select p.job_id from jobtree.job_progress p
+       where p.is_root = r.is_root and p.started_at is not null and p.completed_at is null and p.job_id > p_from
+       order by p.job_id limit p_limit)
+    ) o
+    order by o.job_id
+    limit p_limit
+  ) o;
+  if cardinality(v_jobs) = p_limit then
+    next_from := v_jobs[p_limit];
+  end if;
+
+  with quiet as materialized (
+    select distinct j.root_id, r.expiry
+    from unnest(v_jobs) u(id)
+    join jobtree.job j on j.id = u.id
+    cross join lateral (
+      select nullif(coalesce(r.idle_expiry_seconds, p_expiry_seconds), -1) * interval '1 second' as expiry
+      from jobtree.job r where r.id = j.root_id
+    ) r
+    cross join lateral (select * from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
+    where j.sealed_at is null and j.feed is null and p.succeeded + p.failed + p.cancelled = p.item_count
+      and p.changed_at <= v_now - least(v_idle, r.expiry)
+  ), idle as materialized (
+    select q.root_id, q.expiry, jobtree.idle_since(q.root_id) as since from quiet q
+  ), noted as (
+    insert into jobtree.idle_tree as t (root_id, idle_since)
+    select i.root_id, i.since from idle i where i.since <= v_now - least(v_idle, i.expiry)
+    order by i.root_id
+    on conflict (root_id) do update set idle_since = excluded.idle_since where t.idle_since <> excluded.idle_since
+  )
+  select array_agg(i.root_id) into expired from idle i where i.since <= v_now - i.expiry;
+  delete from jobtree.idle_tree t
+  where t.root_id = any (array(
+    select t.root_id from jobtree.idle_tree t
+    where t.root_id > p_from and (next_from is null or t.root_id <= next_from) and jobtree.idle_since(t.root_id) is null
+    for update skip locked
+  ));
+  return next;
+end
+$$;
+
 -- The group of dead letters that a failure belongs to.
 create or replace function jobtree.fingerprint(p_type text, p_code text, p_pattern text) returns uuid
 language sql immutable parallel safe
 as $$
   select md5(p_type || E'\x1f' || p_code || E'\x1f' || p_pattern)::uuid
+$$;
+
+-- Says that all of an upload is stored: it can be imported from now on.
+--
+-- p_size     how much the caller believes to be stored
+-- p_sha256   of all of it
+-- returns    whether it is complete now; otherwise more or less is stored than the caller believes, or it is gone
+-- locks      the upload's row
+create or replace function jobtree.finish_upload(p_id uuid, p_size bigint, p_sha256 bytea, p_lifetime_ms bigint)
+returns boolean
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+begin
+  update jobtree.upload u
+  set length = u.size, sha256 = p_sha256, digest_state = null,
+    expires_at = clock_timestamp() + p_lifetime_ms * interval '1 millisecond'
+  where u.id = p_id and u.size = p_size and not u.removing and (u.sha256 is null or u.sha256 = p_sha256);
+  return found;
+end
 $$;
 
 -- Makes the trees of a schedule's due occurrences, and moves it on to its next one, in one transaction: that is what makes each occurrence
@@ -2524,11 +2875,113 @@ begin
 end
 $$;
 
+-- Folds those of some trees of which nothing but counters changes, as most folds find it, all at once: of each job that has deltas some
+-- items are still to be done, or it is not sealed, and no policy looks at its failures.
+--
+-- p_root_ids the trees, each once
+-- p_from     the delta of each to read from, in the same order
+-- returns    the trees that it folded, and the last delta read of each (0 for none). Of the others nothing was changed
+-- locks      the roots' job_progress rows, skipped where taken
+-- notifies   as fold_progress does
+-- durability as fold_progress has it
+create or replace function jobtree.fold_counters(p_root_ids uuid[], p_from bigint[])
+returns table (root_id uuid, last_delta bigint)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+-- For a stranger who has locked deltas: other trees wait for these.
+set lock_timeout = '50ms'
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_roots uuid[];
+  v_from bigint[];
+  v_rows jobtree.job_progress[];
+  v_lasts bigint[];
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  select array_agg(t.root_id), array_agg(t.from_delta) into v_roots, v_from
+  from unnest(p_root_ids, p_from) t(root_id, from_delta)
+  cross join lateral (
+    select from jobtree.job_progress p where p.job_id = t.root_id order by p.version desc limit 1 for no key update skip locked
+  ) p;
+  if v_roots is null then
+    return;
+  end if;
+
+  with read as materialized (
+    select d.* from unnest(v_roots, v_from) t(root_id, from_delta)
+    cross join lateral (
+      select d.*, d.ctid as tid from jobtree.progress_delta d where d.root_id = t.root_id and d.id >= t.from_delta offset 0
+    ) d
+  ), summed as (
+    select r.root_id, r.job_id, sum(r.items) as items, sum(r.succeeded) as succeeded, sum(r.failed) as failed,
+      sum(r.cancelled) as cancelled, bool_or(r.started or r.succeeded + r.failed > 0) as started, max(r.id) as last
+    from read r
+    group by r.root_id, r.job_id
+  ), counted as materialized (
+    select s.root_id, s.last, p.tid, p.job_id, p.version, p.is_root, p.generation, p.item_count + s.items as item_count,
+      p.succeeded + s.succeeded as succeeded, p.failed + s.failed as failed, p.cancelled + s.cancelled as cancelled, p.open_jobs,
+      coalesce(p.started_at, case when s.started then v_now end) as started_at, p.completed_at, p.outcome, p.tree_outcome, p.completions
+    from summed s
+    cross join lateral (
+      select p.*, p.ctid as tid from jobtree.job_progress p where p.job_id = s.job_id order by p.version desc limit 1
+    ) p
+  ), judged as materialized (
+    select t.root_id, coalesce(c.last, 0) as last
+    from unnest(v_roots) t(root_id)
+    left join (
+      select c.root_id, max(c.last) as last, bool_and(
+        c.completed_at is null
+        and c.succeeded + c.failed + c.cancelled <= c.item_count
+        and (c.succeeded + c.failed + c.cancelled < c.item_count or j.sealed_at is null)
+        and (c.failed = 0 or coalesce(j.tolerated_failure_count, j.tolerated_failure_percentage) is null)
+      ) as is_plain
+      from counted c
+      join jobtree.job j on j.id = c.job_id
+      group by c.root_id
+    ) c on c.root_id = t.root_id
+    where c.is_plain is not false
+  ), consumed as (
+    delete from jobtree.progress_delta d
+    where d.ctid = any (array(select r.tid from read r where r.root_id in (select j.root_id from judged j)))
+  ), replaced as (
+    delete from jobtree.job_progress p
+    where p.ctid = any (array(select c.tid from counted c where c.root_id in (select j.root_id from judged j)))
+  ), written as (
+    insert into jobtree.job_progress
+    select c.job_id, c.version + 1, c.is_root, c.generation, c.item_count, c.succeeded, c.failed, c.cancelled, c.open_jobs,
+      c.started_at, c.completed_at, c.outcome, c.tree_outcome, c.completions, v_now
+    from counted c
+    where c.root_id in (select j.root_id from judged j)
+    returning job_progress
+  )
+  select array(select j.root_id from judged j), array(select j.last from judged j), array(select w.job_progress from written w)
+  into v_roots, v_lasts, v_rows;
+
+  if cardinality(v_rows) > 0 then
+    -- Each message says how many jobs of its tree are open, which the root's row knows.
+    perform jobtree.tell_progress(v_rows || array(
+      select p::jobtree.job_progress
+      from unnest(v_roots, v_lasts) t(root_id, last)
+      cross join lateral (select p.* from jobtree.job_progress p where p.job_id = t.root_id order by p.version desc limit 1) p
+      where t.last > 0 and t.root_id not in (select r.job_id from unnest(v_rows) r)
+    ));
+  end if;
+  return query select t.root_id, t.last from unnest(v_roots, v_lasts) t(root_id, last);
+end
+$$;
+
 -- Turns the deltas of one tree into counters, completes what is complete, and tells who listens.
 --
 -- A job is complete when it is sealed, waits for no other job, and succeeded + failed + cancelled = itemCount. Completion seals
 -- the children that the job feeds, and lets jobs go on that wait for it, which may complete them in turn; the tree is complete
--- when openJobs on the root's row is 0. A job of which more items failed than it tolerates is ended here: fail_jobs.
+-- when openJobs on the root's row is 0, and its retention counts from then on. A job of which more items failed than it tolerates is
+-- ended here: fail_jobs.
 --
 -- p_from     the delta to read from: a low-water mark that skips the dead rows of deltas folded before. A delta below
 --            it that committed late is found by a fold from 0. Before a job is declared complete its deltas are read
@@ -2538,8 +2991,8 @@ $$;
 --            cancel_items or release_items. Deltas of a tree that is gone are deleted
 -- locks      the root's job_progress row, and then the rows of jobs to be ended, sealed or released, all skipped where taken
 -- notifies   channel jobtree_progress: {root, openJobs, jobs: [{jobId, generation, itemCount, succeeded, failed, cancelled,
---            sealed, startedAt, completedAt, outcome, completions}]}, times in milliseconds; up to 25 jobs a message, below 8,000 bytes. openJobs is 0
---            only in the last message: jobs whose end is in a later one count as open
+--            sealed, startedAt, completedAt, outcome, cancelReason, completions}]}, times in milliseconds; up to 22 jobs a message,
+--            below 8,000 bytes. openJobs is 0 only in the last message: jobs whose end is in a later one count as open
 -- durability the commit does not wait for the disk, so that Postgres's notification lock is held only for an instant;
 --            after a crash the deltas are there again, and are counted again
 create or replace function jobtree.fold_progress(p_root_id uuid, p_from bigint default 0)
@@ -2584,6 +3037,9 @@ declare
   v_cancelled uuid[];
   v_settled uuid[];
   v_awaited boolean;
+  -- Of the tree, if this fold has completed it.
+  v_reap_at timestamptz;
+  v_default_retention boolean := false;
   -- What the next fold is to look at again.
   v_again uuid[] := '{}';
   v_unfinished boolean := false;
@@ -2622,7 +3078,8 @@ begin
       select k.job_id, k.version, k.is_root, k.generation, k.item_count + coalesce(s.items, 0) as item_count,
         k.succeeded + coalesce(s.succeeded, 0) as succeeded, k.failed + coalesce(s.failed, 0) as failed,
         k.cancelled + coalesce(s.cancelled, 0) as cancelled, k.open_jobs,
-        coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at, k.outcome, k.tree_outcome, k.completions
+        coalesce(k.started_at, case when s.started then v_now end) as started_at, k.completed_at, k.outcome, k.tree_outcome, k.completions,
+        k.changed_at, k.reap_at, k.default_retention
       from known k
       left join summed s on s.job_id = k.job_id
     )
@@ -2684,7 +3141,7 @@ begin
           when v_cancelled is not null or r.tree_outcome = 'CANCELLED' then 'CANCELLED'
           else 'SUCCEEDED'
         end,
-        r.completions + case when r.job_id = any (v_completed) then 1 else 0 end
+        r.completions + case when r.job_id = any (v_completed) then 1 else 0 end, r.changed_at, r.reap_at, r.default_retention
       )::jobtree.job_progress) into v_rows
       from unnest(v_rows) r;
       v_changed := v_changed || v_completed || p_root_id;
@@ -2724,13 +3181,22 @@ begin
     v_sure := v_sure || v_sealed;
   end loop;
 
+  if cardinality(v_ends) > 0 then
+    select case when j.retention_seconds is distinct from -1 then v_now + coalesce(j.retention_seconds, 0) * interval '1 second' end,
+      j.retention_seconds is null
+    into v_reap_at, v_default_retention
+    from jobtree.job j
+    where j.id = p_root_id and (select r.open_jobs = 0 from unnest(v_rows) r where r.is_root);
+  end if;
   with replaced as (
     delete from jobtree.job_progress p using unnest(v_rows) r
     where r.job_id = any (v_changed) and p.job_id = r.job_id and p.version = r.version
   )
   insert into jobtree.job_progress
   select r.job_id, r.version + 1, r.is_root, r.generation, r.item_count, r.succeeded, r.failed, r.cancelled, r.open_jobs,
-    r.started_at, r.completed_at, r.outcome, r.tree_outcome, r.completions
+    r.started_at, r.completed_at, r.outcome, r.tree_outcome, r.completions, v_now,
+    case when r.is_root then coalesce(v_reap_at, r.reap_at) end,
+    case when r.is_root and v_reap_at is not null then v_default_retention else r.default_retention end
   from unnest(v_rows) r
   where r.job_id = any (v_changed);
   if cardinality(v_ends) > 0 then
@@ -2746,13 +3212,14 @@ begin
   end if;
 
   if cardinality(v_changed) > 0 then
-    perform jobtree.tell_progress(p_root_id, array(select r from unnest(v_rows) r where r.job_id = any (v_changed) or r.is_root));
+    perform jobtree.tell_progress(array(select r from unnest(v_rows) r where r.job_id = any (v_changed) or r.is_root));
   end if;
   return query select v_last, cardinality(v_again) > 0, v_unfinished;
 end
 $$;
 
--- Folds several trees in one transaction, each as fold_progress does: for servers that write to many trees at once.
+-- Folds several trees in one transaction: those of which only counters change all at once, and each of the others as fold_progress
+-- does.
 --
 -- p_root_ids the trees, each once
 -- p_from     the delta of each to read from, in the same order
@@ -2760,10 +3227,21 @@ $$;
 -- locks      those of fold_progress, until the last tree is folded. What is taken is skipped, so their order does not matter
 create or replace function jobtree.fold_trees(p_root_ids uuid[], p_from bigint[])
 returns table (root_id uuid, last_delta bigint, retry boolean, unfinished boolean)
-language sql volatile
+language plpgsql volatile
 as $$
-  select t.root_id, f.last_delta, f.retry, f.unfinished
-  from unnest(p_root_ids, p_from) t(root_id, from_delta), lateral jobtree.fold_progress(t.root_id, t.from_delta) f
+#variable_conflict use_column
+declare
+  v_folded uuid[];
+  v_lasts bigint[];
+begin
+  select array_agg(f.root_id), array_agg(f.last_delta) into v_folded, v_lasts from jobtree.fold_counters(p_root_ids, p_from) f;
+  return query
+    select t.root_id, t.last_delta, false, false from unnest(v_folded, v_lasts) t(root_id, last_delta)
+    union all
+    select t.root_id, f.last_delta, f.retry, f.unfinished
+    from unnest(p_root_ids, p_from) t(root_id, from_delta), lateral jobtree.fold_progress(t.root_id, t.from_delta) f
+    where (t.root_id = any (v_folded)) is not true;
+end
 $$;
 
 -- The one way out of the head of a key: items have ended, and the next of each line goes. What can't go on just now is noted for
@@ -2843,6 +3321,59 @@ begin
 end
 $$;
 
+-- Keeps a tree from being reaped for a while, for whoever reads it whole; again before that is over to go on. Deleting it by hand is
+-- possible all the same.
+--
+-- p_seconds  for how long from now
+-- returns    whether it is held; not if it is gone, or being deleted
+-- locks      the root's job_progress row, shared, for an instant: reap_trees passes it by
+create or replace function jobtree.hold_tree(p_root_id uuid, p_seconds integer)
+returns boolean
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+begin
+  loop
+    perform 1 from jobtree.job_progress p where p.job_id = p_root_id order by p.version desc limit 1 for share;
+    exit when found;
+    -- It waited for a fold, which has written another version.
+    if not exists (select from jobtree.job j where j.id = p_root_id) then
+      return false;
+    end if;
+  end loop;
+  if exists (select from jobtree.tree_deletion d where d.root_id = p_root_id) then
+    return false;
+  end if;
+  insert into jobtree.tree_hold as h (root_id, held_until) values (p_root_id, clock_timestamp() + p_seconds * interval '1 second')
+  on conflict (root_id) do update set held_until = greatest(h.held_until, excluded.held_until);
+  return true;
+end
+$$;
+
+-- Since when a tree has waited for nothing but more items: a job of it is not sealed, though nothing of the tree is left to do, apart
+-- from what waits for that job.
+--
+-- returns    when anything of it was last counted; null if it is not idle
+create or replace function jobtree.idle_since(p_root_id uuid)
+returns timestamptz
+language sql stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+  select case
+    when bool_or(j.sealed_at is null and j.feed is null)
+      and not bool_or(p.completed_at is null and not j.waits and p.succeeded + p.failed + p.cancelled < p.item_count)
+      and not exists (select from jobtree.progress_delta d where d.root_id = p_root_id)
+    then max(p.changed_at)
+  end
+  from jobtree.job j
+  cross join lateral (select * from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
+  where j.root_id = p_root_id
+$$;
+
 -- What is wrong with an object that a caller sent: a key that is not known, or a value that is not what its key wants. A key
 -- with null counts as one that is not there.
 --
@@ -2894,6 +3425,10 @@ begin
       when e.key = 'heartbeatIntervalMs'
         and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1000 && @ <= 86400000)'
         then 'must be a whole number from 1000 to 86400000'
+      when e.key in ('retentionSeconds', 'idleExpirySeconds')
+        and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 315576000)'
+        then 'must be a whole number from 0 to 315576000, or null for never'
+      when e.key = 'idleExpirySeconds' and e.value = '0' then 'must be a whole number from 1 to 315576000, or null for never'
       when e.key in ('concurrency', 'limit')
         and not e.value @? 'strict $ ? (@.type() == "number" && @.floor() == @ && @ >= 1 && @ <= 1000000)'
         then 'must be a whole number from 1 to 1000000'
@@ -2912,12 +3447,47 @@ begin
         not e.value @? 'strict $ ? (@.type() == "array" && @.size() <= 100)'
         or e.value @? 'strict $[*] ? (!(@.type() == "number" && @.floor() == @ && @ >= 0 && @ <= 2147483647))'
       ) then 'must be a list of at most 100 whole numbers from 0 to 2147483647'
+      when e.key = 'file' and (jsonb_typeof(e.value -> 'uploadId') is distinct from 'string' or jsonb_typeof(e.value -> 'format') is distinct from 'string')
+        then 'must be {uploadId, format, encoding?, delimiter?, quote?, header?}'
       when e.key = 'feed' and not jobtree.is_feed(e.value)
         then 'must be {source?: SUCCESSES | REPORTS, forEach?, payload?, serializeKey?} of paths; with REPORTS it has no paths'
     end as message
   ) r
   where e.value <> 'null' and r.message is not null
   limit 1;
+end
+$$;
+
+-- Puts lines that can't be read into a job: items that no worker sees, with a failure and a dead letter each. A corrected payload can be
+-- replayed.
+--
+-- p_job      the job's row, which the caller holds locked
+-- p_payloads what is known of each line
+-- p_problems what is wrong with each
+-- locks      none
+create or replace function jobtree.insert_bad_lines(p_job jobtree.job, p_payloads json[], p_problems text[])
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_job_id constant uuid := p_job.id;
+  v_count constant integer := cardinality(p_payloads);
+  v_positions constant bigint[] := jobtree.new_positions(v_count);
+begin
+  insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload)
+  select v_job_id, u.position, v_now, octet_length(u.payload::text), p_job.run_at, u.payload
+  from rows from (unnest(v_positions), unnest(p_payloads)) u(position, payload);
+  insert into jobtree.failure (job_id, position, attempt, at, lost, code, message)
+  select v_job_id, u.position, 1, v_now, false, 'BAD_LINE', u.problem
+  from unnest(v_positions, p_problems) u(position, problem);
+  insert into jobtree.progress_delta (root_id, job_id, items) values (p_job.root_id, v_job_id, v_count);
+  perform jobtree.bury_items(
+    array_fill(v_job_id, array[v_count]), v_positions, array_fill(null::uuid, array[v_count]),
+    array_fill('BAD_LINE'::text, array[v_count]), p_problems, false
+  );
 end
 $$;
 
@@ -3120,6 +3690,28 @@ exception when data_exception then
 end
 $$;
 
+-- Whether a tree whose retention is over is not reaped now: it is on its way already, somebody reads it whole, or a replay or a discard
+-- that is under way may be about its dead letters.
+create or replace function jobtree.is_kept(p_root_id uuid)
+returns boolean
+language sql stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+  select exists (select from jobtree.tree_deletion d where d.root_id = p_root_id)
+    or exists (select from jobtree.tree_hold h where h.root_id = p_root_id and h.held_until > clock_timestamp())
+    or exists (
+      select from jobtree.operation o
+      where o.finished_at is null and o.kind <> 'CANCEL'
+        and (o.job_id is null or p_root_id = (select j.root_id from jobtree.job j where j.id = o.job_id))
+        and exists (
+          select from jobtree.job j
+          -- One by one: joined, all dead letters might be read.
+          where j.root_id = p_root_id and (select true from jobtree.dead_letter d where d.job_id = j.id limit 1)
+        )
+    )
+$$;
+
 -- Whether a claim was carried out before: its leases begin as its id does, and name it. A repeat that comes while the claim is still
 -- under way, on another server, waits for it.
 --
@@ -3280,6 +3872,17 @@ begin
 end
 $$;
 
+-- Which types have schemas, for servers that check by them: the versions of each, the newest first. Read in the pool of operations, which
+-- wait for it: not in that of reads.
+create or replace function jobtree.known_schemas()
+returns table (type text, version integer, id uuid, has_payload boolean, has_result boolean)
+language sql stable
+as $$
+  select t.type, t.version, t.id, t.payload is not null, t.result is not null
+  from jobtree.type_schema t
+  order by t.type, t.version desc;
+$$;
+
 -- Gives a server deliveries that are due, to send them: nobody else gets them before the lease is over. What is sent after this commit
 -- is sent again, under the same id, if the server dies before note_delivery. The commit waits for the disk, and so for that of the
 -- fold that made the delivery. What is due at an endpoint that is gone fails.
@@ -3373,7 +3976,7 @@ create or replace function jobtree.lease_entries(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -3402,7 +4005,7 @@ begin
   ), part as materialized (
     select jobtree.new_lease_id(coalesce(p_claim_ids[u.request], v_claim_id)) as id, u.request, u.count, u.n,
       w.tid, w.job_id, w.root_id, w.type, w.position + u."from" as position, w.place + u."from" as place, w.attempt, w.priority, w.keyed,
-      w.heartbeat_interval_ms, u."from" + u.count < w.count as has_rest, i.payloads, i.bytes
+      w.heartbeat_interval_ms, u."from" + u.count < w.count as has_rest, i.payloads, i.bytes, w.ready_at
     from unnest(p_tids, p_froms, p_counts, p_requests) with ordinality u(tid, "from", count, request, n)
     join wanted w on w.tid = u.tid and w.cancelled_at is null
     cross join lateral (
@@ -3414,8 +4017,8 @@ begin
       ) i
     ) i
   ), rest as (
-    insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type, keyed)
-    select w.job_id, w.position + t.count, w.place + t.count, greatest(w.bytes - t.bytes, 0), w.attempt, w.count - t.count, w.priority, w.type, w.keyed
+    insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type, keyed, ready_at)
+    select w.job_id, w.position + t.count, w.place + t.count, greatest(w.bytes - t.bytes, 0), w.attempt, w.count - t.count, w.priority, w.type, w.keyed, w.ready_at
     from (select p.tid, sum(p.count)::integer as count, sum(p.bytes) as bytes from part p group by p.tid) t
     join wanted w on w.tid = t.tid and w.count > t.count
   ), leased as (
@@ -3446,7 +4049,7 @@ begin
   )
   select p.id, p.request, p.job_id, p.root_id, p.type, p.position, p.attempt, p_workers[p.request], p.heartbeat_interval_ms,
     v_now::timestamptz, v_now + 3 * p.heartbeat_interval_ms * interval '1 millisecond', p.priority, p.place,
-    p.has_rest, null::integer[], p.payloads
+    p.has_rest, null::integer[], p.payloads, p.ready_at::timestamptz
   from part p
   order by p.n;
 end
@@ -3466,7 +4069,7 @@ create or replace function jobtree.lease_entry(
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -3485,7 +4088,7 @@ begin
   set position = q.position + p_count, place = q.place + p_count, count = q.count - p_count
   where q.ctid = p_tid and p_from = 0 and q.count > p_count and q.bytes <= 100000
   returning q.job_id, q.position - p_count as position, q.place - p_count as place, q.bytes, q.attempt, (q.count + p_count)::smallint as count,
-    q.priority, q.type, q.keyed
+    q.priority, q.type, q.keyed, q.run_at, q.ready_at
   into v_entry;
   v_is_shortened := found;
   if not v_is_shortened then
@@ -3513,7 +4116,7 @@ begin
   end if;
   if p_count < v_entry.count and not v_is_shortened then
     perform jobtree.put_back(v_entry.job_id, v_entry.position, v_entry.place, v_entry.bytes, v_entry.attempt, v_entry.count,
-      v_entry.priority, v_entry.type, v_entry.keyed, p_from, p_count);
+      v_entry.priority, v_entry.type, v_entry.keyed, v_entry.ready_at, p_from, p_count);
   end if;
 
   lease_id := jobtree.new_lease_id(coalesce(p_claim_id, jobtree.new_id()));
@@ -3530,6 +4133,8 @@ begin
   priority := v_entry.priority;
   place := v_entry.place + p_from;
   has_rest := p_from + p_count < v_entry.count;
+  -- One that is due and not promoted is ready since its time.
+  ready_at := coalesce(v_entry.run_at, v_entry.ready_at);
   insert into jobtree.lease (
     id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker, keyed
   )
@@ -3557,6 +4162,38 @@ create or replace function jobtree.lease_id(p_assignment_id uuid) returns uuid
 language sql immutable parallel safe
 as $$
   select (left(p_assignment_id::text, 34) || '00')::uuid
+$$;
+
+-- Gives a server file imports that nobody is at: the first that waits longest. Whoever had one before can't note anything any more.
+--
+-- p_lease_ms how long it has them, in milliseconds; note_import begins that anew
+-- returns    what to import, and from where on
+-- locks      the imports, skipping those that somebody else has
+create or replace function jobtree.lease_imports(p_limit integer, p_lease_ms integer)
+returns setof jobtree.file_import
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+begin
+  return query
+  with free as (
+    select f.job_id from jobtree.file_import f
+    where f.finished_at is null and (f.leased_until is null or f.leased_until <= v_now)
+    order by f.leased_until nulls first, f.job_id
+    limit p_limit
+    for update skip locked
+  )
+  update jobtree.file_import f
+  set lease_id = gen_random_uuid(), leased_until = v_now + p_lease_ms * interval '1 millisecond', attempts = f.attempts + 1,
+    started_at = coalesce(f.started_at, v_now)
+  where f.job_id = any (array(select r.job_id from free r))
+  returning f.*;
+end
 $$;
 
 -- Has the jobs of a new tree wait for those that their "after" names: by their name, which is their type unless they have another.
@@ -4283,6 +4920,100 @@ begin
 end
 $$;
 
+-- Adds the next items of a file import, and notes how far it is, in one transaction: so no crash loses a line or adds one twice. Lines
+-- that can't be read become items that have failed for good.
+--
+-- p_lease_id what lease_imports gave; with another one, somebody else has taken over
+-- p_payloads as add_payloads has it; null for no items, which keeps the lease
+-- p_bad      which of the items are bad lines, from 1, in their order
+-- p_problems what is wrong with each of those
+-- p_position, p_line, p_columns, p_bytes_read   how far it is behind these items
+-- p_done     whether that is the end of the file: then the job is sealed
+-- p_lease_ms how long the caller has it from now on, in milliseconds; null gives it back
+-- returns    NOTED, LOST if somebody else has it or its tree is gone, or SEALED if the job takes no more items, which ends the import; and the
+--            tree's root and the job's type
+-- locks      the import's row, then the job's (lock_open_job), and those of bury_items
+-- errors     22P05 for a text that Postgres can't hold
+create or replace function jobtree.note_import(
+  p_job_id uuid, p_lease_id uuid, p_payloads text, p_bad integer[], p_problems text[], p_position bigint, p_line bigint, p_columns jsonb,
+  p_bytes_read bigint, p_done boolean, p_lease_ms integer
+)
+returns table (status text, root_id uuid, type text)
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_payloads constant json[] := string_to_array(p_payloads, E'\x1e')::json[];
+  v_count constant integer := coalesce(cardinality(v_payloads), 0);
+  v_position bigint;
+  v_job jobtree.job;
+  v_run record;
+begin
+  select f.position into v_position from jobtree.file_import f
+  where f.job_id = p_job_id and f.lease_id = p_lease_id and f.finished_at is null
+  for update;
+  if not found then
+    return query select 'LOST', null::uuid, null::text;
+    return;
+  end if;
+  -- Exclusively where it is sealed: lock_open_job says why.
+  if p_done then
+    select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
+  else
+    select * into v_job from jobtree.job j where j.id = p_job_id for share;
+  end if;
+  if v_job.id is null or v_job.sealed_at is not null then
+    update jobtree.file_import f
+    set finished_at = v_now, lease_id = null, leased_until = null, error_code = 'JOB_SEALED',
+      error_message = 'The job was sealed or cancelled before all of the file was read.'
+    where f.job_id = p_job_id;
+    return query select 'SEALED', v_job.root_id, v_job.type;
+    return;
+  end if;
+
+  if v_count > 0 and p_bad = '{}' then
+    perform jobtree.insert_payloads(v_job, v_payloads);
+  else
+    -- Runs of good and of bad lines.
+    for v_run in
+      select min(n) as first, max(n) as last, is_bad
+      from (
+        select n, is_bad, n - row_number() over (partition by is_bad order by n) as run
+        from (select n, n = any (p_bad) as is_bad from generate_series(1, v_count) n) m
+      ) r
+      group by run, is_bad
+      order by min(n)
+    loop
+      if v_run.is_bad then
+        perform jobtree.insert_bad_lines(
+          v_job, v_payloads[v_run.first : v_run.last],
+          array(select u.problem from unnest(p_bad, p_problems) u(n, problem) where u.n between v_run.first and v_run.last order by u.n)
+        );
+      else
+        perform jobtree.insert_payloads(v_job, v_payloads[v_run.first : v_run.last]);
+      end if;
+    end loop;
+  end if;
+
+  update jobtree.file_import f
+  set items = f.items + v_count, bad_lines = f.bad_lines + cardinality(p_bad), position = p_position, line = p_line, columns = p_columns,
+    bytes_read = greatest(f.bytes_read, p_bytes_read),
+    attempts = case when p_position > v_position or p_lease_ms is null then 0 else f.attempts end,
+    lease_id = case when not p_done and p_lease_ms is not null then p_lease_id end,
+    -- Given back, it stands behind those that waited before it.
+    leased_until = case when not p_done then v_now + coalesce(p_lease_ms, 0) * interval '1 millisecond' end,
+    finished_at = case when p_done then v_now end
+  where f.job_id = p_job_id;
+  if p_done then
+    perform jobtree.seal_job(p_job_id);
+  end if;
+  return query select 'NOTED', v_job.root_id, v_job.type;
+end
+$$;
+
 -- Notes that a server looks for lost heartbeats. After a gap in which none did (all were down, or Postgres was away) no heartbeat can
 -- have arrived either: from its end on every lease has one full lease time before it may be taken back.
 --
@@ -4302,6 +5033,32 @@ begin
     resumed_at = case when w.swept_at < v_now - p_gap_ms * interval '1 millisecond' then v_now else w.resumed_at end
   where w.ctid = (select f.ctid from jobtree.watch f where f.id = 1 for update skip locked);
   return (select w.resumed_at from jobtree.watch w where w.id = 1);
+end
+$$;
+
+-- Says which workers a server has connections to, in place of what it said before, and forgets those of servers that have said nothing
+-- for a minute.
+--
+-- p_workers  JSON array of {name, version, types, concurrency, connectedMs}, each name once; the last is for how long it has been connected
+-- The commit does not wait for the disk.
+create or replace function jobtree.note_workers(p_server_id uuid, p_workers json)
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  insert into jobtree.worker (server_id, name, version, types, concurrency, connected_at, seen_at)
+  select p_server_id, w.name, w.version, w.types, w.concurrency, v_now - w."connectedMs" * interval '1 millisecond', v_now
+  from json_to_recordset(p_workers) w(name text, version text, types text[], concurrency integer[], "connectedMs" bigint)
+  on conflict on constraint worker_pkey do update
+  set version = excluded.version, types = excluded.types, concurrency = excluded.concurrency, seen_at = excluded.seen_at;
+  delete from jobtree.worker w where w.server_id = p_server_id and w.seen_at < v_now;
+  delete from jobtree.worker w
+  where w.ctid = any (array(select o.ctid from jobtree.worker o where o.seen_at < v_now - interval '1 minute' for update skip locked));
 end
 $$;
 
@@ -4448,6 +5205,19 @@ begin
 end
 $$;
 
+-- The positions of items that insert_payloads has put into a job, in their order.
+--
+-- p_firsts   what it returned
+-- p_count    how many they are
+create or replace function jobtree.positions_from(p_firsts bigint[], p_count integer)
+returns bigint[]
+language sql immutable
+as $$
+  select array_agg(f.first + n order by f.block, n)
+  from unnest(p_firsts) with ordinality f(first, block)
+  cross join lateral generate_series(0, least(1024, p_count - 1024 * (f.block - 1)) - 1) n
+$$;
+
 -- Lets keys go on whose heads have ended while somebody had locked them, or in a call that left it for later. Call it again at once
 -- while a batch was full.
 --
@@ -4524,7 +5294,7 @@ begin
     select d.tid, nextval('jobtree.block_seq') * 1024 as place
     from (select * from due order by run_at, position) d
   ), promoted as (
-    update jobtree.queue_entry q set run_at = null, place = p.place
+    update jobtree.queue_entry q set run_at = null, place = p.place, ready_at = q.run_at
     from placed p where q.ctid = p.tid
     returning q.type, q.count
   )
@@ -4630,6 +5400,28 @@ as $$
   select count(*)::integer from gone
 $$;
 
+-- Removes figures that are older than two days, up to p_limit rows; returns how many.
+create or replace function jobtree.prune_figures(p_limit integer default 5000)
+returns integer
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_count integer;
+begin
+  delete from jobtree.figure f
+  where f.ctid = any (array(
+    select o.ctid from jobtree.figure o
+    where o.minute < clock_timestamp() - interval '2 days'
+    limit p_limit
+    for update skip locked
+  ));
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
+
 -- Removes what rates no longer count.
 --
 -- locks      none that a claim waits for
@@ -4645,14 +5437,54 @@ as $$
   where q.rate_limit is not null and s.type = q.type and s.ends_at < now() - q.rate_interval_ms * interval '1 millisecond' - interval '1 second'
 $$;
 
+-- Deletes what is stored of an upload that is removed, or whose time is over while no file import reads it: up to p_limit chunks, and with the
+-- last one the upload. Call it again at once while it says so.
+--
+-- returns    whether it did anything
+-- locks      the upload's row, skipping those that somebody else has
+create or replace function jobtree.prune_uploads(p_limit integer default 32)
+returns boolean
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_id uuid;
+  v_deleted integer;
+begin
+  select u.id into v_id from jobtree.upload u
+  where u.expires_at <= clock_timestamp()
+    and not exists (select from jobtree.file_import f where f.upload_id = u.id and f.finished_at is null)
+  order by u.expires_at
+  limit 1
+  for update skip locked;
+  if v_id is null then
+    return false;
+  end if;
+  -- In a statement of its own: an import that somebody began before the lock is seen here.
+  if exists (select from jobtree.file_import f where f.upload_id = v_id and f.finished_at is null) then
+    return true;
+  end if;
+  update jobtree.upload u set removing = true where u.id = v_id and not u.removing;
+  delete from jobtree.upload_chunk c
+  where c.upload_id = v_id and c.position in (
+    select o.position from jobtree.upload_chunk o where o.upload_id = v_id order by o.position limit p_limit
+  );
+  get diagnostics v_deleted = row_count;
+  if v_deleted < p_limit then
+    delete from jobtree.upload u where u.id = v_id;
+  end if;
+  return true;
+end
+$$;
+
 -- Puts back into the queue what is left of an entry when a part of it is leased: what stands before the part, and behind it, each
 -- in its place. How large the payloads of a small entry's rest are does not matter: it gets the size of the whole.
 --
--- p_job_id … p_keyed   of the entry, which is deleted
+-- p_job_id … p_ready_at   of the entry, which is deleted
 -- p_from, p_taken   the part: from which item on, the first is 0, and how many
 create or replace function jobtree.put_back(
   p_job_id uuid, p_position bigint, p_place bigint, p_bytes bigint, p_attempt integer, p_count integer, p_priority smallint, p_type text,
-  p_keyed boolean, p_from integer, p_taken integer
+  p_keyed boolean, p_ready_at timestamptz, p_from integer, p_taken integer
 )
 returns void
 language plpgsql volatile
@@ -4671,8 +5503,8 @@ begin
         select sum(i.payload_bytes) into v_bytes from jobtree.job_item i
         where i.job_id = p_job_id and i.position >= p_position + v_first and i.position < p_position + v_first + v_count;
       end if;
-      insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type, keyed)
-      values (p_job_id, p_position + v_first, p_place + v_first, v_bytes, p_attempt, v_count, p_priority, p_type, p_keyed);
+      insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type, keyed, ready_at)
+      values (p_job_id, p_position + v_first, p_place + v_first, v_bytes, p_attempt, v_count, p_priority, p_type, p_keyed, p_ready_at);
     end if;
     v_first := p_from + p_taken;
     v_count := p_count - v_first;
@@ -4690,13 +5522,13 @@ language sql volatile
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
-  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed)
+  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at)
   select e.job_id, e.position + r."from", e.place + r."from",
     case when e.bytes > 100000 then (
       select sum(i.payload_bytes) from jobtree.job_item i
       where i.job_id = e.job_id and i.position >= e.position + r."from" and i.position < e.position + r."from" + r.count
     ) else e.bytes end,
-    e.run_at, e.attempt, r.count, e.priority, e.type, e.keyed
+    e.run_at, e.attempt, r.count, e.priority, e.type, e.keyed, e.ready_at
   from generate_subscripts(p_entries, 1) n
   cross join lateral (select (p_entries[n]).*) e
   cross join lateral jobtree.bit_runs(~p_taken[n] & (~B'0'::bit(128) << (128 - e.count)), e.count) r
@@ -4809,6 +5641,89 @@ begin
 end
 $$;
 
+-- Registers what payloads and results of a type look like in a version of it. A version never changes: with other schemas it is
+-- another version. Whether they are schemas, and what they cost, is for the servers that call this.
+--
+-- p_payload, p_result   JSON Schemas; null where anything goes, but not both
+-- returns    whether the version is new; false if it is there with these schemas
+-- errors     JT002 the version is there with others, the type has ten versions, or there are a thousand in all, which calls at the
+--            same time may pass by a few; 23514 a type, a version or schemas out of bounds
+create or replace function jobtree.put_type_schema(p_type text, p_version integer, p_payload json, p_result json)
+returns boolean
+language plpgsql volatile
+as $$
+declare
+  v_old jobtree.type_schema;
+begin
+  select * into v_old from jobtree.type_schema t where t.type = p_type and t.version = p_version;
+  if v_old.id is null then
+    if (select count(*) from jobtree.type_schema t where t.type = p_type) >= 10 then
+      raise exception 'type % has ten versions: remove one that nobody sends any more.', p_type using errcode = 'JT002', column = 'version';
+    end if;
+    if (select count(*) from jobtree.type_schema) >= 1000 then
+      raise exception 'There are a thousand versions of types: remove some that nobody sends any more.'
+        using errcode = 'JT002', column = 'version';
+    end if;
+    insert into jobtree.type_schema (id, type, version, payload, result, created_at)
+    values (jobtree.new_id(), p_type, p_version, p_payload, p_result, clock_timestamp())
+    on conflict (type, version) do nothing;
+    if found then
+      return true;
+    end if;
+    -- Somebody else has just registered it.
+    select * into v_old from jobtree.type_schema t where t.type = p_type and t.version = p_version;
+  end if;
+  if v_old.payload::jsonb is distinct from p_payload::jsonb or v_old.result::jsonb is distinct from p_result::jsonb then
+    raise exception 'version % of % has other schemas: register these as another version.', p_version, p_type
+      using errcode = 'JT002', column = 'version';
+  end if;
+  return false;
+end
+$$;
+
+-- How much of each type waits and runs, by name: those of which anything does. A sum over ranges of items and open leases: it costs the same
+-- however many items are finished.
+--
+-- p_types    only these; null for all
+-- p_after    only types whose names come after this one
+-- returns    ready, scheduled, waiting for other jobs, blocked behind their serialize keys, and held by workers; and for how long the
+--            item that has been ready for longest has waited, in milliseconds: null if none is ready
+create or replace function jobtree.queue_depths(p_types text[] default null, p_after text default null)
+returns table (
+  type text, ready bigint, scheduled bigint, waiting bigint, blocked bigint, running bigint, oldest_ready_ms bigint
+)
+language sql stable
+as $$
+  with entries as (
+    select q.type, coalesce(sum(q.count) filter (where q.run_at is null), 0)::bigint as ready,
+      coalesce(sum(q.count) filter (where q.run_at < 'infinity'), 0)::bigint as scheduled,
+      coalesce(sum(q.count) filter (where q.run_at = 'infinity'), 0)::bigint as waiting,
+      min(q.ready_at) filter (where q.run_at is null) as since
+    from jobtree.queue_entry q
+    where (p_types is null or q.type = any (p_types)) and (p_after is null or q.type > p_after)
+    group by q.type
+  ), held as (
+    select j.type, sum(h.items)::bigint as running
+    from (
+      select l.job_id, sum(bit_count(l.open)) as items from jobtree.lease l
+      where l.deadline_at is not null
+      group by l.job_id
+    ) h
+    join jobtree.job j on j.id = h.job_id
+    where (p_types is null or j.type = any (p_types)) and (p_after is null or j.type > p_after)
+    group by j.type
+    having sum(h.items) > 0
+  ), behind as (
+    select b.type, count(*) as blocked from jobtree.blocked_item b
+    where (p_types is null or b.type = any (p_types)) and (p_after is null or b.type > p_after)
+    group by b.type
+  )
+  select type, coalesce(e.ready, 0), coalesce(e.scheduled, 0), coalesce(e.waiting, 0), coalesce(b.blocked, 0), coalesce(h.running, 0),
+    case when e.since is not null then greatest(extract(epoch from clock_timestamp() - e.since) * 1000, 0)::bigint end
+  from entries e full join held h using (type) full join behind b using (type)
+  order by type
+$$;
+
 -- How many more items of limited types may be claimed now. Never fewer than there are by the rules; a claim that must not exceed
 -- them has locked the rows (lock_queues).
 --
@@ -4917,6 +5832,16 @@ begin
 end
 $$;
 
+-- The schemas of a version of a type, for servers that check by them.
+--
+-- returns    a row, or none if it was deleted
+create or replace function jobtree.read_schema(p_id uuid)
+returns table (payload json, result json)
+language sql stable
+as $$
+  select t.payload, t.result from jobtree.type_schema t where t.id = p_id;
+$$;
+
 -- How many items of new trees are ready, by type; null for none.
 create or replace function jobtree.ready_items(p_root_ids uuid[])
 returns jsonb
@@ -4931,6 +5856,72 @@ as $$
     where j.root_id = any (p_root_ids) and q.run_at is null
     group by q.type
   ) t
+$$;
+
+-- Has trees deleted whose retention is over: delete_tree does it, in batches, called by any server. From here on nothing of them can be
+-- replayed, and their dedupe keys are free. Complete trees alone are due. Those that is_kept names come later.
+--
+-- p_default_seconds   the retention of trees that have none of their own; null for ever
+-- p_limit    how many trees may be on their way at a time: it marks as many as are missing
+-- returns    how many it has marked
+-- locks      the roots' job_progress rows and then the rows of jobs with dedupe keys, skipping trees of which somebody else has one: a fold,
+--            a replay, a change of the retention
+create or replace function jobtree.reap_trees(p_default_seconds integer, p_limit integer default 100)
+returns integer
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz := clock_timestamp();
+  v_limit constant bigint := p_limit - (select count(*) from jobtree.tree_deletion d where d.reaped);
+  v_roots uuid[];
+  v_marked uuid[];
+begin
+  if v_limit <= 0 then
+    return 0;
+  end if;
+  with own as (
+    select p.job_id from jobtree.job_progress p
+    where not p.default_retention and p.reap_at <= v_now and not jobtree.is_kept(p.job_id)
+    order by p.reap_at
+    limit v_limit
+    for no key update skip locked
+  ), others as (
+    select p.job_id from jobtree.job_progress p
+    where p.default_retention and p.reap_at <= v_now - p_default_seconds * interval '1 second' and not jobtree.is_kept(p.job_id)
+    order by p.reap_at
+    limit v_limit
+    for no key update skip locked
+  )
+  select array_agg(u.job_id) into v_roots from (select * from own union all select * from others) u;
+  if v_roots is null then
+    return 0;
+  end if;
+
+  -- In a statement of its own: what was begun before the locks is seen.
+  v_roots := array(select r from unnest(v_roots) r where not jobtree.is_kept(r));
+  with keyed as materialized (
+    select j.id, j.root_id from jobtree.job j where j.root_id = any (v_roots) and j.dedupe_key is not null
+  ), free as materialized (
+    select j.id from jobtree.job j where j.id = any (array(select k.id from keyed k)) for update skip locked
+  )
+  select array_agg(r) into v_marked
+  from unnest(v_roots) r
+  where r not in (select k.root_id from keyed k where k.id not in (select f.id from free f));
+  update jobtree.job j set dedupe_key = null where j.root_id = any (v_marked) and j.dedupe_key is not null;
+  insert into jobtree.tree_deletion (root_id, requested_at, reaped, item_count)
+  select j.root_id, v_now, true, sum(p.item_count)
+  from jobtree.job j
+  cross join lateral (select * from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
+  where j.root_id = any (v_marked)
+  group by j.root_id
+  on conflict (root_id) do nothing;
+  return coalesce(cardinality(v_marked), 0);
+end
 $$;
 
 -- Gives items back unfinished, for somebody else to claim at once, in their old place. Costs no attempt: a deploy is no failure.
@@ -5017,7 +6008,7 @@ begin
       (select i.run_at from jobtree.job_item i where i.job_id = p_job_id and i.position = p.position) as run_at
     from (select * from picked order by position) p
   ), released as (
-    update jobtree.queue_entry q set place = p.place, run_at = case when p.run_at > v_now then p.run_at end
+    update jobtree.queue_entry q set place = p.place, run_at = case when p.run_at > v_now then p.run_at end, ready_at = v_now
     from placed p where q.ctid = p.tid
     returning q.position, q.count, q.run_at
   )
@@ -5112,8 +6103,30 @@ begin
 end
 $$;
 
+-- Removes an upload: nobody can use it any more, and prune_uploads deletes what is stored of it.
+--
+-- returns    REMOVED, GONE if there is no such upload, or USED while a file import reads it
+-- locks      the upload's row, exclusively: waits for add_file
+create or replace function jobtree.remove_upload(p_id uuid)
+returns text
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+begin
+  perform 1 from jobtree.upload u where u.id = p_id and not u.removing for update;
+  if not found then
+    return 'GONE';
+  end if;
+  if exists (select from jobtree.file_import f where f.upload_id = p_id and f.finished_at is null) then
+    return 'USED';
+  end if;
+  update jobtree.upload u set removing = true, expires_at = clock_timestamp() where u.id = p_id;
+  return 'REMOVED';
+end
+$$;
+
 -- Opens jobs again whose failed items are replayed, and all that they feed and that was sealed: it is unsealed, since its parent is not
--- complete. Each begins a new generation.
+-- complete. Each begins a new generation. The tree is not reaped before it is complete again.
 --
 -- p_job_ids  the job of each replayed item
 -- returns    the new states of these jobs, and that of the root
@@ -5173,7 +6186,7 @@ begin
         from jobtree.job j
         cross join lateral (select p.outcome from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
         where j.root_id = p_root_id and j.id not in (select o.id from opened o)
-      ) end, k.completions
+      ) end, k.completions, clock_timestamp(), null, false
     )::jobtree.job_progress)
   into v_rows
   from known k;
@@ -5194,7 +6207,7 @@ create or replace function jobtree.repeat_claim(p_claim_id uuid, p_worker text)
 returns table (
   lease_id uuid, request integer, job_id uuid, root_id uuid, type text, first_position bigint, attempt integer, worker text,
   heartbeat_interval_ms integer, claimed_at timestamptz, deadline_at timestamptz, priority smallint, place bigint,
-  has_rest boolean, numbers integer[], payloads text
+  has_rest boolean, numbers integer[], payloads text, ready_at timestamptz
 )
 language plpgsql volatile
 set enable_seqscan = off
@@ -5235,7 +6248,7 @@ begin
     returning l.*, j.root_id, j.type, j.heartbeat_interval_ms
   )
   select k.id, 1, k.job_id, k.root_id, k.type, k.position, k.attempt, k.worker, k.heartbeat_interval_ms,
-    k.claimed_at::timestamptz, k.deadline_at::timestamptz, k.priority, null::bigint, false, i.numbers, i.payloads
+    k.claimed_at::timestamptz, k.deadline_at::timestamptz, k.priority, null::bigint, false, i.numbers, i.payloads, null::timestamptz
   from kept k
   cross join lateral (
     select array_agg(i.number order by i.number) as numbers, string_agg(i.payload::text, E'\x1e' order by i.number) as payloads
@@ -5339,7 +6352,7 @@ begin
     return query select '{}'::uuid[], '{}'::bigint[], null::jsonb;
     return;
   end if;
-  perform jobtree.tell_progress(p_root_id, jobtree.reopen_jobs(p_root_id, v_dead.job_ids));
+  perform jobtree.tell_progress(jobtree.reopen_jobs(p_root_id, v_dead.job_ids));
   with kept as (
     delete from jobtree.ended_head e
     using unnest(v_dead.job_ids, v_dead.positions, v_dead.keyed) u(job_id, position, keyed)
@@ -5430,13 +6443,13 @@ $$;
 --            an index for the answer, the assignment, and {result, newItems?} or {failure: {code, message, permanent?}}; of two for
 --            one assignment the first is judged first
 -- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
--- returns    as report_outcomes has it
+-- returns    as report_outcomes has it, with figures as report_results has them
 -- locks      leases in the order of their ids, then the rows of fed children, shared and in the order of their ids, then the keys of
 --            what is fed
 create or replace function jobtree.report_each(
   p_ns integer[], p_lease_ids uuid[], p_numbers integer[], p_reports json[], p_wait boolean
 )
-returns table (root_ids uuid[], ready jsonb, answers json)
+returns table (root_ids uuid[], ready jsonb, answers json, figures json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -5450,6 +6463,7 @@ declare
   v_open record;
   v_roots uuid[];
   v_ready jsonb;
+  v_figures json[];
   v_retries jsonb;
   v_left integer[];
   v_done record;
@@ -5476,11 +6490,12 @@ begin
   from jobtree.open_reports(p_ns, p_lease_ids, p_numbers, p_reports, v_held) o;
 
   if v_open.leases is not null then
-    select a.root_ids, a.ready, a.accepted into v_roots, v_ready, v_left
+    select a.root_ids, a.ready, a.accepted, a.figures into v_roots, v_ready, v_left, v_figures
     from jobtree.accept_results(v_open.leases, v_open.numbers, v_open.results, false) a;
     if v_left is not null then
       select * into v_done from jobtree.accept_results(v_open.leases, v_open.numbers, v_open.results, true);
       v_roots := v_roots || v_done.root_ids;
+      v_figures := v_figures || v_done.figures;
       v_ready := jobtree.add_up(
         jobtree.add_up(v_ready, v_done.ready), jobtree.feed_children(v_done.job_ids, v_done.positions, v_open.new_items)
       );
@@ -5489,6 +6504,7 @@ begin
   if v_open.failed_leases is not null then
     select * into v_done from jobtree.fail_attempts(v_open.failed_leases, v_open.failed_numbers, v_open.failures, false);
     v_roots := v_roots || v_done.root_ids;
+    v_figures := v_figures || v_done.figures;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
     select jsonb_object_agg(r.n, r.retry_at) into v_retries from unnest(v_open.failed_ns, v_done.retries) r(n, retry_at);
   end if;
@@ -5500,7 +6516,7 @@ begin
     (select array_agg(distinct r) from unnest(v_roots) r), v_ready,
     jobtree.report_answers(
       p_ns, p_lease_ids, p_numbers, p_reports, v_held, v_open.ns, v_retries, v_open.problem_ns, v_open.fields, v_open.messages
-    );
+    ), v_figures;
 end
 $$;
 
@@ -5540,7 +6556,7 @@ begin
     return;
   end if;
   return query
-    select r.* from jobtree.report_each(
+    select r.root_ids, r.ready, r.answers from jobtree.report_each(
       array(select generate_series(0, cardinality(v_ids) - 1)), array(select jobtree.lease_id(u) from unnest(v_ids) u),
       array(select jobtree.assignment_number(u) from unnest(v_ids) u), v_reports, true
     ) r;
@@ -5606,14 +6622,16 @@ $$;
 --            these two lists
 -- p_others   a JSON array of all other reports, as report_outcomes has it
 -- p_wait     whether to wait for what another transaction has locked, or to answer BUSY; then nothing of that report has happened
--- returns    as report_outcomes has it; an index counts the results first, then the failures, then the others
+-- returns    as report_outcomes has it; an index counts the results first, then the failures, then the others. And figures, of what
+--            counted: a list of [type, how long it took in milliseconds, succeeded, failed attempts, of them for good], an entry for
+--            all that was claimed at the same time
 -- locks      as report_each has it
 create or replace function jobtree.report_results(
   p_lease_ids uuid[], p_numbers integer[], p_results json,
   p_failed_lease_ids uuid[] default '{}', p_failed_numbers integer[] default '{}', p_failures json default '[]',
   p_others json default null, p_wait boolean default true
 )
-returns table (root_ids uuid[], ready jsonb, answers json)
+returns table (root_ids uuid[], ready jsonb, answers json, figures json[])
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 as $$
@@ -5621,6 +6639,7 @@ declare
   v_count constant integer := cardinality(p_numbers);
   v_roots uuid[];
   v_ready jsonb;
+  v_figures json[];
   v_answers jsonb;
   -- Of the results and failures, which counted, from 1 on; null for all results.
   v_accepted integer[];
@@ -5634,10 +6653,12 @@ begin
   if p_wait then
     v_accepted := '{}';
   elsif v_count > 0 then
-    select a.root_ids, a.ready, a.accepted into v_roots, v_ready, v_accepted from jobtree.accept_results(p_lease_ids, p_numbers, p_results, false) a;
+    select a.root_ids, a.ready, a.accepted, a.figures into v_roots, v_ready, v_accepted, v_figures
+    from jobtree.accept_results(p_lease_ids, p_numbers, p_results, false) a;
     if v_accepted is not null then
-      select f.root_ids, f.ready, f.accepted into v_done from jobtree.feed_results(p_lease_ids, p_numbers, p_results) f;
+      select f.root_ids, f.ready, f.accepted, f.figures into v_done from jobtree.feed_results(p_lease_ids, p_numbers, p_results) f;
       v_roots := v_roots || v_done.root_ids;
+      v_figures := v_figures || v_done.figures;
       v_ready := jobtree.add_up(v_ready, v_done.ready);
       v_accepted := v_accepted || v_done.accepted;
     end if;
@@ -5645,6 +6666,7 @@ begin
   if not p_wait and cardinality(p_failed_numbers) > 0 then
     select * into v_done from jobtree.accept_failures(p_failed_lease_ids, p_failed_numbers, p_failures);
     v_roots := v_roots || v_done.root_ids;
+    v_figures := v_figures || v_done.figures;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
     select jsonb_agg(jsonb_build_object('index', v_count + u.n - 1, 'status', 'ACCEPTED', 'retryAt', u.retry_at)) into v_answers
     from unnest(v_done.accepted, v_done.retries) u(n, retry_at)
@@ -5654,7 +6676,7 @@ begin
   if p_others is null
     and (v_accepted is null and cardinality(p_failed_numbers) = 0 or cardinality(v_accepted) = v_count + cardinality(p_failed_numbers))
   then
-    return query select v_roots, v_ready, v_answers::json;
+    return query select v_roots, v_ready, v_answers::json, v_figures;
     return;
   end if;
 
@@ -5677,7 +6699,7 @@ begin
   select * into v_done from jobtree.report_each(v_ns, v_lease_ids, v_numbers, v_reports, p_wait);
   return query select
     (select array_agg(distinct r) from unnest(v_roots || v_done.root_ids) r), jobtree.add_up(v_ready, v_done.ready),
-    (coalesce(v_answers, '[]') || coalesce(v_done.answers::jsonb, '[]'))::json;
+    (coalesce(v_answers, '[]') || coalesce(v_done.answers::jsonb, '[]'))::json, v_figures || v_done.figures;
 end
 $$;
 
@@ -5903,6 +6925,47 @@ begin
 end
 $$;
 
+-- Writes what a server has seen of a minute, in place of what it wrote of it before: repeat it at will. A row for each type.
+--
+-- p_slot_id  the server and its minute
+-- p_minute   the minute, as an earlier call for this slot returned it; null for the first one, which writes nothing: so a call that is
+--            repeated never writes to another minute
+-- p_figures  JSON array of the columns of figure, without minute and slot_id
+-- returns    the minute, and in how many milliseconds it ends: 0 once it is over
+-- The commit does not wait for the disk: a crash of Postgres may forget the last of it.
+create or replace function jobtree.save_figures(p_slot_id uuid, p_minute timestamptz, p_figures json)
+returns table (minute timestamptz, ends_in_ms integer)
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz := clock_timestamp();
+  v_minute constant timestamptz := coalesce(p_minute, date_trunc('minute', v_now));
+  v_ends_in_ms constant integer := greatest(extract(epoch from v_minute + interval '1 minute' - v_now) * 1000, 0);
+begin
+  if p_minute is null then
+    return query select v_minute, v_ends_in_ms;
+    return;
+  end if;
+  perform set_config('synchronous_commit', 'off', true);
+  insert into jobtree.figure (
+    type, minute, slot_id, claimed, succeeded, failed, lost, dead, wait_buckets, wait_counts, took_buckets, took_counts
+  )
+  select f.type, v_minute, p_slot_id, f.claimed, f.succeeded, f.failed, f.lost, f.dead,
+    f.wait_buckets, f.wait_counts, f.took_buckets, f.took_counts
+  from json_to_recordset(p_figures) f(
+    type text, claimed integer, succeeded integer, failed integer, lost integer, dead integer,
+    wait_buckets integer[], wait_counts integer[], took_buckets integer[], took_counts integer[]
+  )
+  on conflict on constraint figure_pkey do update
+  set claimed = excluded.claimed, succeeded = excluded.succeeded, failed = excluded.failed, lost = excluded.lost, dead = excluded.dead,
+    wait_buckets = excluded.wait_buckets, wait_counts = excluded.wait_counts,
+    took_buckets = excluded.took_buckets, took_counts = excluded.took_counts;
+  return query select v_minute, v_ends_in_ms;
+end
+$$;
+
 -- What is wrong with a schedule: a key that put_schedule does not know, or a value that is not what its key wants. A key with null counts as
 -- one that is not there. Whether a cron can be read, and when it is due, is for whoever gives nextAt.
 --
@@ -6075,6 +7138,65 @@ begin
 end
 $$;
 
+-- Changes for how long a tree is kept once it is complete, and after how long it is cancelled for being idle. Of a tree that is complete the
+-- new retention counts from its completion, so it may be over.
+--
+-- p_settings {retentionSeconds?, idleExpirySeconds?}: whole numbers up to 315,576,000 (ten years), from 0 and from 1, or null for never;
+--            what is not there stays as it is
+-- locks      the root's job_progress row, so no fold, replay or reaping is under way; the job's row
+-- errors     JT001 no such job, or it is being deleted; JT002 not a root, or settings that are none
+create or replace function jobtree.set_retention(p_job_id uuid, p_settings jsonb)
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_problem record;
+  v_root_id uuid;
+  v_progress jobtree.job_progress;
+  v_seconds integer;
+begin
+  select * into v_problem from jobtree.input_problem(p_settings, array['retentionSeconds', 'idleExpirySeconds']) p;
+  if v_problem.field is not null then
+    raise exception '% %.', coalesce(nullif(v_problem.field, ''), 'What is given'), v_problem.message
+      using errcode = 'JT002', column = v_problem.field;
+  end if;
+  loop
+    select j.root_id into v_root_id from jobtree.job j where j.id = p_job_id;
+    if v_root_id is null then
+      raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
+    elsif v_root_id <> p_job_id then
+      raise exception 'Job % is not a root: only whole trees are kept.', p_job_id using errcode = 'JT002', column = 'jobId';
+    end if;
+    select * into v_progress from jobtree.job_progress p
+    where p.job_id = p_job_id order by p.version desc limit 1 for no key update;
+    exit when found;
+    -- It waited for a fold, which has written another version.
+  end loop;
+  if exists (select from jobtree.tree_deletion d where d.root_id = p_job_id) then
+    raise exception 'The tree of job % is being deleted.', p_job_id using errcode = 'JT001', column = 'jobId';
+  end if;
+
+  update jobtree.job j
+  set retention_seconds = case when p_settings ? 'retentionSeconds' then coalesce((p_settings ->> 'retentionSeconds')::numeric, -1) else j.retention_seconds end,
+    idle_expiry_seconds = case when p_settings ? 'idleExpirySeconds' then coalesce((p_settings ->> 'idleExpirySeconds')::numeric, -1) else j.idle_expiry_seconds end
+  where j.id = p_job_id
+  returning j.retention_seconds into v_seconds;
+  if p_settings ? 'retentionSeconds' and v_progress.open_jobs = 0 then
+    update jobtree.job_progress p
+    set default_retention = false, reap_at = case when v_seconds >= 0 then (
+      select max(c.completed_at) from jobtree.job j
+      cross join lateral (select c.completed_at from jobtree.job_progress c where c.job_id = j.id order by c.version desc limit 1) c
+      where j.root_id = p_job_id
+    ) + v_seconds * interval '1 second' end
+    where p.job_id = p_job_id and p.version = v_progress.version;
+  end if;
+end
+$$;
+
 -- Lets jobs go on that waited for others, and cancels those that wait in vain: a job goes on when all that it waits for ended
 -- SUCCEEDED, and is cancelled as soon as one of them ended FAILED or CANCELLED. This only marks them: release_items and
 -- cancel_items do the rest.
@@ -6134,7 +7256,7 @@ begin
   set waits = false, releasing = exists (select from jobtree.queue_entry q where q.job_id = j.id)
   where j.id = any (v_free) and j.id = any (v_go_on);
   update jobtree.job j
-  set waits = false, cancelled_at = v_now, cancelling = true, sealed_at = coalesce(j.sealed_at, v_now)
+  set waits = false, cancelled_at = v_now, cancel_reason = 'DEPENDENCY', cancelling = true, sealed_at = coalesce(j.sealed_at, v_now)
   where j.id = any (v_free) and j.id = any (v_in_vain);
 
   return query select v_free, (
@@ -6245,12 +7367,12 @@ $$;
 -- p_resumed_at  what note_sweep says: until a full lease time after it, nothing is taken back
 -- p_within   to look only at deadlines within so much time, past the dead rows of older leases; null for all, now and then, for what
 --            was locked, or committed late. Soon after an outage all are looked at in any case, since they are overdue for long
--- returns    how many items were lost, in how many leases; the trees that changed; the types that got ready items, and how many
+-- returns    how many items were lost, in how many leases; the trees that changed; the types that got ready items, and how many; and figures as report_results has them, without times
 -- locks      leases, skipping those that somebody else has
 create or replace function jobtree.sweep_leases(
   p_resumed_at timestamptz default '-infinity', p_limit integer default 1000, p_within interval default null
 )
-returns table (lost integer, leases integer, root_ids uuid[], ready jsonb)
+returns table (lost integer, leases integer, root_ids uuid[], ready jsonb, figures json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -6277,7 +7399,7 @@ begin
     for update of l skip locked
   ) k;
   if v_leases is null then
-    return query select 0, 0, null::uuid[], null::jsonb;
+    return query select 0, 0, null::uuid[], null::jsonb, null::json[];
     return;
   end if;
 
@@ -6294,7 +7416,7 @@ begin
 
   -- None are lost if it was the silent items of a lease that were reported.
   return query
-    select coalesce(cardinality(v_numbers), 0), cardinality(v_leases), f.root_ids, f.ready
+    select coalesce(cardinality(v_numbers), 0), cardinality(v_leases), f.root_ids, f.ready, f.figures
     from (select) o
     left join jobtree.fail_attempts(
       v_lost_leases, v_numbers,
@@ -6372,8 +7494,8 @@ $$;
 
 -- Notifies who listens on the channel jobtree_progress of new states of jobs: fold_progress says how.
 --
--- p_rows     the states, among them that of the root
-create or replace function jobtree.tell_progress(p_root_id uuid, p_rows jobtree.job_progress[])
+-- p_rows     the states, of one or several trees, among them that of each root
+create or replace function jobtree.tell_progress(p_rows jobtree.job_progress[])
 returns void
 language plpgsql volatile
 set enable_seqscan = off
@@ -6381,23 +7503,84 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
-declare
-  v_open constant integer := (select r.open_jobs from unnest(p_rows) r where r.is_root);
 begin
   -- Until a job's end is told it counts as open: whoever has read the messages so far knows of no fewer.
-  perform pg_notify('jobtree_progress', jsonb_build_object('root', p_root_id, 'openJobs', v_open + m.later, 'jobs', m.jobs)::text)
+  perform pg_notify('jobtree_progress', jsonb_build_object('root', m.root_id, 'openJobs', m.open_jobs + m.later, 'jobs', m.jobs)::text)
   from (
-    select jsonb_agg(jsonb_build_object(
+    select p.root_id, max(p.tree_open_jobs) as open_jobs, jsonb_agg(jsonb_build_object(
       'jobId', p.job_id, 'generation', p.generation, 'itemCount', p.item_count, 'succeeded', p.succeeded,
-      'failed', p.failed, 'cancelled', p.cancelled, 'sealed', j.sealed_at is not null,
+      'failed', p.failed, 'cancelled', p.cancelled, 'sealed', p.sealed_at is not null,
       'startedAt', floor(extract(epoch from p.started_at) * 1000),
-      'completedAt', floor(extract(epoch from p.completed_at) * 1000), 'outcome', p.outcome, 'completions', p.completions
-    )) as jobs, coalesce(sum(count(p.completed_at)) over (order by p.page rows between 1 following and unbounded following), 0) as later
-    from (select r.*, (row_number() over (order by r.job_id) - 1) / 25 as page from unnest(p_rows) r) p
-    join jobtree.job j on j.id = p.job_id
-    group by p.page
-    order by p.page
+      'completedAt', floor(extract(epoch from p.completed_at) * 1000), 'outcome', p.outcome, 'cancelReason', p.cancel_reason, 'completions', p.completions
+    )) as jobs, coalesce(
+      sum(count(p.completed_at)) over (partition by p.root_id order by p.page rows between 1 following and unbounded following), 0
+    ) as later
+    from (
+      select r.*, j.root_id, j.sealed_at, j.cancel_reason, max(r.open_jobs) over (partition by j.root_id) as tree_open_jobs,
+        (row_number() over (partition by j.root_id order by r.job_id) - 1) / 22 as page
+      from unnest(p_rows) r
+      join jobtree.job j on j.id = r.job_id
+    ) p
+    group by p.root_id, p.page
+    order by p.root_id, p.page
   ) m;
+end
+$$;
+
+-- Has items that were fed belong to the traces of the items that fed them.
+--
+-- p_job_ids, p_positions   the items that fed, as feed_children has them
+-- p_child_id, p_child_positions   those that were fed; null where none was added
+-- p_by       of each of these, which one fed it, from 1 on
+create or replace function jobtree.trace_fed(p_job_ids uuid[], p_positions bigint[], p_child_id uuid, p_child_positions bigint[], p_by integer[])
+returns void
+language sql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+  insert into jobtree.trace_context (job_id, position, count, traceparent, tracestate)
+  select p_child_id, c.position, 1, t.traceparent, t.tracestate
+  from unnest(p_child_positions, p_by) c(position, by)
+  cross join lateral (
+    select x.* from jobtree.trace_context x
+    where x.job_id = p_job_ids[c.by] and x.position <= p_positions[c.by]
+    order by x.job_id desc, x.position desc
+    limit 1
+  ) t
+  where c.position is not null and t.position + t.count > p_positions[c.by]
+$$;
+
+-- Notes which trace new items belong to, as whoever added them says.
+--
+-- p_positions  of the items, in the order in which they were given; null where none was added
+-- p_traces   JSON array of {traceparent, tracestate?, from?, count?}: a W3C trace context, and the items that belong to it, from the first one
+--            (0) on; without that all of them. No item belongs to two
+-- errors     JT002 what is no trace context
+create or replace function jobtree.trace_items(p_job_id uuid, p_positions bigint[], p_traces json)
+returns void
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  if json_typeof(p_traces) <> 'array' then
+    raise exception 'traceContext must be a list.' using errcode = 'JT002', column = 'traceContext';
+  end if;
+  perform jobtree.check_trace_context(e.value) from json_array_elements(p_traces) e(value);
+  insert into jobtree.trace_context (job_id, position, count, traceparent, tracestate)
+  select p_job_id, min(p.position), max(p.position) - min(p.position) + 1, t.traceparent, t.tracestate
+  from (
+    select e.n, e.value ->> 'traceparent' as traceparent, e.value ->> 'tracestate' as tracestate,
+      coalesce((e.value ->> 'from')::integer, 0) as skipped, coalesce((e.value ->> 'count')::integer, cardinality(p_positions)) as count
+    from json_array_elements(p_traces) with ordinality e(value, n)
+  ) t
+  cross join lateral (
+    select p_positions[k] as position from generate_series(t.skipped + 1, least(t.skipped + t.count, cardinality(p_positions))) k
+  ) p
+  where p.position is not null
+  -- Within a block of positions the new items of a call stand side by side.
+  group by t.n, t.traceparent, t.tracestate, p.position / 1024;
 end
 $$;
 
@@ -6445,6 +7628,9 @@ begin
   if not v_tree.created or exists (select from jobtree.job j where j.root_id = v_tree.job_id and j.dedupe_key is not null) then
     raise exception 'dedupeKey can''t be set: the second tree would be the first one.' using errcode = 'JT002', column = 'dedupeKey';
   end if;
+  if exists (select from jobtree.file_import f join jobtree.job j on j.id = f.job_id where j.root_id = v_tree.job_id) then
+    raise exception 'file can''t be set: the upload would be gone by the second time.' using errcode = 'JT002', column = 'file';
+  end if;
   raise exception 'It can be made.' using errcode = 'JT000';
 exception when others then
   if sqlstate = 'JT000' then
@@ -6455,6 +7641,31 @@ exception when others then
   get stacked diagnostics v_message = message_text, v_field = column_name;
   raise exception 'template: %', v_message using errcode = 'JT002', column = rtrim('template.' || v_field, '.');
 end
+$$;
+
+-- The type of each job, for servers that check payloads.
+--
+-- returns    nothing for a job that there is not
+create or replace function jobtree.types_of_jobs(p_ids uuid[])
+returns table (id uuid, type text)
+language sql stable
+set enable_seqscan = off
+as $$
+  select j.id, j.type from jobtree.job j where j.id = any (p_ids);
+$$;
+
+-- The type of the items of each lease, for servers that check results.
+--
+-- returns    nothing for a lease that there is not
+create or replace function jobtree.types_of_leases(p_ids uuid[])
+returns table (id uuid, type text)
+language sql stable
+set enable_seqscan = off
+as $$
+  select l.id, j.type
+  from unnest(p_ids) u(id)
+  cross join lateral (select * from jobtree.lease l where l.id = u.id limit 1) l
+  cross join lateral (select * from jobtree.job j where j.id = l.job_id limit 1) j;
 $$;
 
 -- Finds deltas that nobody folds: they come from a server that died, from SQL, or from a transaction that took long, and then no
@@ -6568,9 +7779,13 @@ begin
     made_ready := v_item.run_at <= v_now;
     v_entry.run_at := case when not made_ready then v_item.run_at end;
     v_entry.place := nextval('jobtree.block_seq') * 1024;
+    v_entry.ready_at := v_now;
   end if;
-  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed)
-  values (p_job_id, p_position, v_entry.place, v_item.payload_bytes, v_entry.run_at, v_entry.attempt, 1, v_item.priority, v_entry.type, v_entry.keyed);
+  insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type, keyed, ready_at)
+  values (
+    p_job_id, p_position, v_entry.place, v_item.payload_bytes, v_entry.run_at, v_entry.attempt, 1, v_item.priority, v_entry.type,
+    v_entry.keyed, v_entry.ready_at
+  );
   return query select v_job.root_id, v_entry.type, v_item.priority, v_entry.place, coalesce(made_ready, false);
 end
 $$;
@@ -6619,4 +7834,29 @@ returns void
 language sql volatile
 as $$
   select pg_notify('jobtree_work', json_build_object('types', json_build_array(json_build_array(p_type, p_items)))::text);
+$$;
+
+-- Types of which anything was done within the last hour, as far as servers have saved it: a probe for each type that has figures.
+--
+-- p_types    only these; null for all, by name
+-- p_after    only types whose names come after this one
+create or replace function jobtree.worked_types(p_types text[] default null, p_after text default null)
+returns setof text
+language sql stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+  with recursive known(type) as (
+    (select f.type from jobtree.figure f where p_types is null and f.type > coalesce(p_after, '') order by f.type limit 1)
+    union all
+    select (select f.type from jobtree.figure f where f.type > k.type order by f.type limit 1) from known k where k.type is not null
+  )
+  select k.type from (
+    select k.type from known k
+    union all
+    select u.type from unnest(p_types) u(type) where p_after is null or u.type > p_after
+  ) k
+  where exists (
+    select from jobtree.figure f where f.type = k.type and f.minute >= clock_timestamp() - interval '1 hour'
+  )
 $$;

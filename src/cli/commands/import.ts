@@ -1,11 +1,18 @@
 /** `jobtree import`: a file becomes the items of a job, a row each. */
-import type { Client, JobtreeError } from '../../client/index.ts';
+import type { Client, JobSpec, JobtreeError } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { CommandError, describeError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { count, counted, rate, seconds, type Tolerance } from '../figures.ts';
+import { count, counted, orNull, rate, seconds, type Tolerance } from '../figures.ts';
 import { abandon } from '../import/abandon.ts';
 import { type AddedCounts, addBatches, inBatches } from '../import/add-rows.ts';
+import {
+  importByUpload,
+  isForServer,
+  sizeToUpload,
+  type UploadFormat,
+  uploadAboveBytes,
+} from '../import/by-upload.ts';
 import { badFile, type Input, openInput } from '../import/input.ts';
 import { type Format, formatOf, readRows } from '../import/rows.ts';
 import { existingJob, newJob, type Target } from '../import/target.ts';
@@ -16,7 +23,7 @@ import { watch } from './watch.ts';
 export interface ImportOptions extends ApiOptions {
   readonly type?: string;
   readonly job?: string;
-  readonly format?: Format;
+  readonly format?: UploadFormat;
   readonly delimiter: string;
   readonly dedupeKey?: string;
   readonly serializeKey?: string;
@@ -26,7 +33,10 @@ export interface ImportOptions extends ApiOptions {
   readonly backoff?: number[];
   readonly priority?: number;
   readonly callback?: string[];
+  readonly retention?: number | 'never';
   readonly seal: boolean;
+  /** Undefined where nobody says so. */
+  readonly upload?: boolean;
   readonly watch?: true;
   /** In milliseconds. A server that restarts is away for some seconds; an import of an hour should not end over that. */
   readonly patience: number;
@@ -41,9 +51,13 @@ export async function importFile(file: string, options: ImportOptions): Promise<
   }
   const format = options.format ?? formatOf(file);
   if (format === undefined) {
-    throw new CommandError(exitCodes.usage, `${file}: say what it is with --format csv, ndjson or lines.`);
+    throw new CommandError(
+      exitCodes.usage,
+      `${file}: say what it is with --format csv, ndjson, json or lines.`,
+    );
   }
-  const input = await openInput(file);
+  const byUpload = await isUpload(file, format, options);
+  const input = byUpload || format === 'json' ? undefined : await openInput(file);
   const interruption = catchInterruption();
   const { signal } = interruption;
   // A server that is not there from the start is most likely the wrong one, and not worth that patience.
@@ -52,10 +66,33 @@ export async function importFile(file: string, options: ImportOptions): Promise<
   const onRetry = ({ message }: JobtreeError) =>
     display.show('file', { label: '', share: null, text: `${message} Trying again…` });
   const jobId = await withClient({ url: options.url, retryMs: options.patience, onRetry }, (client) =>
-    fill(client, display, input, format, options, signal),
+    input === undefined || format === 'json'
+      ? importByUpload(client, display, file, toJob(options), { ...options, format, signal })
+      : fill(client, display, input, format, options, signal),
   );
   if (jobId === undefined) return interruption.exitCode;
   return options.watch ? watch(jobId, options, interruption) : exitCodes.success;
+}
+
+/** Whether the server is to read the file. */
+async function isUpload(file: string, format: UploadFormat, options: ImportOptions): Promise<boolean> {
+  const isWanted = options.upload ?? (isForServer(file, format) ? true : undefined);
+  if (isWanted === false) {
+    if (!isForServer(file, format)) return false;
+    throw new CommandError(
+      exitCodes.usage,
+      `${file}: only the server reads such files, so --no-upload is not possible.`,
+    );
+  }
+  const own = [
+    file === '-' && 'standard input',
+    options.job !== undefined && '--job',
+    options.serializeKey !== undefined && '--serialize-key',
+    !options.seal && '--no-seal',
+  ].find((reason) => reason !== false);
+  if (own === undefined) return isWanted ?? ((await sizeToUpload(file)) ?? 0) > uploadAboveBytes;
+  if (isWanted === undefined) return false;
+  throw new CommandError(exitCodes.usage, `A file that is uploaded can't be combined with ${own}.`);
 }
 
 /** Gives the id of the job; nothing if the signal ended it. */
@@ -119,19 +156,25 @@ async function fill(
 }
 
 function open(client: Client, options: ImportOptions, signal: AbortSignal): Promise<Target> {
-  const { type, job, dedupeKey, maxFailures, tolerate, backoff, priority, blockOnFailure, callback } =
+  return options.job === undefined
+    ? newJob(client, toJob(options), signal)
+    : Promise.resolve(existingJob(options.job));
+}
+
+function toJob(options: ImportOptions): JobSpec {
+  const { type, dedupeKey, maxFailures, tolerate, backoff, priority, blockOnFailure, callback, retention } =
     options;
-  if (job !== undefined) return Promise.resolve(existingJob(job));
   const serializeOnFailure = blockOnFailure && ('BLOCK' as const);
   const policies = {
     maxFailuresPerItem: maxFailures,
     ...tolerate,
     backoffMs: backoff,
     priority,
+    retentionSeconds: orNull(retention),
     serializeOnFailure,
     callbacks: callback?.map((endpoint) => ({ endpoint })),
   };
-  return newJob(client, { type: type ?? '', dedupeKey, ...policies }, signal);
+  return { type: type ?? '', dedupeKey, ...policies };
 }
 
 async function* prepend<T>(

@@ -10,16 +10,18 @@ export interface JobsOptions extends ApiOptions {
   readonly outcome?: Lowercase<JobOutcome>;
   readonly schedule?: string;
   readonly limit: number;
+  readonly idleSince?: Date;
   readonly all?: true;
 }
 
 export async function listJobs(options: JobsOptions): Promise<number> {
-  const { type, status, outcome, schedule, limit, all } = options;
+  const { type, status, outcome, schedule, limit, idleSince, all } = options;
   const filter = {
     type,
     status: status?.toUpperCase() as JobStatus | undefined,
     outcome: outcome?.toUpperCase() as JobOutcome | undefined,
     schedule,
+    idleSince: idleSince?.toISOString(),
     rootsOnly: all !== true,
   };
   await withClient(options, async (client) => {

@@ -1,9 +1,9 @@
 /** `jobtree schedule …`: one schedule is stated, shown, paused, resumed, run, skipped once or deleted; or a file of them is stated. */
-import { readFileSync } from 'node:fs';
 import type { MissedPolicy, OverlapPolicy, Schedule, ScheduleSpec } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { parseJson, readJsonFile } from '../json-file.ts';
 
 export interface PutOptions extends ApiOptions {
   readonly cron?: string;
@@ -45,11 +45,11 @@ function templateOf({ template, type, payload }: PutOptions): ScheduleSpec['temp
   ) {
     throw new CommandError(exitCodes.usage, 'Give either --template, or --type with perhaps a --payload.');
   }
-  if (template !== undefined) return readJson(template) as ScheduleSpec['template'];
+  if (template !== undefined) return readJsonFile(template) as ScheduleSpec['template'];
   return {
     type: type ?? '',
     sealed: true,
-    items: [{ payload: payload === undefined ? null : parse(payload, '--payload') }],
+    items: [{ payload: payload === undefined ? null : parseJson(payload, '--payload') }],
   };
 }
 
@@ -58,7 +58,7 @@ export async function syncSchedules(
   options: ApiOptions & { readonly deleteOthers?: true; readonly prefix?: string },
 ): Promise<number> {
   const { deleteOthers = false, prefix = '' } = options;
-  const specs = readJson(file);
+  const specs = readJsonFile(file);
   if (!Array.isArray(specs)) throw new CommandError(exitCodes.badFile, `${file} is no list of schedules.`);
   const synced = await withClient(options, (client) =>
     client.schedules.sync(specs, { deleteOthers, prefix }),
@@ -152,22 +152,4 @@ function describe(schedule: Schedule): string {
 
 function print({ json }: ApiOptions, value: unknown, text: string): void {
   process.stdout.write(`${json ? JSON.stringify(value) : text}\n`);
-}
-
-function readJson(file: string): unknown {
-  let text: string;
-  try {
-    text = readFileSync(file === '-' ? 0 : file, 'utf8');
-  } catch (error) {
-    throw new CommandError(exitCodes.badFile, `${file} can't be read: ${(error as Error).message}`);
-  }
-  return parse(text, file, exitCodes.badFile);
-}
-
-function parse(text: string, what: string, exitCode: number = exitCodes.usage): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new CommandError(exitCode, `${what} is no JSON: ${(error as Error).message}`);
-  }
 }

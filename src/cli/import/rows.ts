@@ -17,15 +17,17 @@ export interface Row {
 /** What is longer than this is no row but a missing line break or closing quote, and must not fill the memory. */
 const longestRow = 16 * 1024 * 1024;
 
-const formatsByExtension: Record<string, Format> = {
+const formatsByExtension: Record<string, Format | 'json'> = {
   csv: 'csv',
   ndjson: 'ndjson',
   jsonl: 'ndjson',
   txt: 'lines',
+  json: 'json',
 };
 
-export function formatOf(file: string): Format | undefined {
-  return formatsByExtension[file.slice(file.lastIndexOf('.') + 1).toLowerCase()];
+export function formatOf(file: string): Format | 'json' | undefined {
+  const name = file.toLowerCase().replace(/\.(gz|zst)$/, '');
+  return formatsByExtension[name.slice(name.lastIndexOf('.') + 1)];
 }
 
 export function readRows(input: Input, format: Format, delimiter: string): AsyncIterable<Row> {

@@ -17,6 +17,7 @@ import { JobtreeError, payloadOf, refusal } from '../errors.ts';
 import { maxEntries, maxUnits } from '../limits.ts';
 import { exchange, exchangeParts } from '../operations.ts';
 import type { Socket } from '../socket.ts';
+import { withTraces } from '../tracing.ts';
 import type { Assignment } from '../types.ts';
 import { aheadOf, type ClaimRequest, chooseRequests } from './claim-requests.ts';
 import type { HeldAssignment, Slots } from './held-assignments.ts';
@@ -237,7 +238,7 @@ export class Exchanges {
     };
     if (outcomes.length > 0 && claims !== undefined && releases.length === 0) {
       const input = { reports: outcomes, claim: claims };
-      const { exchange: both } = await socket.request(exchange, { input }, timeoutMs);
+      const { exchange: both } = await socket.request(withTraces(exchange), { input }, timeoutMs);
       return { reportOutcomes: both, claimItems: both };
     }
     const variables = {
@@ -250,7 +251,7 @@ export class Exchanges {
       }),
       ...(claims !== undefined && { claims }),
     };
-    return socket.request(exchangeParts, variables, timeoutMs);
+    return socket.request(withTraces(exchangeParts), variables, timeoutMs);
   }
 
   #settleReports(reports: readonly HeldAssignment[], answer: Answer['reportOutcomes']): void {

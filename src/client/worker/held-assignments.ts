@@ -12,6 +12,8 @@
 import { type AbortCode, AssignmentEndedError } from '../errors.ts';
 import type { Assignment } from '../types.ts';
 import type { Handler, HandlerContext } from './handler.ts';
+import type { ItemTrace } from './item-trace.ts';
+import type { Meters } from './meters.ts';
 import { NewItems } from './new-items.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -20,6 +22,7 @@ export interface Slots {
   readonly type: string;
   readonly concurrency: number;
   readonly handler: Handler;
+  readonly meters: Meters;
   /** Handlers at work. */
   running: number;
   /** Claimed ahead, the oldest first. */
@@ -54,6 +57,8 @@ export class HeldAssignment implements HandlerContext {
   newItems: NewItems | undefined;
   /** What came of it, once it is finished: it waits here for its acknowledgement. */
   outcome: Outcome | undefined;
+  /** Undefined where nobody traces. */
+  trace: ItemTrace | undefined;
   // Most handlers never look at their signal, and one costs more than all else here.
   #controller: AbortController | undefined;
 

@@ -6,6 +6,8 @@ import type { Slots } from './held-assignments.ts';
 export interface HintParts {
   readonly socket: Socket;
   readonly slots: ReadonlyMap<string, Slots>;
+  /** What the server lists the worker by. */
+  readonly worker: { readonly name: string; readonly version: string | undefined };
   readonly pollIntervalMs: number;
   readonly onWork: () => void;
   readonly onReached: () => void;
@@ -33,12 +35,13 @@ export class Hints {
   }
 
   async #follow(): Promise<void> {
-    const { socket, slots, onReached, onError } = this.#parts;
+    const { socket, slots, worker, onReached, onError } = this.#parts;
     const onTypes = (types: readonly string[]) => {
       onReached();
       this.#wake(types);
     };
-    const options = { onTypes, onLost: onError };
+    const concurrency = Array.from(slots.values(), (one) => one.concurrency);
+    const options = { onTypes, onLost: onError, worker: { ...worker, concurrency } };
     try {
       const hints = watchWork(socket, [...slots.keys()], options, this.#stopping.signal);
       while (!(await hints.next()).done);

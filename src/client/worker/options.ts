@@ -5,6 +5,7 @@ import { JobtreeError } from '../errors.ts';
 import type { HandlerContext } from './handler.ts';
 import type { Slots } from './held-assignments.ts';
 import type { Logger } from './log.ts';
+import { Meters } from './meters.ts';
 
 /** How a worker does one type of work. */
 export interface TypeOptions {
@@ -30,6 +31,8 @@ export interface WorkerOptions {
   readonly url?: string | undefined;
   /** Stands in failures and helps to find who holds what: 1 to 200 characters. Default: host, process id and some letters. */
   readonly name?: string | undefined;
+  /** The version of your code, for the list of workers: 1 to 200 characters. Default: none. */
+  readonly version?: string | undefined;
   /** How often to look for work without a hint, in milliseconds: 100 or more. Default: 5,000. */
   readonly pollIntervalMs?: number | undefined;
   /** How long `stop()` waits for handlers, in milliseconds: 0 or more. Default: 30,000. */
@@ -44,6 +47,7 @@ export interface Settings {
   readonly client: Client;
   readonly ownsClient: boolean;
   readonly name: string;
+  readonly version: string | undefined;
   readonly slots: readonly Slots[];
   readonly pollIntervalMs: number;
   readonly stopTimeoutMs: number;
@@ -58,13 +62,16 @@ export function readOptions(options: WorkerOptions): Settings {
   if (options.client !== undefined && options.url !== undefined) {
     throw invalid('url', 'is given twice: the client has one already');
   }
-  const { name = defaultName() } = options;
+  const { name = defaultName(), version } = options;
   if (name.length < 1 || name.length > 200) throw invalid('name', 'must have 1 to 200 characters');
+  if (version !== undefined && (version.length < 1 || version.length > 200))
+    throw invalid('version', 'must have 1 to 200 characters');
   const types = Object.entries(options.types);
   if (types.length === 0) throw invalid('types', 'names no type');
   return {
     slots: types.map(([type, one]) => toSlots(type, one)),
     name,
+    version,
     pollIntervalMs: integer(options.pollIntervalMs ?? 5_000, 'pollIntervalMs', 100, 86_400_000),
     stopTimeoutMs: integer(options.stopTimeoutMs ?? 30_000, 'stopTimeoutMs', 0, 86_400_000),
     maxResultBytes: integer(options.maxResultBytes ?? 1_000_000, 'maxResultBytes', 1, 50_000_000),
@@ -83,6 +90,7 @@ function toSlots(type: string, { concurrency, claimAhead = true, handler }: Type
     type,
     concurrency,
     handler,
+    meters: new Meters(type),
     claimsAhead: claimAhead,
     running: 0,
     waiting: [],

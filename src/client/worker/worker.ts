@@ -16,6 +16,7 @@ import { Exchanges, type ReportEntry } from './exchanges.ts';
 import { type EndedStatus, Heartbeats } from './heartbeats.ts';
 import { HeldAssignment, type Slots } from './held-assignments.ts';
 import { Hints } from './hints.ts';
+import { ItemTrace } from './item-trace.ts';
 import { logEvents } from './log.ts';
 import { readOptions, type Settings, type WorkerOptions } from './options.ts';
 import { failed, type Outcome, permanent, succeeded } from './outcome.ts';
@@ -60,7 +61,7 @@ export class Worker extends Emitter<WorkerEvents> {
   constructor(options: WorkerOptions) {
     super();
     const settings = readOptions(options);
-    const { client, name, slots } = settings;
+    const { client, name, version, slots } = settings;
     this.name = name;
     this.#settings = settings;
     this.#slots = new Map(slots.map((one) => [one.type, one]));
@@ -91,6 +92,7 @@ export class Worker extends Emitter<WorkerEvents> {
     this.#hints = new Hints({
       socket: client.socket,
       slots: this.#slots,
+      worker: { name, version },
       pollIntervalMs: settings.pollIntervalMs,
       onWork: () => this.#exchanges.wake(),
       onReached: () => this.#reached(),
@@ -151,6 +153,7 @@ export class Worker extends Emitter<WorkerEvents> {
     if (slots === undefined)
       throw new Error(`The server gave an item of the type ${assignment.type}, unasked.`);
     const held = new HeldAssignment(assignment, slots, sentAt);
+    held.trace = ItemTrace.begin(assignment, this.name, sentAt);
     this.#held.add(held);
     this.#heartbeats.add(held);
     if (this.#stopped !== undefined) {
@@ -182,8 +185,10 @@ export class Worker extends Emitter<WorkerEvents> {
     slots.running++;
     this.#running++;
     this.emit('claimed', assignment);
+    slots.meters.began();
     try {
-      const result: unknown = slots.handler(assignment.payload, held);
+      const handle = () => slots.handler(assignment.payload, held);
+      const result: unknown = held.trace === undefined ? handle() : held.trace.run(handle);
       if (isPromiseLike(result)) {
         Promise.resolve(result).then(
           (value) => this.#succeed(held, value),
@@ -236,6 +241,7 @@ export class Worker extends Emitter<WorkerEvents> {
     const { slots } = held;
     slots.running--;
     this.#running--;
+    slots.meters.ended(performance.now() - held.since, failureOf(held)?.code);
     slots.meanMs += (performance.now() - held.since - slots.meanMs) * meanShare;
     this.#fill(slots);
     this.#exchanges.wake();
@@ -245,16 +251,19 @@ export class Worker extends Emitter<WorkerEvents> {
   #report(held: HeldAssignment, outcome: Outcome): void {
     held.state = 'finished';
     held.outcome = outcome;
+    held.trace?.settle(failureOf(held));
     this.#exchanges.report(held);
   }
 
   #release(held: HeldAssignment): void {
     held.state = 'released';
+    held.trace?.drop(held.abortedFor ?? 'RELEASED');
     this.#exchanges.release(held);
   }
 
   #reported(held: HeldAssignment, { status, retryAt = null, error }: ReportEntry): void {
-    const failure = held.outcome?.report.failure as FailureInput | undefined;
+    const failure = failureOf(held);
+    held.trace?.reported(status);
     if (status === 'INVALID' && failure === undefined) {
       this.#report(
         held,
@@ -298,7 +307,9 @@ export class Worker extends Emitter<WorkerEvents> {
   }
 
   #abort(held: HeldAssignment, code: AbortCode): void {
-    if (held.abort(code)) this.emit('aborted', held.assignment, code);
+    if (!held.abort(code)) return;
+    held.trace?.drop(code);
+    this.emit('aborted', held.assignment, code);
   }
 
   #forget(held: HeldAssignment): boolean {
@@ -351,6 +362,10 @@ export class Worker extends Emitter<WorkerEvents> {
   #check(): void {
     for (const check of this.#waiting) check();
   }
+}
+
+function failureOf({ outcome }: HeldAssignment): FailureInput | undefined {
+  return outcome?.report.failure ?? undefined;
 }
 
 function isPromiseLike(value: unknown): value is PromiseLike<unknown> {

@@ -21,6 +21,7 @@ type Documents = {
     "\n  mutation CancelJob($input: CancelJobInput!) {\n    cancelJob(input: $input) {\n      ... on CancelJobPayload { job { id } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.CancelJobDocument,
     "\n  mutation CancelItems($input: CancelItemsInput!) {\n    cancelItems(input: $input) {\n      ... on CancelItemsPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.CancelItemsDocument,
     "\n  mutation UpdateItem($input: UpdateItemInput!) {\n    updateItem(input: $input) {\n      ... on UpdateItemPayload { item { ...ItemFields } }\n      ... on Error { code message field }\n      ... on ItemNotUpdatableError { reason }\n    }\n  }\n": typeof types.UpdateItemDocument,
+    "\n  mutation SetRetention($input: SetRetentionInput!) {\n    setRetention(input: $input) {\n      ... on SetRetentionPayload { job { ...JobFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.SetRetentionDocument,
     "\n  mutation DeleteJob($input: DeleteJobInput!) {\n    deleteJob(input: $input) {\n      ... on DeleteJobPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.DeleteJobDocument,
     "\n  mutation ReplayDeadLetters($input: ReplayDeadLettersInput!) {\n    replayDeadLetters(input: $input) {\n      ... on ReplayDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.ReplayDeadLettersDocument,
     "\n  mutation DiscardDeadLetters($input: DiscardDeadLettersInput!) {\n    discardDeadLetters(input: $input) {\n      ... on DiscardDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.DiscardDeadLettersDocument,
@@ -33,10 +34,10 @@ type Documents = {
     "\n  query DeadLetterCount($filter: DeadLetterFilter!) { deadLetterCount(filter: $filter) }\n": typeof types.DeadLetterCountDocument,
     "\n  query PendingItemCount($filter: PendingItemFilter!) { pendingItemCount(filter: $filter) }\n": typeof types.PendingItemCountDocument,
     "\n  fragment OperationFields on Operation { id kind status total done requestedAt finishedAt }\n": typeof types.OperationFieldsFragmentDoc,
-    "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome completions\n  }\n": typeof types.ProgressFieldsFragmentDoc,
-    "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage serializeOnFailure finalStage feed waitsForJobs createdAt sealedAt failedAt\n    cancelledAt occurrence { schedule at } treeOutcome progress { ...ProgressFields }\n  }\n": typeof types.JobFieldsFragmentDoc,
+    "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome cancelReason completions\n  }\n": typeof types.ProgressFieldsFragmentDoc,
+    "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage serializeOnFailure finalStage feed waitsForJobs createdAt sealedAt failedAt\n    cancelledAt cancelReason retentionSeconds reapAt idleExpirySeconds idleSince occurrence { schedule at } treeOutcome progress { ...ProgressFields }\n  }\n": typeof types.JobFieldsFragmentDoc,
     "\n  fragment ItemFields on JobItem {\n    id status payload result failureCount failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey serializeKey blockedBy { id } createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n": typeof types.ItemFieldsFragmentDoc,
-    "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } after { id } callbacks { endpoint on } deletion { requestedAt itemCount deletedItems } }\n  }\n": typeof types.JobDocument,
+    "\n  query Job($id: ID!) {\n    job(id: $id) {\n      ...JobFields children { id } after { id } callbacks { endpoint on } deletion { requestedAt reaped itemCount deletedItems }\n      import { status uploadId format size bytesRead items badLines startedAt finishedAt error { code message } }\n    }\n  }\n": typeof types.JobDocument,
     "\n  query Jobs($filter: JobFilter, $order: JobOrder, $first: Int, $after: String) {\n    jobs(filter: $filter, order: $order, first: $first, after: $after) {\n      edges { node { ...JobFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n": typeof types.JobsDocument,
     "\n  query Items($jobId: ID!, $status: ItemStatus, $first: Int, $after: String) {\n    job(id: $jobId) {\n      items(status: $status, first: $first, after: $after) {\n        edges { node { ...ItemFields } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": typeof types.ItemsDocument,
     "\n  query Results($jobId: ID!, $first: Int, $after: String) {\n    job(id: $jobId) {\n      results(first: $first, after: $after) {\n        edges { node { id payload result } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": typeof types.ResultsDocument,
@@ -53,10 +54,17 @@ type Documents = {
     "\n  mutation ClaimItem($input: ClaimItemInput!) {\n    claimItem(input: $input) {\n      ... on ClaimItemPayload { assignment { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n      ... on ItemNotClaimableError { reason }\n    }\n  }\n": typeof types.ClaimItemDocument,
     "mutation Exchange($input: ExchangeInput!) { exchange(input: $input) { ... on ExchangePayload { reported { entries(all: false) { index status retryAt error { message field } } } assignments { id itemId jobId type attempt payload heartbeatIntervalMs } limitedTypes claimError { code message field } } ... on Error { code message field } } }": typeof types.ExchangeDocument,
     "\n  mutation ExchangeParts(\n    $reports: ReportOutcomesInput = { reports: [] }, $withReports: Boolean!\n    $releases: ReleaseAssignmentsInput = { assignmentIds: [] }, $withReleases: Boolean!\n    $claims: ClaimItemsInput = { worker: \"\", requests: [] }, $withClaims: Boolean!\n  ) {\n    reportOutcomes(input: $reports) @include(if: $withReports) {\n      ... on ReportOutcomesPayload { entries(all: false) { index status retryAt error { message field } } }\n      ... on Error { code message field }\n    }\n    releaseAssignments(input: $releases) @include(if: $withReleases) {\n      ... on ReleaseAssignmentsPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n    claimItems(input: $claims) @include(if: $withClaims) {\n      ... on ClaimItemsPayload { assignments { id itemId jobId type attempt payload heartbeatIntervalMs } limitedTypes }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.ExchangePartsDocument,
-    "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting blocked running paused concurrency rate { limit intervalMs } lifetimeMs\n    deadLetterAlert { endpoint count intervalMs } alertedAt\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n": typeof types.QueueFieldsFragmentDoc,
+    "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting blocked running oldestReadyMs paused concurrency rate { limit intervalMs } lifetimeMs\n    deadLetterAlert { endpoint count intervalMs } alertedAt\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n": typeof types.QueueFieldsFragmentDoc,
     "\n  mutation SetQueue($input: SetQueueInput!) {\n    setQueue(input: $input) {\n      ... on SetQueuePayload { queue { ...QueueFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.SetQueueDocument,
     "\n  query Queue($type: String!) {\n    queue(type: $type) { ...QueueFields }\n  }\n": typeof types.QueueDocument,
     "\n  query Queues($types: [String!], $first: Int, $after: String) {\n    queues(types: $types, first: $first, after: $after) { ...QueueFields }\n  }\n": typeof types.QueuesDocument,
+    "\n  query TypesWithSchemas {\n    typesWithSchemas\n  }\n": typeof types.TypesWithSchemasDocument,
+    "\n  query TypeSchemas($type: String!) {\n    typeSchemas(type: $type) { type version payload result createdAt }\n  }\n": typeof types.TypeSchemasDocument,
+    "\n  mutation PutTypeSchema($input: PutTypeSchemaInput!) {\n    putTypeSchema(input: $input) {\n      ... on PutTypeSchemaPayload { created }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.PutTypeSchemaDocument,
+    "\n  mutation DeleteTypeSchema($input: DeleteTypeSchemaInput!) {\n    deleteTypeSchema(input: $input) {\n      ... on DeleteTypeSchemaPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.DeleteTypeSchemaDocument,
+    "\n  query QueueFigures($types: [String!], $first: Int, $after: String, $lastMinutes: Int) {\n    queues(types: $types, first: $first, after: $after) {\n      ...QueueFields\n      slow slowAfterMs\n      figures(lastMinutes: $lastMinutes) {\n        from until claimed succeeded failed lost dead deadRate perSecond\n        wait { count p50Ms p95Ms p99Ms } processing { count p50Ms p95Ms p99Ms }\n      }\n    }\n  }\n": typeof types.QueueFiguresDocument,
+    "\n  query HeldItems($types: [String!], $workers: [String!], $slowOnly: Boolean, $first: Int) {\n    heldItems(types: $types, workers: $workers, slowOnly: $slowOnly, first: $first) {\n      assignmentId itemId type worker attempt claimedAt heartbeatAt heldMs slow\n    }\n  }\n": typeof types.HeldItemsDocument,
+    "\n  query Workers($types: [String!], $first: Int, $after: String) {\n    workers(types: $types, first: $first, after: $after) {\n      name version types { type concurrency holds } connectedAt seenAt\n    }\n  }\n": typeof types.WorkersDocument,
     "\n  fragment EndpointFields on CallbackEndpoint { name url createdAt previousSecretUntil goneAt }\n": typeof types.EndpointFieldsFragmentDoc,
     "\n  fragment DeliveryFields on CallbackDelivery {\n    id messageId endpoint event status rootId body createdAt dueAt deliveredAt failedAt attemptCount\n    attempts { at tookMs statusCode error }\n  }\n": typeof types.DeliveryFieldsFragmentDoc,
     "\n  mutation PutCallbackEndpoint($input: PutCallbackEndpointInput!) {\n    putCallbackEndpoint(input: $input) {\n      ... on PutCallbackEndpointPayload { secret endpoint { ...EndpointFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.PutCallbackEndpointDocument,
@@ -71,7 +79,7 @@ type Documents = {
     "\n  subscription JobProgress($jobId: ID!, $sinceRevision: String) {\n    jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) { ...ProgressFields }\n  }\n": typeof types.JobProgressDocument,
     "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete outcome jobs { ...ProgressFields } }\n  }\n": typeof types.JobTreeProgressDocument,
     "\n  subscription OperationProgress($operationId: ID!) {\n    operationProgress(operationId: $operationId) { ...OperationFields }\n  }\n": typeof types.OperationProgressDocument,
-    "\n  subscription WorkAvailable($types: [String!]!) {\n    workAvailable(types: $types) { types }\n  }\n": typeof types.WorkAvailableDocument,
+    "\n  subscription WorkAvailable($types: [String!]!, $worker: WorkerInput) {\n    workAvailable(types: $types, worker: $worker) { types }\n  }\n": typeof types.WorkAvailableDocument,
 };
 const documents: Documents = {
     "\n  mutation CreateJob($input: JobInput!) {\n    createJob(input: $input) {\n      ... on CreateJobPayload { created job { id } }\n      ... on Error { code message field }\n    }\n  }\n": types.CreateJobDocument,
@@ -80,6 +88,7 @@ const documents: Documents = {
     "\n  mutation CancelJob($input: CancelJobInput!) {\n    cancelJob(input: $input) {\n      ... on CancelJobPayload { job { id } }\n      ... on Error { code message field }\n    }\n  }\n": types.CancelJobDocument,
     "\n  mutation CancelItems($input: CancelItemsInput!) {\n    cancelItems(input: $input) {\n      ... on CancelItemsPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.CancelItemsDocument,
     "\n  mutation UpdateItem($input: UpdateItemInput!) {\n    updateItem(input: $input) {\n      ... on UpdateItemPayload { item { ...ItemFields } }\n      ... on Error { code message field }\n      ... on ItemNotUpdatableError { reason }\n    }\n  }\n": types.UpdateItemDocument,
+    "\n  mutation SetRetention($input: SetRetentionInput!) {\n    setRetention(input: $input) {\n      ... on SetRetentionPayload { job { ...JobFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.SetRetentionDocument,
     "\n  mutation DeleteJob($input: DeleteJobInput!) {\n    deleteJob(input: $input) {\n      ... on DeleteJobPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n": types.DeleteJobDocument,
     "\n  mutation ReplayDeadLetters($input: ReplayDeadLettersInput!) {\n    replayDeadLetters(input: $input) {\n      ... on ReplayDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.ReplayDeadLettersDocument,
     "\n  mutation DiscardDeadLetters($input: DiscardDeadLettersInput!) {\n    discardDeadLetters(input: $input) {\n      ... on DiscardDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.DiscardDeadLettersDocument,
@@ -92,10 +101,10 @@ const documents: Documents = {
     "\n  query DeadLetterCount($filter: DeadLetterFilter!) { deadLetterCount(filter: $filter) }\n": types.DeadLetterCountDocument,
     "\n  query PendingItemCount($filter: PendingItemFilter!) { pendingItemCount(filter: $filter) }\n": types.PendingItemCountDocument,
     "\n  fragment OperationFields on Operation { id kind status total done requestedAt finishedAt }\n": types.OperationFieldsFragmentDoc,
-    "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome completions\n  }\n": types.ProgressFieldsFragmentDoc,
-    "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage serializeOnFailure finalStage feed waitsForJobs createdAt sealedAt failedAt\n    cancelledAt occurrence { schedule at } treeOutcome progress { ...ProgressFields }\n  }\n": types.JobFieldsFragmentDoc,
+    "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome cancelReason completions\n  }\n": types.ProgressFieldsFragmentDoc,
+    "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage serializeOnFailure finalStage feed waitsForJobs createdAt sealedAt failedAt\n    cancelledAt cancelReason retentionSeconds reapAt idleExpirySeconds idleSince occurrence { schedule at } treeOutcome progress { ...ProgressFields }\n  }\n": types.JobFieldsFragmentDoc,
     "\n  fragment ItemFields on JobItem {\n    id status payload result failureCount failures { attempt code message worker at }\n    priority runAt retryAt dedupeKey serializeKey blockedBy { id } createdAt finishedAt assignment { id worker attempt claimedAt heartbeatAt deadlineAt }\n  }\n": types.ItemFieldsFragmentDoc,
-    "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } after { id } callbacks { endpoint on } deletion { requestedAt itemCount deletedItems } }\n  }\n": types.JobDocument,
+    "\n  query Job($id: ID!) {\n    job(id: $id) {\n      ...JobFields children { id } after { id } callbacks { endpoint on } deletion { requestedAt reaped itemCount deletedItems }\n      import { status uploadId format size bytesRead items badLines startedAt finishedAt error { code message } }\n    }\n  }\n": types.JobDocument,
     "\n  query Jobs($filter: JobFilter, $order: JobOrder, $first: Int, $after: String) {\n    jobs(filter: $filter, order: $order, first: $first, after: $after) {\n      edges { node { ...JobFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n": types.JobsDocument,
     "\n  query Items($jobId: ID!, $status: ItemStatus, $first: Int, $after: String) {\n    job(id: $jobId) {\n      items(status: $status, first: $first, after: $after) {\n        edges { node { ...ItemFields } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": types.ItemsDocument,
     "\n  query Results($jobId: ID!, $first: Int, $after: String) {\n    job(id: $jobId) {\n      results(first: $first, after: $after) {\n        edges { node { id payload result } }\n        pageInfo { endCursor hasNextPage }\n      }\n    }\n  }\n": types.ResultsDocument,
@@ -112,10 +121,17 @@ const documents: Documents = {
     "\n  mutation ClaimItem($input: ClaimItemInput!) {\n    claimItem(input: $input) {\n      ... on ClaimItemPayload { assignment { id itemId jobId type attempt payload heartbeatIntervalMs } }\n      ... on Error { code message field }\n      ... on ItemNotClaimableError { reason }\n    }\n  }\n": types.ClaimItemDocument,
     "mutation Exchange($input: ExchangeInput!) { exchange(input: $input) { ... on ExchangePayload { reported { entries(all: false) { index status retryAt error { message field } } } assignments { id itemId jobId type attempt payload heartbeatIntervalMs } limitedTypes claimError { code message field } } ... on Error { code message field } } }": types.ExchangeDocument,
     "\n  mutation ExchangeParts(\n    $reports: ReportOutcomesInput = { reports: [] }, $withReports: Boolean!\n    $releases: ReleaseAssignmentsInput = { assignmentIds: [] }, $withReleases: Boolean!\n    $claims: ClaimItemsInput = { worker: \"\", requests: [] }, $withClaims: Boolean!\n  ) {\n    reportOutcomes(input: $reports) @include(if: $withReports) {\n      ... on ReportOutcomesPayload { entries(all: false) { index status retryAt error { message field } } }\n      ... on Error { code message field }\n    }\n    releaseAssignments(input: $releases) @include(if: $withReleases) {\n      ... on ReleaseAssignmentsPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n    claimItems(input: $claims) @include(if: $withClaims) {\n      ... on ClaimItemsPayload { assignments { id itemId jobId type attempt payload heartbeatIntervalMs } limitedTypes }\n      ... on Error { code message field }\n    }\n  }\n": types.ExchangePartsDocument,
-    "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting blocked running paused concurrency rate { limit intervalMs } lifetimeMs\n    deadLetterAlert { endpoint count intervalMs } alertedAt\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n": types.QueueFieldsFragmentDoc,
+    "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting blocked running oldestReadyMs paused concurrency rate { limit intervalMs } lifetimeMs\n    deadLetterAlert { endpoint count intervalMs } alertedAt\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n": types.QueueFieldsFragmentDoc,
     "\n  mutation SetQueue($input: SetQueueInput!) {\n    setQueue(input: $input) {\n      ... on SetQueuePayload { queue { ...QueueFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.SetQueueDocument,
     "\n  query Queue($type: String!) {\n    queue(type: $type) { ...QueueFields }\n  }\n": types.QueueDocument,
     "\n  query Queues($types: [String!], $first: Int, $after: String) {\n    queues(types: $types, first: $first, after: $after) { ...QueueFields }\n  }\n": types.QueuesDocument,
+    "\n  query TypesWithSchemas {\n    typesWithSchemas\n  }\n": types.TypesWithSchemasDocument,
+    "\n  query TypeSchemas($type: String!) {\n    typeSchemas(type: $type) { type version payload result createdAt }\n  }\n": types.TypeSchemasDocument,
+    "\n  mutation PutTypeSchema($input: PutTypeSchemaInput!) {\n    putTypeSchema(input: $input) {\n      ... on PutTypeSchemaPayload { created }\n      ... on Error { code message field }\n    }\n  }\n": types.PutTypeSchemaDocument,
+    "\n  mutation DeleteTypeSchema($input: DeleteTypeSchemaInput!) {\n    deleteTypeSchema(input: $input) {\n      ... on DeleteTypeSchemaPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n": types.DeleteTypeSchemaDocument,
+    "\n  query QueueFigures($types: [String!], $first: Int, $after: String, $lastMinutes: Int) {\n    queues(types: $types, first: $first, after: $after) {\n      ...QueueFields\n      slow slowAfterMs\n      figures(lastMinutes: $lastMinutes) {\n        from until claimed succeeded failed lost dead deadRate perSecond\n        wait { count p50Ms p95Ms p99Ms } processing { count p50Ms p95Ms p99Ms }\n      }\n    }\n  }\n": types.QueueFiguresDocument,
+    "\n  query HeldItems($types: [String!], $workers: [String!], $slowOnly: Boolean, $first: Int) {\n    heldItems(types: $types, workers: $workers, slowOnly: $slowOnly, first: $first) {\n      assignmentId itemId type worker attempt claimedAt heartbeatAt heldMs slow\n    }\n  }\n": types.HeldItemsDocument,
+    "\n  query Workers($types: [String!], $first: Int, $after: String) {\n    workers(types: $types, first: $first, after: $after) {\n      name version types { type concurrency holds } connectedAt seenAt\n    }\n  }\n": types.WorkersDocument,
     "\n  fragment EndpointFields on CallbackEndpoint { name url createdAt previousSecretUntil goneAt }\n": types.EndpointFieldsFragmentDoc,
     "\n  fragment DeliveryFields on CallbackDelivery {\n    id messageId endpoint event status rootId body createdAt dueAt deliveredAt failedAt attemptCount\n    attempts { at tookMs statusCode error }\n  }\n": types.DeliveryFieldsFragmentDoc,
     "\n  mutation PutCallbackEndpoint($input: PutCallbackEndpointInput!) {\n    putCallbackEndpoint(input: $input) {\n      ... on PutCallbackEndpointPayload { secret endpoint { ...EndpointFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.PutCallbackEndpointDocument,
@@ -130,7 +146,7 @@ const documents: Documents = {
     "\n  subscription JobProgress($jobId: ID!, $sinceRevision: String) {\n    jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) { ...ProgressFields }\n  }\n": types.JobProgressDocument,
     "\n  subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {\n    jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) { rootId revision openJobs complete outcome jobs { ...ProgressFields } }\n  }\n": types.JobTreeProgressDocument,
     "\n  subscription OperationProgress($operationId: ID!) {\n    operationProgress(operationId: $operationId) { ...OperationFields }\n  }\n": types.OperationProgressDocument,
-    "\n  subscription WorkAvailable($types: [String!]!) {\n    workAvailable(types: $types) { types }\n  }\n": types.WorkAvailableDocument,
+    "\n  subscription WorkAvailable($types: [String!]!, $worker: WorkerInput) {\n    workAvailable(types: $types, worker: $worker) { types }\n  }\n": types.WorkAvailableDocument,
 };
 
 /**
@@ -157,6 +173,10 @@ export function graphql(source: "\n  mutation CancelItems($input: CancelItemsInp
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
 export function graphql(source: "\n  mutation UpdateItem($input: UpdateItemInput!) {\n    updateItem(input: $input) {\n      ... on UpdateItemPayload { item { ...ItemFields } }\n      ... on Error { code message field }\n      ... on ItemNotUpdatableError { reason }\n    }\n  }\n"): typeof import('./graphql.ts').UpdateItemDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation SetRetention($input: SetRetentionInput!) {\n    setRetention(input: $input) {\n      ... on SetRetentionPayload { job { ...JobFields } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').SetRetentionDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
@@ -208,11 +228,11 @@ export function graphql(source: "\n  fragment OperationFields on Operation { id 
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome completions\n  }\n"): typeof import('./graphql.ts').ProgressFieldsFragmentDoc;
+export function graphql(source: "\n  fragment ProgressFields on JobProgress {\n    jobId status message itemCount itemProgress succeeded failed cancelled percent sealed revision startedAt completedAt outcome cancelReason completions\n  }\n"): typeof import('./graphql.ts').ProgressFieldsFragmentDoc;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage serializeOnFailure finalStage feed waitsForJobs createdAt sealedAt failedAt\n    cancelledAt occurrence { schedule at } treeOutcome progress { ...ProgressFields }\n  }\n"): typeof import('./graphql.ts').JobFieldsFragmentDoc;
+export function graphql(source: "\n  fragment JobFields on Job {\n    id type root { id } parent { id } depth dedupeKey priority runAt maxFailuresPerItem backoffMs backoffJitter\n    heartbeatIntervalMs toleratedFailureCount toleratedFailurePercentage serializeOnFailure finalStage feed waitsForJobs createdAt sealedAt failedAt\n    cancelledAt cancelReason retentionSeconds reapAt idleExpirySeconds idleSince occurrence { schedule at } treeOutcome progress { ...ProgressFields }\n  }\n"): typeof import('./graphql.ts').JobFieldsFragmentDoc;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
@@ -220,7 +240,7 @@ export function graphql(source: "\n  fragment ItemFields on JobItem {\n    id st
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  query Job($id: ID!) {\n    job(id: $id) { ...JobFields children { id } after { id } callbacks { endpoint on } deletion { requestedAt itemCount deletedItems } }\n  }\n"): typeof import('./graphql.ts').JobDocument;
+export function graphql(source: "\n  query Job($id: ID!) {\n    job(id: $id) {\n      ...JobFields children { id } after { id } callbacks { endpoint on } deletion { requestedAt reaped itemCount deletedItems }\n      import { status uploadId format size bytesRead items badLines startedAt finishedAt error { code message } }\n    }\n  }\n"): typeof import('./graphql.ts').JobDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
@@ -288,7 +308,7 @@ export function graphql(source: "\n  mutation ExchangeParts(\n    $reports: Repo
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting blocked running paused concurrency rate { limit intervalMs } lifetimeMs\n    deadLetterAlert { endpoint count intervalMs } alertedAt\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n"): typeof import('./graphql.ts').QueueFieldsFragmentDoc;
+export function graphql(source: "\n  fragment QueueFields on Queue {\n    type ready scheduled waiting blocked running oldestReadyMs paused concurrency rate { limit intervalMs } lifetimeMs\n    deadLetterAlert { endpoint count intervalMs } alertedAt\n    priority maxFailuresPerItem backoffMs backoffJitter heartbeatIntervalMs\n  }\n"): typeof import('./graphql.ts').QueueFieldsFragmentDoc;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
@@ -301,6 +321,34 @@ export function graphql(source: "\n  query Queue($type: String!) {\n    queue(ty
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
 export function graphql(source: "\n  query Queues($types: [String!], $first: Int, $after: String) {\n    queues(types: $types, first: $first, after: $after) { ...QueueFields }\n  }\n"): typeof import('./graphql.ts').QueuesDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query TypesWithSchemas {\n    typesWithSchemas\n  }\n"): typeof import('./graphql.ts').TypesWithSchemasDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query TypeSchemas($type: String!) {\n    typeSchemas(type: $type) { type version payload result createdAt }\n  }\n"): typeof import('./graphql.ts').TypeSchemasDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation PutTypeSchema($input: PutTypeSchemaInput!) {\n    putTypeSchema(input: $input) {\n      ... on PutTypeSchemaPayload { created }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').PutTypeSchemaDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation DeleteTypeSchema($input: DeleteTypeSchemaInput!) {\n    deleteTypeSchema(input: $input) {\n      ... on DeleteTypeSchemaPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').DeleteTypeSchemaDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query QueueFigures($types: [String!], $first: Int, $after: String, $lastMinutes: Int) {\n    queues(types: $types, first: $first, after: $after) {\n      ...QueueFields\n      slow slowAfterMs\n      figures(lastMinutes: $lastMinutes) {\n        from until claimed succeeded failed lost dead deadRate perSecond\n        wait { count p50Ms p95Ms p99Ms } processing { count p50Ms p95Ms p99Ms }\n      }\n    }\n  }\n"): typeof import('./graphql.ts').QueueFiguresDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query HeldItems($types: [String!], $workers: [String!], $slowOnly: Boolean, $first: Int) {\n    heldItems(types: $types, workers: $workers, slowOnly: $slowOnly, first: $first) {\n      assignmentId itemId type worker attempt claimedAt heartbeatAt heldMs slow\n    }\n  }\n"): typeof import('./graphql.ts').HeldItemsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query Workers($types: [String!], $first: Int, $after: String) {\n    workers(types: $types, first: $first, after: $after) {\n      name version types { type concurrency holds } connectedAt seenAt\n    }\n  }\n"): typeof import('./graphql.ts').WorkersDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
@@ -360,7 +408,7 @@ export function graphql(source: "\n  subscription OperationProgress($operationId
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  subscription WorkAvailable($types: [String!]!) {\n    workAvailable(types: $types) { types }\n  }\n"): typeof import('./graphql.ts').WorkAvailableDocument;
+export function graphql(source: "\n  subscription WorkAvailable($types: [String!]!, $worker: WorkerInput) {\n    workAvailable(types: $types, worker: $worker) { types }\n  }\n"): typeof import('./graphql.ts').WorkAvailableDocument;
 
 
 export function graphql(source: string) {

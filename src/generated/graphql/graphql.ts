@@ -30,6 +30,8 @@ export type AddItemsInput = {
   jobId: Scalars['ID']['input'];
   /** Whether these are the last ones: seals the job in the same transaction. Default: false. */
   seal?: InputMaybe<Scalars['Boolean']['input']>;
+  /** The trace that the new items belong to: workers are told it with them. INVALID_INPUT for one that is none. Default: none. */
+  traceContext?: InputMaybe<TraceContextInput>;
 };
 
 /** What became of an entry. */
@@ -101,6 +103,17 @@ export type CancelOperationInput = {
   /** The operation. */
   operationId: Scalars['ID']['input'];
 };
+
+/** Why a job was cancelled. */
+export type CancelReason =
+  /** A job that it waited for (`after`) did not succeed. */
+  | 'DEPENDENCY'
+  /** More of its items failed than it tolerates. */
+  | 'FAILURES'
+  /** Its tree was idle for longer than `idleExpirySeconds`: a job was not sealed, and nothing came any more. */
+  | 'IDLE'
+  /** Somebody cancelled it or a job above it, or deleted its tree. */
+  | 'REQUESTED';
 
 /** Who wants which item. */
 export type ClaimItemInput = {
@@ -176,6 +189,14 @@ export type DeleteScheduleInput = {
   name: Scalars['String']['input'];
 };
 
+/** Which version of which type. */
+export type DeleteTypeSchemaInput = {
+  /** The type: 1 to 200 characters. */
+  type: Scalars['String']['input'];
+  /** Which version: 1 to 1,000,000. */
+  version: Scalars['Int']['input'];
+};
+
 /** What is settled. */
 export type DiscardDeadLettersInput = {
   /** Which items. */
@@ -240,6 +261,61 @@ export type FeedSource =
   /** Each success of the parent makes items by the mapping; reports may name more. */
   | 'SUCCESSES';
 
+/** Why a file was not read to its end. */
+export type FileErrorCode =
+  /** It is not of the format that was named: a header that can not be one, a JSON array that ends early. */
+  | 'BAD_STRUCTURE'
+  /** The server failed at the same place time and again; its log says more. */
+  | 'INTERNAL'
+  /** The job was sealed or cancelled before all of the file was read. */
+  | 'JOB_SEALED'
+  /** It has more columns, or more text once it is decompressed, than the server takes. */
+  | 'LIMIT_EXCEEDED'
+  /** It is compressed, and breaks off or is damaged, or the server can not decompress it. */
+  | 'NOT_DECOMPRESSED'
+  /** It is not in the encoding that was named, or not text at all. */
+  | 'NOT_TEXT';
+
+/** What a file is made of. */
+export type FileFormat =
+  /** Rows: each becomes an object of texts by the names in the first row. `\r\n` and `\n` end a row, also in one file. */
+  | 'CSV'
+  /** One JSON array: each of its elements becomes an item, as it stands there. */
+  | 'JSON_ARRAY'
+  /** Lines: each becomes a text. */
+  | 'LINES'
+  /** Lines of JSON: each becomes an item, as it stands there. */
+  | 'NDJSON';
+
+/** Where the import of a file stands. */
+export type FileImportStatus =
+  /** The job was sealed or cancelled before all of it was read. */
+  | 'CANCELLED'
+  /** All of it was read, and the job is sealed. */
+  | 'COMPLETED'
+  /** It could not be read to its end. The job has failed: what is done stays, and what was pending was cancelled. */
+  | 'FAILED'
+  /** It is being read. */
+  | 'RUNNING'
+  /** No server has begun to read it. */
+  | 'WAITING';
+
+/** A file that becomes the items of a job: servers read it, add its rows in order and seal the job at its end. It may be compressed by gzip, or by zstd where Node.js knows that. */
+export type FileInput = {
+  /** Of CSV: what stands between cells, one ASCII character. Default: a comma. */
+  delimiter?: InputMaybe<Scalars['String']['input']>;
+  /** How its text is encoded: a name of the Encoding Standard, such as `utf-8`, `utf-16le`, `windows-1252`. Default: UTF-8, or UTF-16 if a byte order mark says so. */
+  encoding?: InputMaybe<Scalars['String']['input']>;
+  /** What it is made of. */
+  format: FileFormat;
+  /** Of CSV: whether the first row names the columns. Without, each row becomes a list of texts. Default: true. */
+  header?: InputMaybe<Scalars['Boolean']['input']>;
+  /** Of CSV: what stands around cells with delimiters or line breaks, one ASCII character; doubled within them. Default: `"`. */
+  quote?: InputMaybe<Scalars['String']['input']>;
+  /** The upload, which must be complete: `POST /api/uploads`. NOT_FOUND if there is none. */
+  uploadId: Scalars['ID']['input'];
+};
+
 /** What a worker still works on. */
 export type HeartbeatInput = {
   /** The assignments to keep: 1 to 1,000. */
@@ -286,6 +362,8 @@ export type ItemStatus =
 
 /** Which jobs a list shows; all conditions hold together. */
 export type JobFilter = {
+  /** Only roots of trees that have been idle since then, or for longer: see `idleSince` of a job. Give the present for all that are shown to be idle. */
+  idleSince?: InputMaybe<Scalars['DateTime']['input']>;
   /** Only complete jobs of which this came, whatever came of the jobs below them. */
   outcome?: InputMaybe<JobOutcome>;
   /** Only roots of trees. Default: true. */
@@ -314,10 +392,14 @@ export type JobInput = {
   dedupeKey?: InputMaybe<Scalars['String']['input']>;
   /** How the parent feeds it. A fed job is sealed when its parent is complete. Default: it is not fed. */
   feed?: InputMaybe<FeedInput>;
+  /** An upload that becomes its items, behind those given here; the end of the file seals the job. Not for a fed or sealed job. A line that can not be read becomes a failed item. Default: none. */
+  file?: InputMaybe<FileInput>;
   /** Whether its results are among the results of the tree. Default: true for a job without children. */
   finalStage?: InputMaybe<Scalars['Boolean']['input']>;
   /** How often a worker is to heartbeat, in milliseconds: 1,000 to 86,400,000; silence for three intervals is a failure. Default: that of the queue of its type, else 60,000. */
   heartbeatIntervalMs?: InputMaybe<Scalars['Int']['input']>;
+  /** Of the root: after how long the tree is cancelled if it is idle, in seconds: 1 to 315,576,000 (ten years); null for never. It is idle while a job is not sealed and nothing of the tree is left to do. Default: that of the server, never unless it is set otherwise. */
+  idleExpirySeconds?: InputMaybe<Scalars['Int']['input']>;
   /** The items it starts with: up to 1,000. Default: none. */
   items?: InputMaybe<Array<ItemInput>>;
   /** An item that fails more often than this has failed for good: 0 to 1,000. Default: that of the queue of its type, else 3. */
@@ -326,6 +408,8 @@ export type JobInput = {
   name?: InputMaybe<Scalars['String']['input']>;
   /** The priority of items that name none: -32,768 to 32,767. Default: that of the queue of its type, else 0. */
   priority?: InputMaybe<Scalars['Int']['input']>;
+  /** Of the root: for how long the tree is kept once it is complete, in seconds: 0 (it goes at once) to 315,576,000 (ten years); null for ever. Then it is reaped: deleted, with its items and results. Default: that of the server, 7 days unless it is set otherwise. */
+  retentionSeconds?: InputMaybe<Scalars['Int']['input']>;
   /** The `runAt` of items that name none. Default: at once. */
   runAt?: InputMaybe<Scalars['DateTime']['input']>;
   /** Whether no more items will come than those given here. A job that is sealed while empty is complete at once. Default: false. */
@@ -336,6 +420,8 @@ export type JobInput = {
   toleratedFailureCount?: InputMaybe<Scalars['Int']['input']>;
   /** With more than this share of its items failed for good the job fails, as with `toleratedFailureCount`: 0 to 100. It counts once the job is sealed, since a share of an unknown whole means nothing. Default: any share is tolerated. */
   toleratedFailurePercentage?: InputMaybe<Scalars['Float']['input']>;
+  /** Of the root: the trace that the items of the tree belong to which are given here; workers are told it with them. Default: none. */
+  traceContext?: InputMaybe<TraceContextInput>;
   /** What kind of work the items are: the name that workers claim by. 1 to 200 characters. */
   type: Scalars['String']['input'];
 };
@@ -504,6 +590,18 @@ export type PutCallbackEndpointInput = {
   url: Scalars['String']['input'];
 };
 
+/** A version of a type: at least one of the two schemas. */
+export type PutTypeSchemaInput = {
+  /** The JSON Schema (draft 2020-12) that payloads meet, up to 50,000 bytes and 32 levels: an object, or true or false. References go to its own `$defs` and not in circles, regular expressions have the syntax of RE2, and `format` checks nothing. Default: any payload will do. */
+  payload?: InputMaybe<Scalars['JSON']['input']>;
+  /** The same for results. Default: any result will do. */
+  result?: InputMaybe<Scalars['JSON']['input']>;
+  /** The type: 1 to 200 characters. */
+  type: Scalars['String']['input'];
+  /** Which version: 1 to 1,000,000. A type has up to ten at a time. INVALID_INPUT if this one is there with other schemas. */
+  version: Scalars['Int']['input'];
+};
+
 /** How many items may be claimed in any interval of time. */
 export type QueueRateInput = {
   /** The interval, in milliseconds: 1 to 86,400,000, which is a day. */
@@ -651,6 +749,16 @@ export type SetQueueInput = {
   type: Scalars['String']['input'];
 };
 
+/** For how long a tree is kept. What is left out stays as it is. */
+export type SetRetentionInput = {
+  /** After how long it is cancelled if it is idle, in seconds: 1 to 315,576,000 (ten years); null for never. */
+  idleExpirySeconds?: InputMaybe<Scalars['Int']['input']>;
+  /** The root of the tree. INVALID_INPUT for another job. */
+  jobId: Scalars['ID']['input'];
+  /** For how long it is kept once it is complete, in seconds: 0 to 315,576,000 (ten years); null for ever. Of a tree that is complete it counts from its completion, so it may be over at once. */
+  retentionSeconds?: InputMaybe<Scalars['Int']['input']>;
+};
+
 /** Which occurrence to leave out. */
 export type SkipOccurrenceInput = {
   /** The occurrence, as `nextAt` or `queued` has it: so it is safe to ask twice. Default: whichever is next. */
@@ -680,6 +788,14 @@ export type SyncSchedulesInput = {
   schedules: Array<ScheduleInput>;
 };
 
+/** A W3C trace context: the span that new items come from. */
+export type TraceContextInput = {
+  /** As in the header `traceparent`: `00-<32 hexadecimal digits>-<16>-<2>`. */
+  traceparent: Scalars['String']['input'];
+  /** As in the header `tracestate`: 1 to 512 visible ASCII characters. Default: none. */
+  tracestate?: InputMaybe<Scalars['String']['input']>;
+};
+
 /** What becomes of an item. What is left out stays as it is. */
 export type UpdateItemInput = {
   /** The item. */
@@ -692,6 +808,16 @@ export type UpdateItemInput = {
   runAt?: InputMaybe<Scalars['DateTime']['input']>;
 };
 
+/** Who a worker is. */
+export type WorkerInput = {
+  /** How many items of each of `types` it runs at once, in their order: 1 to 10,000 each. */
+  concurrency?: InputMaybe<Array<Scalars['Int']['input']>>;
+  /** Its name, as in its claims: 1 to 200 characters. */
+  name: Scalars['String']['input'];
+  /** The version of its code: 1 to 200 characters. */
+  version?: InputMaybe<Scalars['String']['input']>;
+};
+
 export type CreateJobMutationVariables = Exact<{
   input: JobInput;
 }>;
@@ -699,6 +825,7 @@ export type CreateJobMutationVariables = Exact<{
 
 export type CreateJobMutation = { createJob:
     | { created: boolean, job: { id: string } }
+    | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
    };
 
@@ -725,7 +852,7 @@ export type SealJobMutation = { sealJob:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
-    | { job: { progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number } } }
+    | { job: { progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }
    };
 
 export type CancelJobMutationVariables = Exact<{
@@ -760,6 +887,17 @@ export type UpdateItemMutation = { updateItem:
     | { code: ErrorCode, message: string, field?: string | null, reason: NotUpdatableReason }
     | { code: ErrorCode, message: string, field?: string | null }
     | { item: { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null } }
+   };
+
+export type SetRetentionMutationVariables = Exact<{
+  input: SetRetentionInput;
+}>;
+
+
+export type SetRetentionMutation = { setRetention:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { job: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }
    };
 
 export type DeleteJobMutationVariables = Exact<{
@@ -871,9 +1009,9 @@ export type PendingItemCountQuery = { pendingItemCount: number };
 
 export type OperationFieldsFragment = { id: string, kind: OperationKind, status: OperationStatus, total: number, done: number, requestedAt: string, finishedAt?: string | null };
 
-export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number };
+export type ProgressFieldsFragment = { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number };
 
-export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number } };
+export type JobFieldsFragment = { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } };
 
 export type ItemFieldsFragment = { id: string, status: ItemStatus, payload?: unknown | null, result?: unknown | null, failureCount: number, priority: number, runAt?: string | null, retryAt?: string | null, dedupeKey?: string | null, serializeKey?: string | null, createdAt: string, finishedAt?: string | null, failures: Array<{ attempt: number, code: string, message: string, worker?: string | null, at: string }>, blockedBy?: { id: string } | null, assignment?: { id: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, deadlineAt: string } | null };
 
@@ -882,7 +1020,7 @@ export type JobQueryVariables = Exact<{
 }>;
 
 
-export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, treeOutcome?: JobOutcome | null, children: Array<{ id: string }>, after: Array<{ id: string }>, callbacks: Array<{ endpoint: string, on: CallbackTrigger }>, deletion?: { requestedAt: string, itemCount: number, deletedItems: number } | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number } } | null };
+export type JobQuery = { job?: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, children: Array<{ id: string }>, after: Array<{ id: string }>, callbacks: Array<{ endpoint: string, on: CallbackTrigger }>, deletion?: { requestedAt: string, reaped: boolean, itemCount: number, deletedItems: number } | null, import?: { status: FileImportStatus, uploadId: string, format: FileFormat, size: number, bytesRead: number, items: number, badLines: number, startedAt?: string | null, finishedAt?: string | null, error?: { code: FileErrorCode, message: string } | null } | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } | null };
 
 export type JobsQueryVariables = Exact<{
   filter?: InputMaybe<JobFilter>;
@@ -892,7 +1030,7 @@ export type JobsQueryVariables = Exact<{
 }>;
 
 
-export type JobsQuery = { jobs: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
+export type JobsQuery = { jobs: { edges: Array<{ node: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
 
 export type ItemsQueryVariables = Exact<{
   jobId: Scalars['ID']['input'];
@@ -1048,7 +1186,7 @@ export type ExchangePartsMutation = { reportOutcomes?:
     | { code: ErrorCode, message: string, field?: string | null }
    };
 
-export type QueueFieldsFragment = { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null };
+export type QueueFieldsFragment = { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null };
 
 export type SetQueueMutationVariables = Exact<{
   input: SetQueueInput;
@@ -1057,7 +1195,7 @@ export type SetQueueMutationVariables = Exact<{
 
 export type SetQueueMutation = { setQueue:
     | { code: ErrorCode, message: string, field?: string | null }
-    | { queue: { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null } }
+    | { queue: { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null } }
    };
 
 export type QueueQueryVariables = Exact<{
@@ -1065,7 +1203,7 @@ export type QueueQueryVariables = Exact<{
 }>;
 
 
-export type QueueQuery = { queue: { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null } };
+export type QueueQuery = { queue: { type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null } };
 
 export type QueuesQueryVariables = Exact<{
   types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
@@ -1074,7 +1212,68 @@ export type QueuesQueryVariables = Exact<{
 }>;
 
 
-export type QueuesQuery = { queues: Array<{ type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null }> };
+export type QueuesQuery = { queues: Array<{ type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null }> };
+
+export type TypesWithSchemasQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type TypesWithSchemasQuery = { typesWithSchemas: Array<string> };
+
+export type TypeSchemasQueryVariables = Exact<{
+  type: Scalars['String']['input'];
+}>;
+
+
+export type TypeSchemasQuery = { typeSchemas: Array<{ type: string, version: number, payload?: unknown | null, result?: unknown | null, createdAt: string }> };
+
+export type PutTypeSchemaMutationVariables = Exact<{
+  input: PutTypeSchemaInput;
+}>;
+
+
+export type PutTypeSchemaMutation = { putTypeSchema:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { created: boolean }
+   };
+
+export type DeleteTypeSchemaMutationVariables = Exact<{
+  input: DeleteTypeSchemaInput;
+}>;
+
+
+export type DeleteTypeSchemaMutation = { deleteTypeSchema:
+    | { deleted: boolean }
+    | { code: ErrorCode, message: string, field?: string | null }
+   };
+
+export type QueueFiguresQueryVariables = Exact<{
+  types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  lastMinutes?: InputMaybe<Scalars['Int']['input']>;
+}>;
+
+
+export type QueueFiguresQuery = { queues: Array<{ slow: number, slowAfterMs?: number | null, type: string, ready: number, scheduled: number, waiting: number, blocked: number, running: number, oldestReadyMs?: number | null, paused: boolean, concurrency?: number | null, lifetimeMs?: number | null, alertedAt?: string | null, priority?: number | null, maxFailuresPerItem?: number | null, backoffMs?: Array<number> | null, backoffJitter?: number | null, heartbeatIntervalMs?: number | null, figures: { from: string, until: string, claimed: number, succeeded: number, failed: number, lost: number, dead: number, deadRate?: number | null, perSecond: number, wait: { count: number, p50Ms?: number | null, p95Ms?: number | null, p99Ms?: number | null }, processing: { count: number, p50Ms?: number | null, p95Ms?: number | null, p99Ms?: number | null } }, rate?: { limit: number, intervalMs: number } | null, deadLetterAlert?: { endpoint: string, count: number, intervalMs: number } | null }> };
+
+export type HeldItemsQueryVariables = Exact<{
+  types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  workers?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  slowOnly?: InputMaybe<Scalars['Boolean']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+}>;
+
+
+export type HeldItemsQuery = { heldItems: Array<{ assignmentId: string, itemId: string, type: string, worker: string, attempt: number, claimedAt: string, heartbeatAt: string, heldMs: number, slow: boolean }> };
+
+export type WorkersQueryVariables = Exact<{
+  types?: InputMaybe<Array<Scalars['String']['input']> | Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type WorkersQuery = { workers: Array<{ name: string, version?: string | null, connectedAt?: string | null, seenAt: string, types: Array<{ type: string, concurrency?: number | null, holds: number }> }> };
 
 export type EndpointFieldsFragment = { name: string, url: string, createdAt: string, previousSecretUntil?: string | null, goneAt?: string | null };
 
@@ -1174,7 +1373,7 @@ export type JobProgressSubscriptionVariables = Exact<{
 }>;
 
 
-export type JobProgressSubscription = { jobProgress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number } };
+export type JobProgressSubscription = { jobProgress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } };
 
 export type JobTreeProgressSubscriptionVariables = Exact<{
   rootId: Scalars['ID']['input'];
@@ -1182,7 +1381,7 @@ export type JobTreeProgressSubscriptionVariables = Exact<{
 }>;
 
 
-export type JobTreeProgressSubscription = { jobTreeProgress: { rootId: string, revision: string, openJobs: number, complete: boolean, outcome?: JobOutcome | null, jobs: Array<{ jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, completions: number }> } };
+export type JobTreeProgressSubscription = { jobTreeProgress: { rootId: string, revision: string, openJobs: number, complete: boolean, outcome?: JobOutcome | null, jobs: Array<{ jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number }> } };
 
 export type OperationProgressSubscriptionVariables = Exact<{
   operationId: Scalars['ID']['input'];
@@ -1193,6 +1392,7 @@ export type OperationProgressSubscription = { operationProgress: { id: string, k
 
 export type WorkAvailableSubscriptionVariables = Exact<{
   types: Array<Scalars['String']['input']> | Scalars['String']['input'];
+  worker?: InputMaybe<WorkerInput>;
 }>;
 
 
@@ -1243,6 +1443,7 @@ export const ProgressFieldsFragmentDoc = new TypedDocumentString(`
   startedAt
   completedAt
   outcome
+  cancelReason
   completions
 }
     `, {"fragmentName":"ProgressFields"}) as unknown as TypedDocumentString<ProgressFieldsFragment, unknown>;
@@ -1274,6 +1475,11 @@ export const JobFieldsFragmentDoc = new TypedDocumentString(`
   sealedAt
   failedAt
   cancelledAt
+  cancelReason
+  retentionSeconds
+  reapAt
+  idleExpirySeconds
+  idleSince
   occurrence {
     schedule
     at
@@ -1298,6 +1504,7 @@ export const JobFieldsFragmentDoc = new TypedDocumentString(`
   startedAt
   completedAt
   outcome
+  cancelReason
   completions
 }`, {"fragmentName":"JobFields"}) as unknown as TypedDocumentString<JobFieldsFragment, unknown>;
 export const ItemFieldsFragmentDoc = new TypedDocumentString(`
@@ -1376,6 +1583,7 @@ export const QueueFieldsFragmentDoc = new TypedDocumentString(`
   waiting
   blocked
   running
+  oldestReadyMs
   paused
   concurrency
   rate {
@@ -1500,6 +1708,7 @@ export const SealJobDocument = new TypedDocumentString(`
   startedAt
   completedAt
   outcome
+  cancelReason
   completions
 }`) as unknown as TypedDocumentString<SealJobMutation, SealJobMutationVariables>;
 export const CancelJobDocument = new TypedDocumentString(`
@@ -1592,6 +1801,80 @@ export const UpdateItemDocument = new TypedDocumentString(`
     deadlineAt
   }
 }`) as unknown as TypedDocumentString<UpdateItemMutation, UpdateItemMutationVariables>;
+export const SetRetentionDocument = new TypedDocumentString(`
+    mutation SetRetention($input: SetRetentionInput!) {
+  setRetention(input: $input) {
+    ... on SetRetentionPayload {
+      job {
+        ...JobFields
+      }
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment ProgressFields on JobProgress {
+  jobId
+  status
+  message
+  itemCount
+  itemProgress
+  succeeded
+  failed
+  cancelled
+  percent
+  sealed
+  revision
+  startedAt
+  completedAt
+  outcome
+  cancelReason
+  completions
+}
+fragment JobFields on Job {
+  id
+  type
+  root {
+    id
+  }
+  parent {
+    id
+  }
+  depth
+  dedupeKey
+  priority
+  runAt
+  maxFailuresPerItem
+  backoffMs
+  backoffJitter
+  heartbeatIntervalMs
+  toleratedFailureCount
+  toleratedFailurePercentage
+  serializeOnFailure
+  finalStage
+  feed
+  waitsForJobs
+  createdAt
+  sealedAt
+  failedAt
+  cancelledAt
+  cancelReason
+  retentionSeconds
+  reapAt
+  idleExpirySeconds
+  idleSince
+  occurrence {
+    schedule
+    at
+  }
+  treeOutcome
+  progress {
+    ...ProgressFields
+  }
+}`) as unknown as TypedDocumentString<SetRetentionMutation, SetRetentionMutationVariables>;
 export const DeleteJobDocument = new TypedDocumentString(`
     mutation DeleteJob($input: DeleteJobInput!) {
   deleteJob(input: $input) {
@@ -1831,8 +2114,24 @@ export const JobDocument = new TypedDocumentString(`
     }
     deletion {
       requestedAt
+      reaped
       itemCount
       deletedItems
+    }
+    import {
+      status
+      uploadId
+      format
+      size
+      bytesRead
+      items
+      badLines
+      startedAt
+      finishedAt
+      error {
+        code
+        message
+      }
     }
   }
 }
@@ -1851,6 +2150,7 @@ export const JobDocument = new TypedDocumentString(`
   startedAt
   completedAt
   outcome
+  cancelReason
   completions
 }
 fragment JobFields on Job {
@@ -1880,6 +2180,11 @@ fragment JobFields on Job {
   sealedAt
   failedAt
   cancelledAt
+  cancelReason
+  retentionSeconds
+  reapAt
+  idleExpirySeconds
+  idleSince
   occurrence {
     schedule
     at
@@ -1918,6 +2223,7 @@ export const JobsDocument = new TypedDocumentString(`
   startedAt
   completedAt
   outcome
+  cancelReason
   completions
 }
 fragment JobFields on Job {
@@ -1947,6 +2253,11 @@ fragment JobFields on Job {
   sealedAt
   failedAt
   cancelledAt
+  cancelReason
+  retentionSeconds
+  reapAt
+  idleExpirySeconds
+  idleSince
   occurrence {
     schedule
     at
@@ -2486,6 +2797,7 @@ export const SetQueueDocument = new TypedDocumentString(`
   waiting
   blocked
   running
+  oldestReadyMs
   paused
   concurrency
   rate {
@@ -2518,6 +2830,7 @@ export const QueueDocument = new TypedDocumentString(`
   waiting
   blocked
   running
+  oldestReadyMs
   paused
   concurrency
   rate {
@@ -2550,6 +2863,7 @@ export const QueuesDocument = new TypedDocumentString(`
   waiting
   blocked
   running
+  oldestReadyMs
   paused
   concurrency
   rate {
@@ -2569,6 +2883,138 @@ export const QueuesDocument = new TypedDocumentString(`
   backoffJitter
   heartbeatIntervalMs
 }`) as unknown as TypedDocumentString<QueuesQuery, QueuesQueryVariables>;
+export const TypesWithSchemasDocument = new TypedDocumentString(`
+    query TypesWithSchemas {
+  typesWithSchemas
+}
+    `) as unknown as TypedDocumentString<TypesWithSchemasQuery, TypesWithSchemasQueryVariables>;
+export const TypeSchemasDocument = new TypedDocumentString(`
+    query TypeSchemas($type: String!) {
+  typeSchemas(type: $type) {
+    type
+    version
+    payload
+    result
+    createdAt
+  }
+}
+    `) as unknown as TypedDocumentString<TypeSchemasQuery, TypeSchemasQueryVariables>;
+export const PutTypeSchemaDocument = new TypedDocumentString(`
+    mutation PutTypeSchema($input: PutTypeSchemaInput!) {
+  putTypeSchema(input: $input) {
+    ... on PutTypeSchemaPayload {
+      created
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<PutTypeSchemaMutation, PutTypeSchemaMutationVariables>;
+export const DeleteTypeSchemaDocument = new TypedDocumentString(`
+    mutation DeleteTypeSchema($input: DeleteTypeSchemaInput!) {
+  deleteTypeSchema(input: $input) {
+    ... on DeleteTypeSchemaPayload {
+      deleted
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DeleteTypeSchemaMutation, DeleteTypeSchemaMutationVariables>;
+export const QueueFiguresDocument = new TypedDocumentString(`
+    query QueueFigures($types: [String!], $first: Int, $after: String, $lastMinutes: Int) {
+  queues(types: $types, first: $first, after: $after) {
+    ...QueueFields
+    slow
+    slowAfterMs
+    figures(lastMinutes: $lastMinutes) {
+      from
+      until
+      claimed
+      succeeded
+      failed
+      lost
+      dead
+      deadRate
+      perSecond
+      wait {
+        count
+        p50Ms
+        p95Ms
+        p99Ms
+      }
+      processing {
+        count
+        p50Ms
+        p95Ms
+        p99Ms
+      }
+    }
+  }
+}
+    fragment QueueFields on Queue {
+  type
+  ready
+  scheduled
+  waiting
+  blocked
+  running
+  oldestReadyMs
+  paused
+  concurrency
+  rate {
+    limit
+    intervalMs
+  }
+  lifetimeMs
+  deadLetterAlert {
+    endpoint
+    count
+    intervalMs
+  }
+  alertedAt
+  priority
+  maxFailuresPerItem
+  backoffMs
+  backoffJitter
+  heartbeatIntervalMs
+}`) as unknown as TypedDocumentString<QueueFiguresQuery, QueueFiguresQueryVariables>;
+export const HeldItemsDocument = new TypedDocumentString(`
+    query HeldItems($types: [String!], $workers: [String!], $slowOnly: Boolean, $first: Int) {
+  heldItems(types: $types, workers: $workers, slowOnly: $slowOnly, first: $first) {
+    assignmentId
+    itemId
+    type
+    worker
+    attempt
+    claimedAt
+    heartbeatAt
+    heldMs
+    slow
+  }
+}
+    `) as unknown as TypedDocumentString<HeldItemsQuery, HeldItemsQueryVariables>;
+export const WorkersDocument = new TypedDocumentString(`
+    query Workers($types: [String!], $first: Int, $after: String) {
+  workers(types: $types, first: $first, after: $after) {
+    name
+    version
+    types {
+      type
+      concurrency
+      holds
+    }
+    connectedAt
+    seenAt
+  }
+}
+    `) as unknown as TypedDocumentString<WorkersQuery, WorkersQueryVariables>;
 export const PutCallbackEndpointDocument = new TypedDocumentString(`
     mutation PutCallbackEndpoint($input: PutCallbackEndpointInput!) {
   putCallbackEndpoint(input: $input) {
@@ -2799,6 +3245,7 @@ export const JobProgressDocument = new TypedDocumentString(`
   startedAt
   completedAt
   outcome
+  cancelReason
   completions
 }`) as unknown as TypedDocumentString<JobProgressSubscription, JobProgressSubscriptionVariables>;
 export const JobTreeProgressDocument = new TypedDocumentString(`
@@ -2829,6 +3276,7 @@ export const JobTreeProgressDocument = new TypedDocumentString(`
   startedAt
   completedAt
   outcome
+  cancelReason
   completions
 }`) as unknown as TypedDocumentString<JobTreeProgressSubscription, JobTreeProgressSubscriptionVariables>;
 export const OperationProgressDocument = new TypedDocumentString(`
@@ -2847,8 +3295,8 @@ export const OperationProgressDocument = new TypedDocumentString(`
   finishedAt
 }`) as unknown as TypedDocumentString<OperationProgressSubscription, OperationProgressSubscriptionVariables>;
 export const WorkAvailableDocument = new TypedDocumentString(`
-    subscription WorkAvailable($types: [String!]!) {
-  workAvailable(types: $types) {
+    subscription WorkAvailable($types: [String!]!, $worker: WorkerInput) {
+  workAvailable(types: $types, worker: $worker) {
     types
   }
 }

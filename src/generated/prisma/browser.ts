@@ -38,6 +38,11 @@ export type ProgressDelta = Prisma.ProgressDeltaModel
  */
 export type JobItem = Prisma.JobItemModel
 /**
+ * Model TraceContext
+ * The trace that consecutive items belong to, as their producer named it. Written once, and only where there is one.
+ */
+export type TraceContext = Prisma.TraceContextModel
+/**
  * Model QueueEntry
  * Consecutive items of a job that wait under the same conditions. Deleted when claimed.
  */
@@ -104,6 +109,16 @@ export type Operation = Prisma.OperationModel
  */
 export type TreeDeletion = Prisma.TreeDeletionModel
 /**
+ * Model TreeHold
+ * A tree that somebody reads whole, and that is not reaped before then.
+ */
+export type TreeHold = Prisma.TreeHoldModel
+/**
+ * Model IdleTree
+ * A tree that was seen to wait for nothing but more items, and since when. It may have gone on since: idle_since says whether it has.
+ */
+export type IdleTree = Prisma.IdleTreeModel
+/**
  * Model Watch
  * One row: when a server last looked for lost heartbeats, and since when they have been looking without a gap.
  */
@@ -118,6 +133,11 @@ export type Schedule = Prisma.ScheduleModel
  * The settings of a type; a type without any has no row. What is null is not set.
  */
 export type Queue = Prisma.QueueModel
+/**
+ * Model TypeSchema
+ * What payloads and results of a type look like, in one of its versions. Never changed, only removed.
+ */
+export type TypeSchema = Prisma.TypeSchemaModel
 /**
  * Model QueueLease
  * A lease of a type with a limit of concurrency, of which some item may be open.
@@ -148,3 +168,28 @@ export type CallbackDelivery = Prisma.CallbackDeliveryModel
  * When people want to hear of dead letters of a type, and whether they just have.
  */
 export type DeadLetterAlert = Prisma.DeadLetterAlertModel
+/**
+ * Model Figure
+ * What was done of a type in a minute, as one server saw it. Removed after two days.
+ */
+export type Figure = Prisma.FigureModel
+/**
+ * Model Worker
+ * A worker that a server has a connection to. Removed when it is gone, or when its server has said nothing for a minute.
+ */
+export type Worker = Prisma.WorkerModel
+/**
+ * Model Upload
+ * A file that somebody has sent, or is sending.
+ */
+export type Upload = Prisma.UploadModel
+/**
+ * Model UploadChunk
+ * A part of an upload.
+ */
+export type UploadChunk = Prisma.UploadChunkModel
+/**
+ * Model FileImport
+ * An upload that becomes the items of a job, and how far that is.
+ */
+export type FileImport = Prisma.FileImportModel

@@ -3,7 +3,7 @@ import { InvalidInputError, JobFedByParentError, JobSealedError, NotFoundError }
 import { builder } from '../builder.ts';
 import { EntryError, toEntryError } from '../errors.ts';
 import { encodeGlobalId, keyOf } from '../global-id.ts';
-import { ItemInput } from '../inputs.ts';
+import { ItemInput, TraceContextInput } from '../inputs.ts';
 import { jobField } from './payload.ts';
 
 const AddStatus = builder.enumType('AddStatus', {
@@ -79,6 +79,11 @@ const Input = builder.inputType('AddItemsInput', {
       defaultValue: false,
       description: 'Whether these are the last ones: seals the job in the same transaction. Default: false.',
     }),
+    traceContext: t.field({
+      type: TraceContextInput,
+      description:
+        'The trace that the new items belong to: workers are told it with them. INVALID_INPUT for one that is none. Default: none.',
+    }),
   }),
 });
 
@@ -91,7 +96,8 @@ builder.mutationField('addItems', (t) =>
     errors: { types: [NotFoundError, InvalidInputError, JobSealedError, JobFedByParentError] },
     resolve: async (_, { input }, { engine }) => {
       const jobId = keyOf('Job', input.jobId, 'jobId');
-      return { jobId, entries: await addItems(engine, jobId, input.items, { seal: input.seal ?? false }) };
+      const { items, seal, traceContext } = input;
+      return { jobId, entries: await addItems(engine, jobId, items, { seal: seal ?? false, traceContext }) };
     },
   }),
 );

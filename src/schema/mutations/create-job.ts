@@ -1,6 +1,7 @@
-import { createJob } from '../../domain/create-job.ts';
-import { InvalidInputError } from '../../errors.ts';
+import { createJob, type NewJob } from '../../domain/create-job.ts';
+import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
+import { keyOf } from '../global-id.ts';
 import { JobInput } from '../inputs.ts';
 import { jobField } from './payload.ts';
 
@@ -21,7 +22,18 @@ builder.mutationField('createJob', (t) =>
     args: {
       input: t.arg({ type: JobInput, required: true, description: 'The root, with all that is below it.' }),
     },
-    errors: { types: [InvalidInputError] },
-    resolve: (_, { input }, { engine }) => createJob(engine, input),
+    errors: { types: [InvalidInputError, NotFoundError] },
+    resolve: (_, { input }, { engine }) => createJob(engine, withUploads(input, '')),
   }),
 );
+
+/** With the keys of uploads, where ids were given. */
+function withUploads(job: NewJob, path: string): NewJob {
+  const { file, children } = job;
+  if (file == null && children == null) return job;
+  return {
+    ...job,
+    file: file && { ...file, uploadId: keyOf('Upload', file.uploadId, `${path}file.uploadId`) },
+    children: children?.map((child, i) => withUploads(child, `${path}children[${i}].`)),
+  };
+}

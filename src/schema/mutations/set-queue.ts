@@ -98,7 +98,7 @@ builder.mutationField('setQueue', (t) =>
     errors: { types: [InvalidInputError] },
     resolve: async (_, { input: { type, ...change } }, { engine }) => {
       await setQueue(engine, type, change);
-      return { queue: await readQueue(engine.database, type) };
+      return { queue: await readQueue(engine, type) };
     },
   }),
 );

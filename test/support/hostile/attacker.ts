@@ -207,13 +207,12 @@ export class Attacker {
   }
 
   /** The head of a POST, as text. */
-  head(length: number | 'chunked'): string {
-    const [forwarded] = Object.values(this.address());
+  head(length: number | 'chunked', headers: Record<string, string> = {}): string {
     return [
       'POST /graphql HTTP/1.1',
       'Host: localhost',
       'Content-Type: application/json',
-      ...(forwarded ? [`X-Forwarded-For: ${forwarded}`] : []),
+      ...Object.entries({ ...this.address(), ...headers }).map(([name, value]) => `${name}: ${value}`),
       length === 'chunked' ? 'Transfer-Encoding: chunked' : `Content-Length: ${length}`,
       '\r\n',
     ].join('\r\n');

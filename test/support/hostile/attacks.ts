@@ -1,4 +1,5 @@
 /** The attacks. Each says in its title what it does, and throws if the server takes what it must refuse. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RawSocket } from '../raw-socket.ts';
 import { type Attacker, bodyOf, type Operation } from './attacker.ts';
 
@@ -297,17 +298,19 @@ const held: Attack[] = [
       await attacker.hold();
     },
   },
-  {
-    title: '15 answers of 60 MB that nobody reads',
-    run: async (attacker) => {
+  ...['application/json', 'text/event-stream'].map((accept) => ({
+    title: `15 answers of 60 MB as ${accept} that nobody reads`,
+    run: async (attacker: Attacker) => {
       const body = bodyOf({
         query: 'query ($id: ID!) { job(id: $id) { items(first: 60) { nodes { result } } } }',
         variables: JSON.stringify({ id: attacker.target.large }),
       });
-      await Promise.all(times(15, () => attacker.connect(attacker.head(body.length) + body)));
+      await Promise.all(
+        times(15, () => attacker.connect(attacker.head(body.length, { Accept: accept }) + body)),
+      );
       await attacker.hold();
     },
-  },
+  })),
   {
     title: 'answers of 60 MB on WebSockets that nobody reads',
     run: async (attacker) => {
@@ -368,9 +371,7 @@ const held: Attack[] = [
         Promise.all(
           times(300, async () => {
             const body = '{"query":"subscription { jobs(first: 1000) { jobs { id type } } }"}';
-            const head = attacker
-              .head(body.length)
-              .replace('\r\n\r\n', '\r\nAccept: text/event-stream\r\n\r\n');
+            const head = attacker.head(body.length, { Accept: 'text/event-stream' });
             (await attacker.connect(head + body)).resetAndDestroy();
           }),
         ),
@@ -490,12 +491,11 @@ const sockets: Attack[] = [
       attacker.repeat(async () => {
         const raw = await attacker.socket();
         const types = times(1_000, (i) => `${i}${'t'.repeat(190)}`);
+        const payload = JSON.stringify({ query: workAvailable, variables: { types } });
         for (let i = 0; i < (attacker.isLong ? 900 : 60); i++) {
-          raw.send({
-            type: 'subscribe',
-            id: `${i}`,
-            payload: { query: workAvailable, variables: { types } },
-          });
+          raw.socket.send(`{"id":"${i}","type":"subscribe","payload":${payload}}`);
+          // The other copies have to say hello in time.
+          await nextTurn();
         }
         await raw.until(({ id }) => id === '0').catch(() => {});
         await attacker.hold();

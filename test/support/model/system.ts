@@ -59,16 +59,19 @@ export class System {
         database,
         limits: { maxJsonBytes: 1_000_000 },
         callbackAddresses: new CallbackAddresses({ networks: [] }),
+        retention: { retentionSeconds: 604_800, idleSeconds: 86_400, idleExpirySeconds: null },
         effects: {
           touched: (rootId) => this.touched.add(rootId),
           ready: () => {},
           claimed: () => {},
           limited: () => {},
           unfinished: () => {},
+          importable: () => {},
         },
         logger: pino({ level: 'silent' }),
         logPayloads: false,
         durableClaims: true,
+        slowness: { factor: 3, afterMs: 10_000 },
       });
     this.engines = [engine(databases[0]), engine(databases[1])];
   }

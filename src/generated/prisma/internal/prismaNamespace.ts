@@ -401,6 +401,7 @@ export const ModelName = {
   JobProgress: 'JobProgress',
   ProgressDelta: 'ProgressDelta',
   JobItem: 'JobItem',
+  TraceContext: 'TraceContext',
   QueueEntry: 'QueueEntry',
   Lease: 'Lease',
   SerializeKey: 'SerializeKey',
@@ -414,15 +415,23 @@ export const ModelName = {
   DeadLetterNote: 'DeadLetterNote',
   Operation: 'Operation',
   TreeDeletion: 'TreeDeletion',
+  TreeHold: 'TreeHold',
+  IdleTree: 'IdleTree',
   Watch: 'Watch',
   Schedule: 'Schedule',
   Queue: 'Queue',
+  TypeSchema: 'TypeSchema',
   QueueLease: 'QueueLease',
   RateSlice: 'RateSlice',
   CallbackEndpoint: 'CallbackEndpoint',
   Callback: 'Callback',
   CallbackDelivery: 'CallbackDelivery',
-  DeadLetterAlert: 'DeadLetterAlert'
+  DeadLetterAlert: 'DeadLetterAlert',
+  Figure: 'Figure',
+  Worker: 'Worker',
+  Upload: 'Upload',
+  UploadChunk: 'UploadChunk',
+  FileImport: 'FileImport'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -438,7 +447,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "watch" | "schedule" | "queue" | "queueLease" | "rateSlice" | "callbackEndpoint" | "callback" | "callbackDelivery" | "deadLetterAlert"
+    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "traceContext" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "treeHold" | "idleTree" | "watch" | "schedule" | "queue" | "typeSchema" | "queueLease" | "rateSlice" | "callbackEndpoint" | "callback" | "callbackDelivery" | "deadLetterAlert" | "figure" | "worker" | "upload" | "uploadChunk" | "fileImport"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -735,6 +744,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.JobItemCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.JobItemCountAggregateOutputType> | number
+        }
+      }
+    }
+    TraceContext: {
+      payload: Prisma.$TraceContextPayload<ExtArgs>
+      fields: Prisma.TraceContextFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.TraceContextFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TraceContextPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.TraceContextFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TraceContextPayload>
+        }
+        findFirst: {
+          args: Prisma.TraceContextFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TraceContextPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.TraceContextFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TraceContextPayload>
+        }
+        findMany: {
+          args: Prisma.TraceContextFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TraceContextPayload>[]
+        }
+        create: {
+          args: Prisma.TraceContextCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TraceContextPayload>
+        }
+        createMany: {
+          args: Prisma.TraceContextCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.TraceContextCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TraceContextPayload>[]
+        }
+        delete: {
+          args: Prisma.TraceContextDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TraceContextPayload>
+        }
+        update: {
+          args: Prisma.TraceContextUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TraceContextPayload>
+        }
+        deleteMany: {
+          args: Prisma.TraceContextDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.TraceContextUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.TraceContextUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TraceContextPayload>[]
+        }
+        upsert: {
+          args: Prisma.TraceContextUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TraceContextPayload>
+        }
+        aggregate: {
+          args: Prisma.TraceContextAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateTraceContext>
+        }
+        groupBy: {
+          args: Prisma.TraceContextGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.TraceContextGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.TraceContextCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.TraceContextCountAggregateOutputType> | number
         }
       }
     }
@@ -1700,6 +1783,154 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    TreeHold: {
+      payload: Prisma.$TreeHoldPayload<ExtArgs>
+      fields: Prisma.TreeHoldFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.TreeHoldFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeHoldPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.TreeHoldFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeHoldPayload>
+        }
+        findFirst: {
+          args: Prisma.TreeHoldFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeHoldPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.TreeHoldFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeHoldPayload>
+        }
+        findMany: {
+          args: Prisma.TreeHoldFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeHoldPayload>[]
+        }
+        create: {
+          args: Prisma.TreeHoldCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeHoldPayload>
+        }
+        createMany: {
+          args: Prisma.TreeHoldCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.TreeHoldCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeHoldPayload>[]
+        }
+        delete: {
+          args: Prisma.TreeHoldDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeHoldPayload>
+        }
+        update: {
+          args: Prisma.TreeHoldUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeHoldPayload>
+        }
+        deleteMany: {
+          args: Prisma.TreeHoldDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.TreeHoldUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.TreeHoldUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeHoldPayload>[]
+        }
+        upsert: {
+          args: Prisma.TreeHoldUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TreeHoldPayload>
+        }
+        aggregate: {
+          args: Prisma.TreeHoldAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateTreeHold>
+        }
+        groupBy: {
+          args: Prisma.TreeHoldGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.TreeHoldGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.TreeHoldCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.TreeHoldCountAggregateOutputType> | number
+        }
+      }
+    }
+    IdleTree: {
+      payload: Prisma.$IdleTreePayload<ExtArgs>
+      fields: Prisma.IdleTreeFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.IdleTreeFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdleTreePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.IdleTreeFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdleTreePayload>
+        }
+        findFirst: {
+          args: Prisma.IdleTreeFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdleTreePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.IdleTreeFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdleTreePayload>
+        }
+        findMany: {
+          args: Prisma.IdleTreeFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdleTreePayload>[]
+        }
+        create: {
+          args: Prisma.IdleTreeCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdleTreePayload>
+        }
+        createMany: {
+          args: Prisma.IdleTreeCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.IdleTreeCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdleTreePayload>[]
+        }
+        delete: {
+          args: Prisma.IdleTreeDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdleTreePayload>
+        }
+        update: {
+          args: Prisma.IdleTreeUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdleTreePayload>
+        }
+        deleteMany: {
+          args: Prisma.IdleTreeDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.IdleTreeUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.IdleTreeUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdleTreePayload>[]
+        }
+        upsert: {
+          args: Prisma.IdleTreeUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$IdleTreePayload>
+        }
+        aggregate: {
+          args: Prisma.IdleTreeAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateIdleTree>
+        }
+        groupBy: {
+          args: Prisma.IdleTreeGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.IdleTreeGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.IdleTreeCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.IdleTreeCountAggregateOutputType> | number
+        }
+      }
+    }
     Watch: {
       payload: Prisma.$WatchPayload<ExtArgs>
       fields: Prisma.WatchFieldRefs
@@ -1919,6 +2150,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.QueueCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.QueueCountAggregateOutputType> | number
+        }
+      }
+    }
+    TypeSchema: {
+      payload: Prisma.$TypeSchemaPayload<ExtArgs>
+      fields: Prisma.TypeSchemaFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.TypeSchemaFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TypeSchemaPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.TypeSchemaFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TypeSchemaPayload>
+        }
+        findFirst: {
+          args: Prisma.TypeSchemaFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TypeSchemaPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.TypeSchemaFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TypeSchemaPayload>
+        }
+        findMany: {
+          args: Prisma.TypeSchemaFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TypeSchemaPayload>[]
+        }
+        create: {
+          args: Prisma.TypeSchemaCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TypeSchemaPayload>
+        }
+        createMany: {
+          args: Prisma.TypeSchemaCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.TypeSchemaCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TypeSchemaPayload>[]
+        }
+        delete: {
+          args: Prisma.TypeSchemaDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TypeSchemaPayload>
+        }
+        update: {
+          args: Prisma.TypeSchemaUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TypeSchemaPayload>
+        }
+        deleteMany: {
+          args: Prisma.TypeSchemaDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.TypeSchemaUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.TypeSchemaUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TypeSchemaPayload>[]
+        }
+        upsert: {
+          args: Prisma.TypeSchemaUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TypeSchemaPayload>
+        }
+        aggregate: {
+          args: Prisma.TypeSchemaAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateTypeSchema>
+        }
+        groupBy: {
+          args: Prisma.TypeSchemaGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.TypeSchemaGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.TypeSchemaCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.TypeSchemaCountAggregateOutputType> | number
         }
       }
     }
@@ -2366,6 +2671,376 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    Figure: {
+      payload: Prisma.$FigurePayload<ExtArgs>
+      fields: Prisma.FigureFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.FigureFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FigurePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.FigureFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FigurePayload>
+        }
+        findFirst: {
+          args: Prisma.FigureFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FigurePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.FigureFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FigurePayload>
+        }
+        findMany: {
+          args: Prisma.FigureFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FigurePayload>[]
+        }
+        create: {
+          args: Prisma.FigureCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FigurePayload>
+        }
+        createMany: {
+          args: Prisma.FigureCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.FigureCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FigurePayload>[]
+        }
+        delete: {
+          args: Prisma.FigureDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FigurePayload>
+        }
+        update: {
+          args: Prisma.FigureUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FigurePayload>
+        }
+        deleteMany: {
+          args: Prisma.FigureDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.FigureUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.FigureUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FigurePayload>[]
+        }
+        upsert: {
+          args: Prisma.FigureUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FigurePayload>
+        }
+        aggregate: {
+          args: Prisma.FigureAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateFigure>
+        }
+        groupBy: {
+          args: Prisma.FigureGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.FigureGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.FigureCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.FigureCountAggregateOutputType> | number
+        }
+      }
+    }
+    Worker: {
+      payload: Prisma.$WorkerPayload<ExtArgs>
+      fields: Prisma.WorkerFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.WorkerFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkerPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.WorkerFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkerPayload>
+        }
+        findFirst: {
+          args: Prisma.WorkerFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkerPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.WorkerFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkerPayload>
+        }
+        findMany: {
+          args: Prisma.WorkerFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkerPayload>[]
+        }
+        create: {
+          args: Prisma.WorkerCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkerPayload>
+        }
+        createMany: {
+          args: Prisma.WorkerCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.WorkerCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkerPayload>[]
+        }
+        delete: {
+          args: Prisma.WorkerDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkerPayload>
+        }
+        update: {
+          args: Prisma.WorkerUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkerPayload>
+        }
+        deleteMany: {
+          args: Prisma.WorkerDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.WorkerUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.WorkerUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkerPayload>[]
+        }
+        upsert: {
+          args: Prisma.WorkerUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WorkerPayload>
+        }
+        aggregate: {
+          args: Prisma.WorkerAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateWorker>
+        }
+        groupBy: {
+          args: Prisma.WorkerGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WorkerGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.WorkerCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WorkerCountAggregateOutputType> | number
+        }
+      }
+    }
+    Upload: {
+      payload: Prisma.$UploadPayload<ExtArgs>
+      fields: Prisma.UploadFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.UploadFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.UploadFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>
+        }
+        findFirst: {
+          args: Prisma.UploadFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.UploadFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>
+        }
+        findMany: {
+          args: Prisma.UploadFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>[]
+        }
+        create: {
+          args: Prisma.UploadCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>
+        }
+        createMany: {
+          args: Prisma.UploadCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.UploadCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>[]
+        }
+        delete: {
+          args: Prisma.UploadDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>
+        }
+        update: {
+          args: Prisma.UploadUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>
+        }
+        deleteMany: {
+          args: Prisma.UploadDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.UploadUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.UploadUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>[]
+        }
+        upsert: {
+          args: Prisma.UploadUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadPayload>
+        }
+        aggregate: {
+          args: Prisma.UploadAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateUpload>
+        }
+        groupBy: {
+          args: Prisma.UploadGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.UploadGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.UploadCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.UploadCountAggregateOutputType> | number
+        }
+      }
+    }
+    UploadChunk: {
+      payload: Prisma.$UploadChunkPayload<ExtArgs>
+      fields: Prisma.UploadChunkFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.UploadChunkFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadChunkPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.UploadChunkFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadChunkPayload>
+        }
+        findFirst: {
+          args: Prisma.UploadChunkFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadChunkPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.UploadChunkFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadChunkPayload>
+        }
+        findMany: {
+          args: Prisma.UploadChunkFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadChunkPayload>[]
+        }
+        create: {
+          args: Prisma.UploadChunkCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadChunkPayload>
+        }
+        createMany: {
+          args: Prisma.UploadChunkCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.UploadChunkCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadChunkPayload>[]
+        }
+        delete: {
+          args: Prisma.UploadChunkDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadChunkPayload>
+        }
+        update: {
+          args: Prisma.UploadChunkUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadChunkPayload>
+        }
+        deleteMany: {
+          args: Prisma.UploadChunkDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.UploadChunkUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.UploadChunkUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadChunkPayload>[]
+        }
+        upsert: {
+          args: Prisma.UploadChunkUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadChunkPayload>
+        }
+        aggregate: {
+          args: Prisma.UploadChunkAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateUploadChunk>
+        }
+        groupBy: {
+          args: Prisma.UploadChunkGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.UploadChunkGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.UploadChunkCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.UploadChunkCountAggregateOutputType> | number
+        }
+      }
+    }
+    FileImport: {
+      payload: Prisma.$FileImportPayload<ExtArgs>
+      fields: Prisma.FileImportFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.FileImportFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileImportPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.FileImportFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileImportPayload>
+        }
+        findFirst: {
+          args: Prisma.FileImportFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileImportPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.FileImportFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileImportPayload>
+        }
+        findMany: {
+          args: Prisma.FileImportFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileImportPayload>[]
+        }
+        create: {
+          args: Prisma.FileImportCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileImportPayload>
+        }
+        createMany: {
+          args: Prisma.FileImportCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.FileImportCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileImportPayload>[]
+        }
+        delete: {
+          args: Prisma.FileImportDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileImportPayload>
+        }
+        update: {
+          args: Prisma.FileImportUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileImportPayload>
+        }
+        deleteMany: {
+          args: Prisma.FileImportDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.FileImportUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.FileImportUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileImportPayload>[]
+        }
+        upsert: {
+          args: Prisma.FileImportUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileImportPayload>
+        }
+        aggregate: {
+          args: Prisma.FileImportAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateFileImport>
+        }
+        groupBy: {
+          args: Prisma.FileImportGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.FileImportGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.FileImportCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.FileImportCountAggregateOutputType> | number
+        }
+      }
+    }
   }
 } & {
   other: {
@@ -2434,7 +3109,10 @@ export const JobScalarFieldEnum = {
   awaited: 'awaited',
   waits: 'waits',
   releasing: 'releasing',
-  blocksOnFailure: 'blocksOnFailure'
+  blocksOnFailure: 'blocksOnFailure',
+  cancelReason: 'cancelReason',
+  retentionSeconds: 'retentionSeconds',
+  idleExpirySeconds: 'idleExpirySeconds'
 } as const
 
 export type JobScalarFieldEnum = (typeof JobScalarFieldEnum)[keyof typeof JobScalarFieldEnum]
@@ -2454,7 +3132,10 @@ export const JobProgressScalarFieldEnum = {
   completedAt: 'completedAt',
   outcome: 'outcome',
   treeOutcome: 'treeOutcome',
-  completions: 'completions'
+  completions: 'completions',
+  changedAt: 'changedAt',
+  reapAt: 'reapAt',
+  defaultRetention: 'defaultRetention'
 } as const
 
 export type JobProgressScalarFieldEnum = (typeof JobProgressScalarFieldEnum)[keyof typeof JobProgressScalarFieldEnum]
@@ -2489,6 +3170,17 @@ export const JobItemScalarFieldEnum = {
 export type JobItemScalarFieldEnum = (typeof JobItemScalarFieldEnum)[keyof typeof JobItemScalarFieldEnum]
 
 
+export const TraceContextScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  count: 'count',
+  traceparent: 'traceparent',
+  tracestate: 'tracestate'
+} as const
+
+export type TraceContextScalarFieldEnum = (typeof TraceContextScalarFieldEnum)[keyof typeof TraceContextScalarFieldEnum]
+
+
 export const QueueEntryScalarFieldEnum = {
   jobId: 'jobId',
   position: 'position',
@@ -2499,7 +3191,8 @@ export const QueueEntryScalarFieldEnum = {
   count: 'count',
   priority: 'priority',
   type: 'type',
-  keyed: 'keyed'
+  keyed: 'keyed',
+  readyAt: 'readyAt'
 } as const
 
 export type QueueEntryScalarFieldEnum = (typeof QueueEntryScalarFieldEnum)[keyof typeof QueueEntryScalarFieldEnum]
@@ -2662,6 +3355,7 @@ export type OperationScalarFieldEnum = (typeof OperationScalarFieldEnum)[keyof t
 export const TreeDeletionScalarFieldEnum = {
   rootId: 'rootId',
   requestedAt: 'requestedAt',
+  reaped: 'reaped',
   itemCount: 'itemCount',
   deletedItems: 'deletedItems',
   nextJobId: 'nextJobId',
@@ -2669,6 +3363,22 @@ export const TreeDeletionScalarFieldEnum = {
 } as const
 
 export type TreeDeletionScalarFieldEnum = (typeof TreeDeletionScalarFieldEnum)[keyof typeof TreeDeletionScalarFieldEnum]
+
+
+export const TreeHoldScalarFieldEnum = {
+  rootId: 'rootId',
+  heldUntil: 'heldUntil'
+} as const
+
+export type TreeHoldScalarFieldEnum = (typeof TreeHoldScalarFieldEnum)[keyof typeof TreeHoldScalarFieldEnum]
+
+
+export const IdleTreeScalarFieldEnum = {
+  rootId: 'rootId',
+  idleSince: 'idleSince'
+} as const
+
+export type IdleTreeScalarFieldEnum = (typeof IdleTreeScalarFieldEnum)[keyof typeof IdleTreeScalarFieldEnum]
 
 
 export const WatchScalarFieldEnum = {
@@ -2723,6 +3433,18 @@ export const QueueScalarFieldEnum = {
 } as const
 
 export type QueueScalarFieldEnum = (typeof QueueScalarFieldEnum)[keyof typeof QueueScalarFieldEnum]
+
+
+export const TypeSchemaScalarFieldEnum = {
+  id: 'id',
+  type: 'type',
+  version: 'version',
+  payload: 'payload',
+  result: 'result',
+  createdAt: 'createdAt'
+} as const
+
+export type TypeSchemaScalarFieldEnum = (typeof TypeSchemaScalarFieldEnum)[keyof typeof TypeSchemaScalarFieldEnum]
 
 
 export const QueueLeaseScalarFieldEnum = {
@@ -2795,6 +3517,85 @@ export const DeadLetterAlertScalarFieldEnum = {
 } as const
 
 export type DeadLetterAlertScalarFieldEnum = (typeof DeadLetterAlertScalarFieldEnum)[keyof typeof DeadLetterAlertScalarFieldEnum]
+
+
+export const FigureScalarFieldEnum = {
+  type: 'type',
+  minute: 'minute',
+  slotId: 'slotId',
+  claimed: 'claimed',
+  succeeded: 'succeeded',
+  failed: 'failed',
+  lost: 'lost',
+  dead: 'dead',
+  waitBuckets: 'waitBuckets',
+  waitCounts: 'waitCounts',
+  tookBuckets: 'tookBuckets',
+  tookCounts: 'tookCounts'
+} as const
+
+export type FigureScalarFieldEnum = (typeof FigureScalarFieldEnum)[keyof typeof FigureScalarFieldEnum]
+
+
+export const WorkerScalarFieldEnum = {
+  serverId: 'serverId',
+  name: 'name',
+  version: 'version',
+  types: 'types',
+  concurrency: 'concurrency',
+  connectedAt: 'connectedAt',
+  seenAt: 'seenAt'
+} as const
+
+export type WorkerScalarFieldEnum = (typeof WorkerScalarFieldEnum)[keyof typeof WorkerScalarFieldEnum]
+
+
+export const UploadScalarFieldEnum = {
+  id: 'id',
+  createdAt: 'createdAt',
+  expiresAt: 'expiresAt',
+  length: 'length',
+  size: 'size',
+  expectedSha256: 'expectedSha256',
+  digestState: 'digestState',
+  sha256: 'sha256',
+  removing: 'removing'
+} as const
+
+export type UploadScalarFieldEnum = (typeof UploadScalarFieldEnum)[keyof typeof UploadScalarFieldEnum]
+
+
+export const UploadChunkScalarFieldEnum = {
+  uploadId: 'uploadId',
+  position: 'position',
+  data: 'data'
+} as const
+
+export type UploadChunkScalarFieldEnum = (typeof UploadChunkScalarFieldEnum)[keyof typeof UploadChunkScalarFieldEnum]
+
+
+export const FileImportScalarFieldEnum = {
+  jobId: 'jobId',
+  uploadId: 'uploadId',
+  options: 'options',
+  size: 'size',
+  bytesRead: 'bytesRead',
+  position: 'position',
+  line: 'line',
+  columns: 'columns',
+  items: 'items',
+  badLines: 'badLines',
+  createdAt: 'createdAt',
+  startedAt: 'startedAt',
+  finishedAt: 'finishedAt',
+  errorCode: 'errorCode',
+  errorMessage: 'errorMessage',
+  leaseId: 'leaseId',
+  leasedUntil: 'leasedUntil',
+  attempts: 'attempts'
+} as const
+
+export type FileImportScalarFieldEnum = (typeof FileImportScalarFieldEnum)[keyof typeof FileImportScalarFieldEnum]
 
 
 export const SortOrder = {
@@ -2939,6 +3740,20 @@ export type BigIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 
  * Reference to a field of type 'BigInt[]'
  */
 export type ListBigIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'BigInt[]'>
+    
+
+
+/**
+ * Reference to a field of type 'Bytes'
+ */
+export type BytesFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Bytes'>
+    
+
+
+/**
+ * Reference to a field of type 'Bytes[]'
+ */
+export type ListBytesFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Bytes[]'>
     
 
 /**
@@ -3096,6 +3911,7 @@ export type GlobalOmitConfig = {
   jobProgress?: Prisma.JobProgressOmit
   progressDelta?: Prisma.ProgressDeltaOmit
   jobItem?: Prisma.JobItemOmit
+  traceContext?: Prisma.TraceContextOmit
   queueEntry?: Prisma.QueueEntryOmit
   lease?: Prisma.LeaseOmit
   serializeKey?: Prisma.SerializeKeyOmit
@@ -3109,15 +3925,23 @@ export type GlobalOmitConfig = {
   deadLetterNote?: Prisma.DeadLetterNoteOmit
   operation?: Prisma.OperationOmit
   treeDeletion?: Prisma.TreeDeletionOmit
+  treeHold?: Prisma.TreeHoldOmit
+  idleTree?: Prisma.IdleTreeOmit
   watch?: Prisma.WatchOmit
   schedule?: Prisma.ScheduleOmit
   queue?: Prisma.QueueOmit
+  typeSchema?: Prisma.TypeSchemaOmit
   queueLease?: Prisma.QueueLeaseOmit
   rateSlice?: Prisma.RateSliceOmit
   callbackEndpoint?: Prisma.CallbackEndpointOmit
   callback?: Prisma.CallbackOmit
   callbackDelivery?: Prisma.CallbackDeliveryOmit
   deadLetterAlert?: Prisma.DeadLetterAlertOmit
+  figure?: Prisma.FigureOmit
+  worker?: Prisma.WorkerOmit
+  upload?: Prisma.UploadOmit
+  uploadChunk?: Prisma.UploadChunkOmit
+  fileImport?: Prisma.FileImportOmit
 }
 
 /* Types for Logging */

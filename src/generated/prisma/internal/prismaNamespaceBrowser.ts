@@ -55,6 +55,7 @@ export const ModelName = {
   JobProgress: 'JobProgress',
   ProgressDelta: 'ProgressDelta',
   JobItem: 'JobItem',
+  TraceContext: 'TraceContext',
   QueueEntry: 'QueueEntry',
   Lease: 'Lease',
   SerializeKey: 'SerializeKey',
@@ -68,15 +69,23 @@ export const ModelName = {
   DeadLetterNote: 'DeadLetterNote',
   Operation: 'Operation',
   TreeDeletion: 'TreeDeletion',
+  TreeHold: 'TreeHold',
+  IdleTree: 'IdleTree',
   Watch: 'Watch',
   Schedule: 'Schedule',
   Queue: 'Queue',
+  TypeSchema: 'TypeSchema',
   QueueLease: 'QueueLease',
   RateSlice: 'RateSlice',
   CallbackEndpoint: 'CallbackEndpoint',
   Callback: 'Callback',
   CallbackDelivery: 'CallbackDelivery',
-  DeadLetterAlert: 'DeadLetterAlert'
+  DeadLetterAlert: 'DeadLetterAlert',
+  Figure: 'Figure',
+  Worker: 'Worker',
+  Upload: 'Upload',
+  UploadChunk: 'UploadChunk',
+  FileImport: 'FileImport'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -124,7 +133,10 @@ export const JobScalarFieldEnum = {
   awaited: 'awaited',
   waits: 'waits',
   releasing: 'releasing',
-  blocksOnFailure: 'blocksOnFailure'
+  blocksOnFailure: 'blocksOnFailure',
+  cancelReason: 'cancelReason',
+  retentionSeconds: 'retentionSeconds',
+  idleExpirySeconds: 'idleExpirySeconds'
 } as const
 
 export type JobScalarFieldEnum = (typeof JobScalarFieldEnum)[keyof typeof JobScalarFieldEnum]
@@ -144,7 +156,10 @@ export const JobProgressScalarFieldEnum = {
   completedAt: 'completedAt',
   outcome: 'outcome',
   treeOutcome: 'treeOutcome',
-  completions: 'completions'
+  completions: 'completions',
+  changedAt: 'changedAt',
+  reapAt: 'reapAt',
+  defaultRetention: 'defaultRetention'
 } as const
 
 export type JobProgressScalarFieldEnum = (typeof JobProgressScalarFieldEnum)[keyof typeof JobProgressScalarFieldEnum]
@@ -179,6 +194,17 @@ export const JobItemScalarFieldEnum = {
 export type JobItemScalarFieldEnum = (typeof JobItemScalarFieldEnum)[keyof typeof JobItemScalarFieldEnum]
 
 
+export const TraceContextScalarFieldEnum = {
+  jobId: 'jobId',
+  position: 'position',
+  count: 'count',
+  traceparent: 'traceparent',
+  tracestate: 'tracestate'
+} as const
+
+export type TraceContextScalarFieldEnum = (typeof TraceContextScalarFieldEnum)[keyof typeof TraceContextScalarFieldEnum]
+
+
 export const QueueEntryScalarFieldEnum = {
   jobId: 'jobId',
   position: 'position',
@@ -189,7 +215,8 @@ export const QueueEntryScalarFieldEnum = {
   count: 'count',
   priority: 'priority',
   type: 'type',
-  keyed: 'keyed'
+  keyed: 'keyed',
+  readyAt: 'readyAt'
 } as const
 
 export type QueueEntryScalarFieldEnum = (typeof QueueEntryScalarFieldEnum)[keyof typeof QueueEntryScalarFieldEnum]
@@ -352,6 +379,7 @@ export type OperationScalarFieldEnum = (typeof OperationScalarFieldEnum)[keyof t
 export const TreeDeletionScalarFieldEnum = {
   rootId: 'rootId',
   requestedAt: 'requestedAt',
+  reaped: 'reaped',
   itemCount: 'itemCount',
   deletedItems: 'deletedItems',
   nextJobId: 'nextJobId',
@@ -359,6 +387,22 @@ export const TreeDeletionScalarFieldEnum = {
 } as const
 
 export type TreeDeletionScalarFieldEnum = (typeof TreeDeletionScalarFieldEnum)[keyof typeof TreeDeletionScalarFieldEnum]
+
+
+export const TreeHoldScalarFieldEnum = {
+  rootId: 'rootId',
+  heldUntil: 'heldUntil'
+} as const
+
+export type TreeHoldScalarFieldEnum = (typeof TreeHoldScalarFieldEnum)[keyof typeof TreeHoldScalarFieldEnum]
+
+
+export const IdleTreeScalarFieldEnum = {
+  rootId: 'rootId',
+  idleSince: 'idleSince'
+} as const
+
+export type IdleTreeScalarFieldEnum = (typeof IdleTreeScalarFieldEnum)[keyof typeof IdleTreeScalarFieldEnum]
 
 
 export const WatchScalarFieldEnum = {
@@ -413,6 +457,18 @@ export const QueueScalarFieldEnum = {
 } as const
 
 export type QueueScalarFieldEnum = (typeof QueueScalarFieldEnum)[keyof typeof QueueScalarFieldEnum]
+
+
+export const TypeSchemaScalarFieldEnum = {
+  id: 'id',
+  type: 'type',
+  version: 'version',
+  payload: 'payload',
+  result: 'result',
+  createdAt: 'createdAt'
+} as const
+
+export type TypeSchemaScalarFieldEnum = (typeof TypeSchemaScalarFieldEnum)[keyof typeof TypeSchemaScalarFieldEnum]
 
 
 export const QueueLeaseScalarFieldEnum = {
@@ -485,6 +541,85 @@ export const DeadLetterAlertScalarFieldEnum = {
 } as const
 
 export type DeadLetterAlertScalarFieldEnum = (typeof DeadLetterAlertScalarFieldEnum)[keyof typeof DeadLetterAlertScalarFieldEnum]
+
+
+export const FigureScalarFieldEnum = {
+  type: 'type',
+  minute: 'minute',
+  slotId: 'slotId',
+  claimed: 'claimed',
+  succeeded: 'succeeded',
+  failed: 'failed',
+  lost: 'lost',
+  dead: 'dead',
+  waitBuckets: 'waitBuckets',
+  waitCounts: 'waitCounts',
+  tookBuckets: 'tookBuckets',
+  tookCounts: 'tookCounts'
+} as const
+
+export type FigureScalarFieldEnum = (typeof FigureScalarFieldEnum)[keyof typeof FigureScalarFieldEnum]
+
+
+export const WorkerScalarFieldEnum = {
+  serverId: 'serverId',
+  name: 'name',
+  version: 'version',
+  types: 'types',
+  concurrency: 'concurrency',
+  connectedAt: 'connectedAt',
+  seenAt: 'seenAt'
+} as const
+
+export type WorkerScalarFieldEnum = (typeof WorkerScalarFieldEnum)[keyof typeof WorkerScalarFieldEnum]
+
+
+export const UploadScalarFieldEnum = {
+  id: 'id',
+  createdAt: 'createdAt',
+  expiresAt: 'expiresAt',
+  length: 'length',
+  size: 'size',
+  expectedSha256: 'expectedSha256',
+  digestState: 'digestState',
+  sha256: 'sha256',
+  removing: 'removing'
+} as const
+
+export type UploadScalarFieldEnum = (typeof UploadScalarFieldEnum)[keyof typeof UploadScalarFieldEnum]
+
+
+export const UploadChunkScalarFieldEnum = {
+  uploadId: 'uploadId',
+  position: 'position',
+  data: 'data'
+} as const
+
+export type UploadChunkScalarFieldEnum = (typeof UploadChunkScalarFieldEnum)[keyof typeof UploadChunkScalarFieldEnum]
+
+
+export const FileImportScalarFieldEnum = {
+  jobId: 'jobId',
+  uploadId: 'uploadId',
+  options: 'options',
+  size: 'size',
+  bytesRead: 'bytesRead',
+  position: 'position',
+  line: 'line',
+  columns: 'columns',
+  items: 'items',
+  badLines: 'badLines',
+  createdAt: 'createdAt',
+  startedAt: 'startedAt',
+  finishedAt: 'finishedAt',
+  errorCode: 'errorCode',
+  errorMessage: 'errorMessage',
+  leaseId: 'leaseId',
+  leasedUntil: 'leasedUntil',
+  attempts: 'attempts'
+} as const
+
+export type FileImportScalarFieldEnum = (typeof FileImportScalarFieldEnum)[keyof typeof FileImportScalarFieldEnum]
 
 
 export const SortOrder = {

@@ -35,6 +35,8 @@ export type JobAvgAggregateOutputType = {
   heartbeatIntervalMs: number | null
   toleratedFailureCount: number | null
   toleratedFailurePercentage: number | null
+  retentionSeconds: number | null
+  idleExpirySeconds: number | null
 }
 
 export type JobSumAggregateOutputType = {
@@ -46,6 +48,8 @@ export type JobSumAggregateOutputType = {
   heartbeatIntervalMs: number | null
   toleratedFailureCount: number | null
   toleratedFailurePercentage: number | null
+  retentionSeconds: number | null
+  idleExpirySeconds: number | null
 }
 
 export type JobMinAggregateOutputType = {
@@ -75,6 +79,9 @@ export type JobMinAggregateOutputType = {
   waits: boolean | null
   releasing: boolean | null
   blocksOnFailure: boolean | null
+  cancelReason: string | null
+  retentionSeconds: number | null
+  idleExpirySeconds: number | null
 }
 
 export type JobMaxAggregateOutputType = {
@@ -104,6 +111,9 @@ export type JobMaxAggregateOutputType = {
   waits: boolean | null
   releasing: boolean | null
   blocksOnFailure: boolean | null
+  cancelReason: string | null
+  retentionSeconds: number | null
+  idleExpirySeconds: number | null
 }
 
 export type JobCountAggregateOutputType = {
@@ -136,6 +146,9 @@ export type JobCountAggregateOutputType = {
   waits: number
   releasing: number
   blocksOnFailure: number
+  cancelReason: number
+  retentionSeconds: number
+  idleExpirySeconds: number
   _all: number
 }
 
@@ -149,6 +162,8 @@ export type JobAvgAggregateInputType = {
   heartbeatIntervalMs?: true
   toleratedFailureCount?: true
   toleratedFailurePercentage?: true
+  retentionSeconds?: true
+  idleExpirySeconds?: true
 }
 
 export type JobSumAggregateInputType = {
@@ -160,6 +175,8 @@ export type JobSumAggregateInputType = {
   heartbeatIntervalMs?: true
   toleratedFailureCount?: true
   toleratedFailurePercentage?: true
+  retentionSeconds?: true
+  idleExpirySeconds?: true
 }
 
 export type JobMinAggregateInputType = {
@@ -189,6 +206,9 @@ export type JobMinAggregateInputType = {
   waits?: true
   releasing?: true
   blocksOnFailure?: true
+  cancelReason?: true
+  retentionSeconds?: true
+  idleExpirySeconds?: true
 }
 
 export type JobMaxAggregateInputType = {
@@ -218,6 +238,9 @@ export type JobMaxAggregateInputType = {
   waits?: true
   releasing?: true
   blocksOnFailure?: true
+  cancelReason?: true
+  retentionSeconds?: true
+  idleExpirySeconds?: true
 }
 
 export type JobCountAggregateInputType = {
@@ -250,6 +273,9 @@ export type JobCountAggregateInputType = {
   waits?: true
   releasing?: true
   blocksOnFailure?: true
+  cancelReason?: true
+  retentionSeconds?: true
+  idleExpirySeconds?: true
   _all?: true
 }
 
@@ -369,6 +395,9 @@ export type JobGroupByOutputType = {
   waits: boolean
   releasing: boolean
   blocksOnFailure: boolean
+  cancelReason: string | null
+  retentionSeconds: number | null
+  idleExpirySeconds: number | null
   _count: JobCountAggregateOutputType | null
   _avg: JobAvgAggregateOutputType | null
   _sum: JobSumAggregateOutputType | null
@@ -424,6 +453,9 @@ export type JobWhereInput = {
   waits?: Prisma.BoolFilter<"Job"> | boolean
   releasing?: Prisma.BoolFilter<"Job"> | boolean
   blocksOnFailure?: Prisma.BoolFilter<"Job"> | boolean
+  cancelReason?: Prisma.StringNullableFilter<"Job"> | string | null
+  retentionSeconds?: Prisma.IntNullableFilter<"Job"> | number | null
+  idleExpirySeconds?: Prisma.IntNullableFilter<"Job"> | number | null
   root?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
   parent?: Prisma.XOR<Prisma.JobNullableScalarRelationFilter, Prisma.JobWhereInput> | null
   tree?: Prisma.JobListRelationFilter
@@ -461,6 +493,9 @@ export type JobOrderByWithRelationInput = {
   waits?: Prisma.SortOrder
   releasing?: Prisma.SortOrder
   blocksOnFailure?: Prisma.SortOrder
+  cancelReason?: Prisma.SortOrderInput | Prisma.SortOrder
+  retentionSeconds?: Prisma.SortOrderInput | Prisma.SortOrder
+  idleExpirySeconds?: Prisma.SortOrderInput | Prisma.SortOrder
   root?: Prisma.JobOrderByWithRelationInput
   parent?: Prisma.JobOrderByWithRelationInput
   tree?: Prisma.JobOrderByRelationAggregateInput
@@ -502,6 +537,9 @@ export type JobWhereUniqueInput = Prisma.AtLeast<{
   waits?: Prisma.BoolFilter<"Job"> | boolean
   releasing?: Prisma.BoolFilter<"Job"> | boolean
   blocksOnFailure?: Prisma.BoolFilter<"Job"> | boolean
+  cancelReason?: Prisma.StringNullableFilter<"Job"> | string | null
+  retentionSeconds?: Prisma.IntNullableFilter<"Job"> | number | null
+  idleExpirySeconds?: Prisma.IntNullableFilter<"Job"> | number | null
   root?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
   parent?: Prisma.XOR<Prisma.JobNullableScalarRelationFilter, Prisma.JobWhereInput> | null
   tree?: Prisma.JobListRelationFilter
@@ -539,6 +577,9 @@ export type JobOrderByWithAggregationInput = {
   waits?: Prisma.SortOrder
   releasing?: Prisma.SortOrder
   blocksOnFailure?: Prisma.SortOrder
+  cancelReason?: Prisma.SortOrderInput | Prisma.SortOrder
+  retentionSeconds?: Prisma.SortOrderInput | Prisma.SortOrder
+  idleExpirySeconds?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.JobCountOrderByAggregateInput
   _avg?: Prisma.JobAvgOrderByAggregateInput
   _max?: Prisma.JobMaxOrderByAggregateInput
@@ -579,6 +620,9 @@ export type JobScalarWhereWithAggregatesInput = {
   waits?: Prisma.BoolWithAggregatesFilter<"Job"> | boolean
   releasing?: Prisma.BoolWithAggregatesFilter<"Job"> | boolean
   blocksOnFailure?: Prisma.BoolWithAggregatesFilter<"Job"> | boolean
+  cancelReason?: Prisma.StringNullableWithAggregatesFilter<"Job"> | string | null
+  retentionSeconds?: Prisma.IntNullableWithAggregatesFilter<"Job"> | number | null
+  idleExpirySeconds?: Prisma.IntNullableWithAggregatesFilter<"Job"> | number | null
 }
 
 export type JobCreateInput = {
@@ -609,6 +653,9 @@ export type JobCreateInput = {
   waits?: boolean
   releasing?: boolean
   blocksOnFailure?: boolean
+  cancelReason?: string | null
+  retentionSeconds?: number | null
+  idleExpirySeconds?: number | null
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
@@ -646,6 +693,9 @@ export type JobUncheckedCreateInput = {
   waits?: boolean
   releasing?: boolean
   blocksOnFailure?: boolean
+  cancelReason?: string | null
+  retentionSeconds?: number | null
+  idleExpirySeconds?: number | null
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
@@ -679,6 +729,9 @@ export type JobUpdateInput = {
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
@@ -716,6 +769,9 @@ export type JobUncheckedUpdateInput = {
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
@@ -751,6 +807,9 @@ export type JobCreateManyInput = {
   waits?: boolean
   releasing?: boolean
   blocksOnFailure?: boolean
+  cancelReason?: string | null
+  retentionSeconds?: number | null
+  idleExpirySeconds?: number | null
 }
 
 export type JobUpdateManyMutationInput = {
@@ -781,6 +840,9 @@ export type JobUpdateManyMutationInput = {
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
 }
 
 export type JobUncheckedUpdateManyInput = {
@@ -813,6 +875,9 @@ export type JobUncheckedUpdateManyInput = {
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
 }
 
 export type IntNullableListFilter<$PrismaModel = never> = {
@@ -886,6 +951,9 @@ export type JobCountOrderByAggregateInput = {
   waits?: Prisma.SortOrder
   releasing?: Prisma.SortOrder
   blocksOnFailure?: Prisma.SortOrder
+  cancelReason?: Prisma.SortOrder
+  retentionSeconds?: Prisma.SortOrder
+  idleExpirySeconds?: Prisma.SortOrder
 }
 
 export type JobAvgOrderByAggregateInput = {
@@ -897,6 +965,8 @@ export type JobAvgOrderByAggregateInput = {
   heartbeatIntervalMs?: Prisma.SortOrder
   toleratedFailureCount?: Prisma.SortOrder
   toleratedFailurePercentage?: Prisma.SortOrder
+  retentionSeconds?: Prisma.SortOrder
+  idleExpirySeconds?: Prisma.SortOrder
 }
 
 export type JobMaxOrderByAggregateInput = {
@@ -926,6 +996,9 @@ export type JobMaxOrderByAggregateInput = {
   waits?: Prisma.SortOrder
   releasing?: Prisma.SortOrder
   blocksOnFailure?: Prisma.SortOrder
+  cancelReason?: Prisma.SortOrder
+  retentionSeconds?: Prisma.SortOrder
+  idleExpirySeconds?: Prisma.SortOrder
 }
 
 export type JobMinOrderByAggregateInput = {
@@ -955,6 +1028,9 @@ export type JobMinOrderByAggregateInput = {
   waits?: Prisma.SortOrder
   releasing?: Prisma.SortOrder
   blocksOnFailure?: Prisma.SortOrder
+  cancelReason?: Prisma.SortOrder
+  retentionSeconds?: Prisma.SortOrder
+  idleExpirySeconds?: Prisma.SortOrder
 }
 
 export type JobSumOrderByAggregateInput = {
@@ -966,6 +1042,8 @@ export type JobSumOrderByAggregateInput = {
   heartbeatIntervalMs?: Prisma.SortOrder
   toleratedFailureCount?: Prisma.SortOrder
   toleratedFailurePercentage?: Prisma.SortOrder
+  retentionSeconds?: Prisma.SortOrder
+  idleExpirySeconds?: Prisma.SortOrder
 }
 
 export type JobCreatebackoffMsInput = {
@@ -1194,6 +1272,9 @@ export type JobCreateWithoutTreeInput = {
   waits?: boolean
   releasing?: boolean
   blocksOnFailure?: boolean
+  cancelReason?: string | null
+  retentionSeconds?: number | null
+  idleExpirySeconds?: number | null
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
@@ -1230,6 +1311,9 @@ export type JobUncheckedCreateWithoutTreeInput = {
   waits?: boolean
   releasing?: boolean
   blocksOnFailure?: boolean
+  cancelReason?: string | null
+  retentionSeconds?: number | null
+  idleExpirySeconds?: number | null
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
 }
@@ -1267,6 +1351,9 @@ export type JobCreateWithoutChildrenInput = {
   waits?: boolean
   releasing?: boolean
   blocksOnFailure?: boolean
+  cancelReason?: string | null
+  retentionSeconds?: number | null
+  idleExpirySeconds?: number | null
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
@@ -1303,6 +1390,9 @@ export type JobUncheckedCreateWithoutChildrenInput = {
   waits?: boolean
   releasing?: boolean
   blocksOnFailure?: boolean
+  cancelReason?: string | null
+  retentionSeconds?: number | null
+  idleExpirySeconds?: number | null
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
 }
@@ -1340,6 +1430,9 @@ export type JobCreateWithoutRootInput = {
   waits?: boolean
   releasing?: boolean
   blocksOnFailure?: boolean
+  cancelReason?: string | null
+  retentionSeconds?: number | null
+  idleExpirySeconds?: number | null
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
@@ -1375,6 +1468,9 @@ export type JobUncheckedCreateWithoutRootInput = {
   waits?: boolean
   releasing?: boolean
   blocksOnFailure?: boolean
+  cancelReason?: string | null
+  retentionSeconds?: number | null
+  idleExpirySeconds?: number | null
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
@@ -1418,6 +1514,9 @@ export type JobCreateWithoutParentInput = {
   waits?: boolean
   releasing?: boolean
   blocksOnFailure?: boolean
+  cancelReason?: string | null
+  retentionSeconds?: number | null
+  idleExpirySeconds?: number | null
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
   children?: Prisma.JobCreateNestedManyWithoutParentInput
@@ -1453,6 +1552,9 @@ export type JobUncheckedCreateWithoutParentInput = {
   waits?: boolean
   releasing?: boolean
   blocksOnFailure?: boolean
+  cancelReason?: string | null
+  retentionSeconds?: number | null
+  idleExpirySeconds?: number | null
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
   progress?: Prisma.JobProgressUncheckedCreateNestedManyWithoutJobInput
@@ -1507,6 +1609,9 @@ export type JobUpdateWithoutTreeInput = {
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
@@ -1543,6 +1648,9 @@ export type JobUncheckedUpdateWithoutTreeInput = {
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
 }
@@ -1586,6 +1694,9 @@ export type JobUpdateWithoutChildrenInput = {
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
@@ -1622,6 +1733,9 @@ export type JobUncheckedUpdateWithoutChildrenInput = {
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
 }
@@ -1675,6 +1789,9 @@ export type JobScalarWhereInput = {
   waits?: Prisma.BoolFilter<"Job"> | boolean
   releasing?: Prisma.BoolFilter<"Job"> | boolean
   blocksOnFailure?: Prisma.BoolFilter<"Job"> | boolean
+  cancelReason?: Prisma.StringNullableFilter<"Job"> | string | null
+  retentionSeconds?: Prisma.IntNullableFilter<"Job"> | number | null
+  idleExpirySeconds?: Prisma.IntNullableFilter<"Job"> | number | null
 }
 
 export type JobUpsertWithWhereUniqueWithoutParentInput = {
@@ -1721,6 +1838,9 @@ export type JobCreateWithoutProgressInput = {
   waits?: boolean
   releasing?: boolean
   blocksOnFailure?: boolean
+  cancelReason?: string | null
+  retentionSeconds?: number | null
+  idleExpirySeconds?: number | null
   root: Prisma.JobCreateNestedOneWithoutTreeInput
   parent?: Prisma.JobCreateNestedOneWithoutChildrenInput
   tree?: Prisma.JobCreateNestedManyWithoutRootInput
@@ -1757,6 +1877,9 @@ export type JobUncheckedCreateWithoutProgressInput = {
   waits?: boolean
   releasing?: boolean
   blocksOnFailure?: boolean
+  cancelReason?: string | null
+  retentionSeconds?: number | null
+  idleExpirySeconds?: number | null
   tree?: Prisma.JobUncheckedCreateNestedManyWithoutRootInput
   children?: Prisma.JobUncheckedCreateNestedManyWithoutParentInput
 }
@@ -1805,6 +1928,9 @@ export type JobUpdateWithoutProgressInput = {
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
@@ -1841,6 +1967,9 @@ export type JobUncheckedUpdateWithoutProgressInput = {
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
 }
@@ -1874,6 +2003,9 @@ export type JobCreateManyRootInput = {
   waits?: boolean
   releasing?: boolean
   blocksOnFailure?: boolean
+  cancelReason?: string | null
+  retentionSeconds?: number | null
+  idleExpirySeconds?: number | null
 }
 
 export type JobCreateManyParentInput = {
@@ -1905,6 +2037,9 @@ export type JobCreateManyParentInput = {
   waits?: boolean
   releasing?: boolean
   blocksOnFailure?: boolean
+  cancelReason?: string | null
+  retentionSeconds?: number | null
+  idleExpirySeconds?: number | null
 }
 
 export type JobUpdateWithoutRootInput = {
@@ -1935,6 +2070,9 @@ export type JobUpdateWithoutRootInput = {
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   parent?: Prisma.JobUpdateOneWithoutChildrenNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
@@ -1970,6 +2108,9 @@ export type JobUncheckedUpdateWithoutRootInput = {
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
@@ -2004,6 +2145,9 @@ export type JobUncheckedUpdateManyWithoutRootInput = {
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
 }
 
 export type JobUpdateWithoutParentInput = {
@@ -2034,6 +2178,9 @@ export type JobUpdateWithoutParentInput = {
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   root?: Prisma.JobUpdateOneRequiredWithoutTreeNestedInput
   tree?: Prisma.JobUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUpdateManyWithoutParentNestedInput
@@ -2069,6 +2216,9 @@ export type JobUncheckedUpdateWithoutParentInput = {
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   tree?: Prisma.JobUncheckedUpdateManyWithoutRootNestedInput
   children?: Prisma.JobUncheckedUpdateManyWithoutParentNestedInput
   progress?: Prisma.JobProgressUncheckedUpdateManyWithoutJobNestedInput
@@ -2103,6 +2253,9 @@ export type JobUncheckedUpdateManyWithoutParentInput = {
   waits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   releasing?: Prisma.BoolFieldUpdateOperationsInput | boolean
   blocksOnFailure?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  cancelReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  retentionSeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  idleExpirySeconds?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
 }
 
 
@@ -2184,6 +2337,9 @@ export type JobSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = ru
   waits?: boolean
   releasing?: boolean
   blocksOnFailure?: boolean
+  cancelReason?: boolean
+  retentionSeconds?: boolean
+  idleExpirySeconds?: boolean
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
   tree?: boolean | Prisma.Job$treeArgs<ExtArgs>
@@ -2222,6 +2378,9 @@ export type JobSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extension
   waits?: boolean
   releasing?: boolean
   blocksOnFailure?: boolean
+  cancelReason?: boolean
+  retentionSeconds?: boolean
+  idleExpirySeconds?: boolean
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
 }, ExtArgs["result"]["job"]>
@@ -2256,6 +2415,9 @@ export type JobSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extension
   waits?: boolean
   releasing?: boolean
   blocksOnFailure?: boolean
+  cancelReason?: boolean
+  retentionSeconds?: boolean
+  idleExpirySeconds?: boolean
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
 }, ExtArgs["result"]["job"]>
@@ -2290,9 +2452,12 @@ export type JobSelectScalar = {
   waits?: boolean
   releasing?: boolean
   blocksOnFailure?: boolean
+  cancelReason?: boolean
+  retentionSeconds?: boolean
+  idleExpirySeconds?: boolean
 }
 
-export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "rootId" | "parentId" | "depth" | "type" | "dedupeKey" | "priority" | "runAt" | "maxFailuresPerItem" | "backoffMs" | "backoffJitter" | "heartbeatIntervalMs" | "finalStage" | "feed" | "feedsChildren" | "createdAt" | "sealedAt" | "cancelledAt" | "cancelling" | "scheduleName" | "occurrenceAt" | "toleratedFailureCount" | "toleratedFailurePercentage" | "failedAt" | "afterIds" | "awaited" | "waits" | "releasing" | "blocksOnFailure", ExtArgs["result"]["job"]>
+export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "rootId" | "parentId" | "depth" | "type" | "dedupeKey" | "priority" | "runAt" | "maxFailuresPerItem" | "backoffMs" | "backoffJitter" | "heartbeatIntervalMs" | "finalStage" | "feed" | "feedsChildren" | "createdAt" | "sealedAt" | "cancelledAt" | "cancelling" | "scheduleName" | "occurrenceAt" | "toleratedFailureCount" | "toleratedFailurePercentage" | "failedAt" | "afterIds" | "awaited" | "waits" | "releasing" | "blocksOnFailure" | "cancelReason" | "retentionSeconds" | "idleExpirySeconds", ExtArgs["result"]["job"]>
 export type JobInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   root?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   parent?: boolean | Prisma.Job$parentArgs<ExtArgs>
@@ -2385,6 +2550,18 @@ export type $JobPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
      * Whether an item that failed for good keeps its serialize key until somebody has settled it.
      */
     blocksOnFailure: boolean
+    /**
+     * Why it was cancelled: REQUESTED, FAILURES, DEPENDENCY or IDLE; null if it was not.
+     */
+    cancelReason: string | null
+    /**
+     * Of a root: for how long its tree is kept once it is complete. -1 is for ever; null is what servers do by default.
+     */
+    retentionSeconds: number | null
+    /**
+     * Of a root: after how long its tree is cancelled for being idle. -1 is never; null is what servers do by default.
+     */
+    idleExpirySeconds: number | null
   }, ExtArgs["result"]["job"]>
   composites: {}
 }
@@ -2842,6 +3019,9 @@ export interface JobFieldRefs {
   readonly waits: Prisma.FieldRef<"Job", 'Boolean'>
   readonly releasing: Prisma.FieldRef<"Job", 'Boolean'>
   readonly blocksOnFailure: Prisma.FieldRef<"Job", 'Boolean'>
+  readonly cancelReason: Prisma.FieldRef<"Job", 'String'>
+  readonly retentionSeconds: Prisma.FieldRef<"Job", 'Int'>
+  readonly idleExpirySeconds: Prisma.FieldRef<"Job", 'Int'>
 }
     
 

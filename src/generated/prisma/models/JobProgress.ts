@@ -63,6 +63,9 @@ export type JobProgressMinAggregateOutputType = {
   outcome: string | null
   treeOutcome: string | null
   completions: number | null
+  changedAt: Date | null
+  reapAt: Date | null
+  defaultRetention: boolean | null
 }
 
 export type JobProgressMaxAggregateOutputType = {
@@ -80,6 +83,9 @@ export type JobProgressMaxAggregateOutputType = {
   outcome: string | null
   treeOutcome: string | null
   completions: number | null
+  changedAt: Date | null
+  reapAt: Date | null
+  defaultRetention: boolean | null
 }
 
 export type JobProgressCountAggregateOutputType = {
@@ -97,6 +103,9 @@ export type JobProgressCountAggregateOutputType = {
   outcome: number
   treeOutcome: number
   completions: number
+  changedAt: number
+  reapAt: number
+  defaultRetention: number
   _all: number
 }
 
@@ -138,6 +147,9 @@ export type JobProgressMinAggregateInputType = {
   outcome?: true
   treeOutcome?: true
   completions?: true
+  changedAt?: true
+  reapAt?: true
+  defaultRetention?: true
 }
 
 export type JobProgressMaxAggregateInputType = {
@@ -155,6 +167,9 @@ export type JobProgressMaxAggregateInputType = {
   outcome?: true
   treeOutcome?: true
   completions?: true
+  changedAt?: true
+  reapAt?: true
+  defaultRetention?: true
 }
 
 export type JobProgressCountAggregateInputType = {
@@ -172,6 +187,9 @@ export type JobProgressCountAggregateInputType = {
   outcome?: true
   treeOutcome?: true
   completions?: true
+  changedAt?: true
+  reapAt?: true
+  defaultRetention?: true
   _all?: true
 }
 
@@ -276,6 +294,9 @@ export type JobProgressGroupByOutputType = {
   outcome: string | null
   treeOutcome: string | null
   completions: number
+  changedAt: Date
+  reapAt: Date | null
+  defaultRetention: boolean
   _count: JobProgressCountAggregateOutputType | null
   _avg: JobProgressAvgAggregateOutputType | null
   _sum: JobProgressSumAggregateOutputType | null
@@ -316,6 +337,9 @@ export type JobProgressWhereInput = {
   outcome?: Prisma.StringNullableFilter<"JobProgress"> | string | null
   treeOutcome?: Prisma.StringNullableFilter<"JobProgress"> | string | null
   completions?: Prisma.IntFilter<"JobProgress"> | number
+  changedAt?: Prisma.DateTimeFilter<"JobProgress"> | Date | string
+  reapAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
+  defaultRetention?: Prisma.BoolFilter<"JobProgress"> | boolean
   job?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
 }
 
@@ -334,6 +358,9 @@ export type JobProgressOrderByWithRelationInput = {
   outcome?: Prisma.SortOrderInput | Prisma.SortOrder
   treeOutcome?: Prisma.SortOrderInput | Prisma.SortOrder
   completions?: Prisma.SortOrder
+  changedAt?: Prisma.SortOrder
+  reapAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  defaultRetention?: Prisma.SortOrder
   job?: Prisma.JobOrderByWithRelationInput
 }
 
@@ -356,6 +383,9 @@ export type JobProgressWhereUniqueInput = Prisma.AtLeast<{
   outcome?: Prisma.StringNullableFilter<"JobProgress"> | string | null
   treeOutcome?: Prisma.StringNullableFilter<"JobProgress"> | string | null
   completions?: Prisma.IntFilter<"JobProgress"> | number
+  changedAt?: Prisma.DateTimeFilter<"JobProgress"> | Date | string
+  reapAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
+  defaultRetention?: Prisma.BoolFilter<"JobProgress"> | boolean
   job?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
 }, "jobId_version">
 
@@ -374,6 +404,9 @@ export type JobProgressOrderByWithAggregationInput = {
   outcome?: Prisma.SortOrderInput | Prisma.SortOrder
   treeOutcome?: Prisma.SortOrderInput | Prisma.SortOrder
   completions?: Prisma.SortOrder
+  changedAt?: Prisma.SortOrder
+  reapAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  defaultRetention?: Prisma.SortOrder
   _count?: Prisma.JobProgressCountOrderByAggregateInput
   _avg?: Prisma.JobProgressAvgOrderByAggregateInput
   _max?: Prisma.JobProgressMaxOrderByAggregateInput
@@ -399,6 +432,9 @@ export type JobProgressScalarWhereWithAggregatesInput = {
   outcome?: Prisma.StringNullableWithAggregatesFilter<"JobProgress"> | string | null
   treeOutcome?: Prisma.StringNullableWithAggregatesFilter<"JobProgress"> | string | null
   completions?: Prisma.IntWithAggregatesFilter<"JobProgress"> | number
+  changedAt?: Prisma.DateTimeWithAggregatesFilter<"JobProgress"> | Date | string
+  reapAt?: Prisma.DateTimeNullableWithAggregatesFilter<"JobProgress"> | Date | string | null
+  defaultRetention?: Prisma.BoolWithAggregatesFilter<"JobProgress"> | boolean
 }
 
 export type JobProgressCreateInput = {
@@ -415,6 +451,9 @@ export type JobProgressCreateInput = {
   outcome?: string | null
   treeOutcome?: string | null
   completions?: number
+  changedAt?: Date | string
+  reapAt?: Date | string | null
+  defaultRetention?: boolean
   job: Prisma.JobCreateNestedOneWithoutProgressInput
 }
 
@@ -433,6 +472,9 @@ export type JobProgressUncheckedCreateInput = {
   outcome?: string | null
   treeOutcome?: string | null
   completions?: number
+  changedAt?: Date | string
+  reapAt?: Date | string | null
+  defaultRetention?: boolean
 }
 
 export type JobProgressUpdateInput = {
@@ -449,6 +491,9 @@ export type JobProgressUpdateInput = {
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   treeOutcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   completions?: Prisma.IntFieldUpdateOperationsInput | number
+  changedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
   job?: Prisma.JobUpdateOneRequiredWithoutProgressNestedInput
 }
 
@@ -467,6 +512,9 @@ export type JobProgressUncheckedUpdateInput = {
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   treeOutcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   completions?: Prisma.IntFieldUpdateOperationsInput | number
+  changedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type JobProgressCreateManyInput = {
@@ -484,6 +532,9 @@ export type JobProgressCreateManyInput = {
   outcome?: string | null
   treeOutcome?: string | null
   completions?: number
+  changedAt?: Date | string
+  reapAt?: Date | string | null
+  defaultRetention?: boolean
 }
 
 export type JobProgressUpdateManyMutationInput = {
@@ -500,6 +551,9 @@ export type JobProgressUpdateManyMutationInput = {
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   treeOutcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   completions?: Prisma.IntFieldUpdateOperationsInput | number
+  changedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type JobProgressUncheckedUpdateManyInput = {
@@ -517,6 +571,9 @@ export type JobProgressUncheckedUpdateManyInput = {
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   treeOutcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   completions?: Prisma.IntFieldUpdateOperationsInput | number
+  changedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type JobProgressListRelationFilter = {
@@ -549,6 +606,9 @@ export type JobProgressCountOrderByAggregateInput = {
   outcome?: Prisma.SortOrder
   treeOutcome?: Prisma.SortOrder
   completions?: Prisma.SortOrder
+  changedAt?: Prisma.SortOrder
+  reapAt?: Prisma.SortOrder
+  defaultRetention?: Prisma.SortOrder
 }
 
 export type JobProgressAvgOrderByAggregateInput = {
@@ -577,6 +637,9 @@ export type JobProgressMaxOrderByAggregateInput = {
   outcome?: Prisma.SortOrder
   treeOutcome?: Prisma.SortOrder
   completions?: Prisma.SortOrder
+  changedAt?: Prisma.SortOrder
+  reapAt?: Prisma.SortOrder
+  defaultRetention?: Prisma.SortOrder
 }
 
 export type JobProgressMinOrderByAggregateInput = {
@@ -594,6 +657,9 @@ export type JobProgressMinOrderByAggregateInput = {
   outcome?: Prisma.SortOrder
   treeOutcome?: Prisma.SortOrder
   completions?: Prisma.SortOrder
+  changedAt?: Prisma.SortOrder
+  reapAt?: Prisma.SortOrder
+  defaultRetention?: Prisma.SortOrder
 }
 
 export type JobProgressSumOrderByAggregateInput = {
@@ -671,6 +737,9 @@ export type JobProgressCreateWithoutJobInput = {
   outcome?: string | null
   treeOutcome?: string | null
   completions?: number
+  changedAt?: Date | string
+  reapAt?: Date | string | null
+  defaultRetention?: boolean
 }
 
 export type JobProgressUncheckedCreateWithoutJobInput = {
@@ -687,6 +756,9 @@ export type JobProgressUncheckedCreateWithoutJobInput = {
   outcome?: string | null
   treeOutcome?: string | null
   completions?: number
+  changedAt?: Date | string
+  reapAt?: Date | string | null
+  defaultRetention?: boolean
 }
 
 export type JobProgressCreateOrConnectWithoutJobInput = {
@@ -733,6 +805,9 @@ export type JobProgressScalarWhereInput = {
   outcome?: Prisma.StringNullableFilter<"JobProgress"> | string | null
   treeOutcome?: Prisma.StringNullableFilter<"JobProgress"> | string | null
   completions?: Prisma.IntFilter<"JobProgress"> | number
+  changedAt?: Prisma.DateTimeFilter<"JobProgress"> | Date | string
+  reapAt?: Prisma.DateTimeNullableFilter<"JobProgress"> | Date | string | null
+  defaultRetention?: Prisma.BoolFilter<"JobProgress"> | boolean
 }
 
 export type JobProgressCreateManyJobInput = {
@@ -749,6 +824,9 @@ export type JobProgressCreateManyJobInput = {
   outcome?: string | null
   treeOutcome?: string | null
   completions?: number
+  changedAt?: Date | string
+  reapAt?: Date | string | null
+  defaultRetention?: boolean
 }
 
 export type JobProgressUpdateWithoutJobInput = {
@@ -765,6 +843,9 @@ export type JobProgressUpdateWithoutJobInput = {
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   treeOutcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   completions?: Prisma.IntFieldUpdateOperationsInput | number
+  changedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type JobProgressUncheckedUpdateWithoutJobInput = {
@@ -781,6 +862,9 @@ export type JobProgressUncheckedUpdateWithoutJobInput = {
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   treeOutcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   completions?: Prisma.IntFieldUpdateOperationsInput | number
+  changedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type JobProgressUncheckedUpdateManyWithoutJobInput = {
@@ -797,6 +881,9 @@ export type JobProgressUncheckedUpdateManyWithoutJobInput = {
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   treeOutcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   completions?: Prisma.IntFieldUpdateOperationsInput | number
+  changedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  reapAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  defaultRetention?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 
@@ -816,6 +903,9 @@ export type JobProgressSelect<ExtArgs extends runtime.Types.Extensions.InternalA
   outcome?: boolean
   treeOutcome?: boolean
   completions?: boolean
+  changedAt?: boolean
+  reapAt?: boolean
+  defaultRetention?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -834,6 +924,9 @@ export type JobProgressSelectCreateManyAndReturn<ExtArgs extends runtime.Types.E
   outcome?: boolean
   treeOutcome?: boolean
   completions?: boolean
+  changedAt?: boolean
+  reapAt?: boolean
+  defaultRetention?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -852,6 +945,9 @@ export type JobProgressSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.E
   outcome?: boolean
   treeOutcome?: boolean
   completions?: boolean
+  changedAt?: boolean
+  reapAt?: boolean
+  defaultRetention?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["jobProgress"]>
 
@@ -870,9 +966,12 @@ export type JobProgressSelectScalar = {
   outcome?: boolean
   treeOutcome?: boolean
   completions?: boolean
+  changedAt?: boolean
+  reapAt?: boolean
+  defaultRetention?: boolean
 }
 
-export type JobProgressOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "version" | "isRoot" | "generation" | "itemCount" | "succeeded" | "failed" | "cancelled" | "openJobs" | "startedAt" | "completedAt" | "outcome" | "treeOutcome" | "completions", ExtArgs["result"]["jobProgress"]>
+export type JobProgressOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "version" | "isRoot" | "generation" | "itemCount" | "succeeded" | "failed" | "cancelled" | "openJobs" | "startedAt" | "completedAt" | "outcome" | "treeOutcome" | "completions" | "changedAt" | "reapAt" | "defaultRetention", ExtArgs["result"]["jobProgress"]>
 export type JobProgressInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }
@@ -918,6 +1017,16 @@ export type $JobProgressPayload<ExtArgs extends runtime.Types.Extensions.Interna
      * How often the job has been complete.
      */
     completions: number
+    /**
+     * When this was counted.
+     */
+    changedAt: Date
+    /**
+     * On the root's row, while the tree is complete: when it is reaped. With defaultRetention that is as long after this as servers keep
+     * trees by default.
+     */
+    reapAt: Date | null
+    defaultRetention: boolean
   }, ExtArgs["result"]["jobProgress"]>
   composites: {}
 }
@@ -1356,6 +1465,9 @@ export interface JobProgressFieldRefs {
   readonly outcome: Prisma.FieldRef<"JobProgress", 'String'>
   readonly treeOutcome: Prisma.FieldRef<"JobProgress", 'String'>
   readonly completions: Prisma.FieldRef<"JobProgress", 'Int'>
+  readonly changedAt: Prisma.FieldRef<"JobProgress", 'DateTime'>
+  readonly reapAt: Prisma.FieldRef<"JobProgress", 'DateTime'>
+  readonly defaultRetention: Prisma.FieldRef<"JobProgress", 'Boolean'>
 }
     
 

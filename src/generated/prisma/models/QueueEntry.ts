@@ -55,6 +55,7 @@ export type QueueEntryMinAggregateOutputType = {
   priority: number | null
   type: string | null
   keyed: boolean | null
+  readyAt: Date | null
 }
 
 export type QueueEntryMaxAggregateOutputType = {
@@ -68,6 +69,7 @@ export type QueueEntryMaxAggregateOutputType = {
   priority: number | null
   type: string | null
   keyed: boolean | null
+  readyAt: Date | null
 }
 
 export type QueueEntryCountAggregateOutputType = {
@@ -81,6 +83,7 @@ export type QueueEntryCountAggregateOutputType = {
   priority: number
   type: number
   keyed: number
+  readyAt: number
   _all: number
 }
 
@@ -114,6 +117,7 @@ export type QueueEntryMinAggregateInputType = {
   priority?: true
   type?: true
   keyed?: true
+  readyAt?: true
 }
 
 export type QueueEntryMaxAggregateInputType = {
@@ -127,6 +131,7 @@ export type QueueEntryMaxAggregateInputType = {
   priority?: true
   type?: true
   keyed?: true
+  readyAt?: true
 }
 
 export type QueueEntryCountAggregateInputType = {
@@ -140,6 +145,7 @@ export type QueueEntryCountAggregateInputType = {
   priority?: true
   type?: true
   keyed?: true
+  readyAt?: true
   _all?: true
 }
 
@@ -240,6 +246,7 @@ export type QueueEntryGroupByOutputType = {
   priority: number
   type: string
   keyed: boolean
+  readyAt: Date
   _count: QueueEntryCountAggregateOutputType | null
   _avg: QueueEntryAvgAggregateOutputType | null
   _sum: QueueEntrySumAggregateOutputType | null
@@ -276,6 +283,7 @@ export type QueueEntryWhereInput = {
   priority?: Prisma.IntFilter<"QueueEntry"> | number
   type?: Prisma.StringFilter<"QueueEntry"> | string
   keyed?: Prisma.BoolFilter<"QueueEntry"> | boolean
+  readyAt?: Prisma.DateTimeFilter<"QueueEntry"> | Date | string
 }
 
 export type QueueEntryOrderByWithRelationInput = {
@@ -289,6 +297,7 @@ export type QueueEntryOrderByWithRelationInput = {
   priority?: Prisma.SortOrder
   type?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
+  readyAt?: Prisma.SortOrder
 }
 
 export type QueueEntryWhereUniqueInput = Prisma.AtLeast<{
@@ -306,6 +315,7 @@ export type QueueEntryWhereUniqueInput = Prisma.AtLeast<{
   priority?: Prisma.IntFilter<"QueueEntry"> | number
   type?: Prisma.StringFilter<"QueueEntry"> | string
   keyed?: Prisma.BoolFilter<"QueueEntry"> | boolean
+  readyAt?: Prisma.DateTimeFilter<"QueueEntry"> | Date | string
 }, "jobId_position">
 
 export type QueueEntryOrderByWithAggregationInput = {
@@ -319,6 +329,7 @@ export type QueueEntryOrderByWithAggregationInput = {
   priority?: Prisma.SortOrder
   type?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
+  readyAt?: Prisma.SortOrder
   _count?: Prisma.QueueEntryCountOrderByAggregateInput
   _avg?: Prisma.QueueEntryAvgOrderByAggregateInput
   _max?: Prisma.QueueEntryMaxOrderByAggregateInput
@@ -340,6 +351,7 @@ export type QueueEntryScalarWhereWithAggregatesInput = {
   priority?: Prisma.IntWithAggregatesFilter<"QueueEntry"> | number
   type?: Prisma.StringWithAggregatesFilter<"QueueEntry"> | string
   keyed?: Prisma.BoolWithAggregatesFilter<"QueueEntry"> | boolean
+  readyAt?: Prisma.DateTimeWithAggregatesFilter<"QueueEntry"> | Date | string
 }
 
 export type QueueEntryCreateInput = {
@@ -353,6 +365,7 @@ export type QueueEntryCreateInput = {
   priority: number
   type: string
   keyed?: boolean
+  readyAt?: Date | string
 }
 
 export type QueueEntryUncheckedCreateInput = {
@@ -366,6 +379,7 @@ export type QueueEntryUncheckedCreateInput = {
   priority: number
   type: string
   keyed?: boolean
+  readyAt?: Date | string
 }
 
 export type QueueEntryUpdateInput = {
@@ -379,6 +393,7 @@ export type QueueEntryUpdateInput = {
   priority?: Prisma.IntFieldUpdateOperationsInput | number
   type?: Prisma.StringFieldUpdateOperationsInput | string
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  readyAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type QueueEntryUncheckedUpdateInput = {
@@ -392,6 +407,7 @@ export type QueueEntryUncheckedUpdateInput = {
   priority?: Prisma.IntFieldUpdateOperationsInput | number
   type?: Prisma.StringFieldUpdateOperationsInput | string
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  readyAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type QueueEntryCreateManyInput = {
@@ -405,6 +421,7 @@ export type QueueEntryCreateManyInput = {
   priority: number
   type: string
   keyed?: boolean
+  readyAt?: Date | string
 }
 
 export type QueueEntryUpdateManyMutationInput = {
@@ -418,6 +435,7 @@ export type QueueEntryUpdateManyMutationInput = {
   priority?: Prisma.IntFieldUpdateOperationsInput | number
   type?: Prisma.StringFieldUpdateOperationsInput | string
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  readyAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type QueueEntryUncheckedUpdateManyInput = {
@@ -431,6 +449,7 @@ export type QueueEntryUncheckedUpdateManyInput = {
   priority?: Prisma.IntFieldUpdateOperationsInput | number
   type?: Prisma.StringFieldUpdateOperationsInput | string
   keyed?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  readyAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type QueueEntryJobIdPositionCompoundUniqueInput = {
@@ -449,6 +468,7 @@ export type QueueEntryCountOrderByAggregateInput = {
   priority?: Prisma.SortOrder
   type?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
+  readyAt?: Prisma.SortOrder
 }
 
 export type QueueEntryAvgOrderByAggregateInput = {
@@ -471,6 +491,7 @@ export type QueueEntryMaxOrderByAggregateInput = {
   priority?: Prisma.SortOrder
   type?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
+  readyAt?: Prisma.SortOrder
 }
 
 export type QueueEntryMinOrderByAggregateInput = {
@@ -484,6 +505,7 @@ export type QueueEntryMinOrderByAggregateInput = {
   priority?: Prisma.SortOrder
   type?: Prisma.SortOrder
   keyed?: Prisma.SortOrder
+  readyAt?: Prisma.SortOrder
 }
 
 export type QueueEntrySumOrderByAggregateInput = {
@@ -508,6 +530,7 @@ export type QueueEntrySelect<ExtArgs extends runtime.Types.Extensions.InternalAr
   priority?: boolean
   type?: boolean
   keyed?: boolean
+  readyAt?: boolean
 }, ExtArgs["result"]["queueEntry"]>
 
 export type QueueEntrySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -521,6 +544,7 @@ export type QueueEntrySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ex
   priority?: boolean
   type?: boolean
   keyed?: boolean
+  readyAt?: boolean
 }, ExtArgs["result"]["queueEntry"]>
 
 export type QueueEntrySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -534,6 +558,7 @@ export type QueueEntrySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ex
   priority?: boolean
   type?: boolean
   keyed?: boolean
+  readyAt?: boolean
 }, ExtArgs["result"]["queueEntry"]>
 
 export type QueueEntrySelectScalar = {
@@ -547,9 +572,10 @@ export type QueueEntrySelectScalar = {
   priority?: boolean
   type?: boolean
   keyed?: boolean
+  readyAt?: boolean
 }
 
-export type QueueEntryOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "position" | "place" | "bytes" | "runAt" | "attempt" | "count" | "priority" | "type" | "keyed", ExtArgs["result"]["queueEntry"]>
+export type QueueEntryOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "position" | "place" | "bytes" | "runAt" | "attempt" | "count" | "priority" | "type" | "keyed" | "readyAt", ExtArgs["result"]["queueEntry"]>
 
 export type $QueueEntryPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "QueueEntry"
@@ -583,6 +609,10 @@ export type $QueueEntryPayload<ExtArgs extends runtime.Types.Extensions.Internal
      * Whether its items have serialize keys: then each is the head of its key, unless its job waits for other jobs.
      */
     keyed: boolean
+    /**
+     * Since when it has been claimable; means nothing before.
+     */
+    readyAt: Date
   }, ExtArgs["result"]["queueEntry"]>
   composites: {}
 }
@@ -1016,6 +1046,7 @@ export interface QueueEntryFieldRefs {
   readonly priority: Prisma.FieldRef<"QueueEntry", 'Int'>
   readonly type: Prisma.FieldRef<"QueueEntry", 'String'>
   readonly keyed: Prisma.FieldRef<"QueueEntry", 'Boolean'>
+  readonly readyAt: Prisma.FieldRef<"QueueEntry", 'DateTime'>
 }
     
 

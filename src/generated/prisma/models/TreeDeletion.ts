@@ -41,6 +41,7 @@ export type TreeDeletionSumAggregateOutputType = {
 export type TreeDeletionMinAggregateOutputType = {
   rootId: string | null
   requestedAt: Date | null
+  reaped: boolean | null
   itemCount: bigint | null
   deletedItems: bigint | null
   nextJobId: string | null
@@ -50,6 +51,7 @@ export type TreeDeletionMinAggregateOutputType = {
 export type TreeDeletionMaxAggregateOutputType = {
   rootId: string | null
   requestedAt: Date | null
+  reaped: boolean | null
   itemCount: bigint | null
   deletedItems: bigint | null
   nextJobId: string | null
@@ -59,6 +61,7 @@ export type TreeDeletionMaxAggregateOutputType = {
 export type TreeDeletionCountAggregateOutputType = {
   rootId: number
   requestedAt: number
+  reaped: number
   itemCount: number
   deletedItems: number
   nextJobId: number
@@ -82,6 +85,7 @@ export type TreeDeletionSumAggregateInputType = {
 export type TreeDeletionMinAggregateInputType = {
   rootId?: true
   requestedAt?: true
+  reaped?: true
   itemCount?: true
   deletedItems?: true
   nextJobId?: true
@@ -91,6 +95,7 @@ export type TreeDeletionMinAggregateInputType = {
 export type TreeDeletionMaxAggregateInputType = {
   rootId?: true
   requestedAt?: true
+  reaped?: true
   itemCount?: true
   deletedItems?: true
   nextJobId?: true
@@ -100,6 +105,7 @@ export type TreeDeletionMaxAggregateInputType = {
 export type TreeDeletionCountAggregateInputType = {
   rootId?: true
   requestedAt?: true
+  reaped?: true
   itemCount?: true
   deletedItems?: true
   nextJobId?: true
@@ -196,6 +202,7 @@ export type TreeDeletionGroupByArgs<ExtArgs extends runtime.Types.Extensions.Int
 export type TreeDeletionGroupByOutputType = {
   rootId: string
   requestedAt: Date
+  reaped: boolean
   itemCount: bigint
   deletedItems: bigint
   nextJobId: string | null
@@ -228,6 +235,7 @@ export type TreeDeletionWhereInput = {
   NOT?: Prisma.TreeDeletionWhereInput | Prisma.TreeDeletionWhereInput[]
   rootId?: Prisma.UuidFilter<"TreeDeletion"> | string
   requestedAt?: Prisma.DateTimeFilter<"TreeDeletion"> | Date | string
+  reaped?: Prisma.BoolFilter<"TreeDeletion"> | boolean
   itemCount?: Prisma.BigIntFilter<"TreeDeletion"> | bigint | number
   deletedItems?: Prisma.BigIntFilter<"TreeDeletion"> | bigint | number
   nextJobId?: Prisma.UuidNullableFilter<"TreeDeletion"> | string | null
@@ -237,6 +245,7 @@ export type TreeDeletionWhereInput = {
 export type TreeDeletionOrderByWithRelationInput = {
   rootId?: Prisma.SortOrder
   requestedAt?: Prisma.SortOrder
+  reaped?: Prisma.SortOrder
   itemCount?: Prisma.SortOrder
   deletedItems?: Prisma.SortOrder
   nextJobId?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -249,6 +258,7 @@ export type TreeDeletionWhereUniqueInput = Prisma.AtLeast<{
   OR?: Prisma.TreeDeletionWhereInput[]
   NOT?: Prisma.TreeDeletionWhereInput | Prisma.TreeDeletionWhereInput[]
   requestedAt?: Prisma.DateTimeFilter<"TreeDeletion"> | Date | string
+  reaped?: Prisma.BoolFilter<"TreeDeletion"> | boolean
   itemCount?: Prisma.BigIntFilter<"TreeDeletion"> | bigint | number
   deletedItems?: Prisma.BigIntFilter<"TreeDeletion"> | bigint | number
   nextJobId?: Prisma.UuidNullableFilter<"TreeDeletion"> | string | null
@@ -258,6 +268,7 @@ export type TreeDeletionWhereUniqueInput = Prisma.AtLeast<{
 export type TreeDeletionOrderByWithAggregationInput = {
   rootId?: Prisma.SortOrder
   requestedAt?: Prisma.SortOrder
+  reaped?: Prisma.SortOrder
   itemCount?: Prisma.SortOrder
   deletedItems?: Prisma.SortOrder
   nextJobId?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -275,6 +286,7 @@ export type TreeDeletionScalarWhereWithAggregatesInput = {
   NOT?: Prisma.TreeDeletionScalarWhereWithAggregatesInput | Prisma.TreeDeletionScalarWhereWithAggregatesInput[]
   rootId?: Prisma.UuidWithAggregatesFilter<"TreeDeletion"> | string
   requestedAt?: Prisma.DateTimeWithAggregatesFilter<"TreeDeletion"> | Date | string
+  reaped?: Prisma.BoolWithAggregatesFilter<"TreeDeletion"> | boolean
   itemCount?: Prisma.BigIntWithAggregatesFilter<"TreeDeletion"> | bigint | number
   deletedItems?: Prisma.BigIntWithAggregatesFilter<"TreeDeletion"> | bigint | number
   nextJobId?: Prisma.UuidNullableWithAggregatesFilter<"TreeDeletion"> | string | null
@@ -284,6 +296,7 @@ export type TreeDeletionScalarWhereWithAggregatesInput = {
 export type TreeDeletionCreateInput = {
   rootId: string
   requestedAt: Date | string
+  reaped?: boolean
   itemCount: bigint | number
   deletedItems?: bigint | number
   nextJobId?: string | null
@@ -293,6 +306,7 @@ export type TreeDeletionCreateInput = {
 export type TreeDeletionUncheckedCreateInput = {
   rootId: string
   requestedAt: Date | string
+  reaped?: boolean
   itemCount: bigint | number
   deletedItems?: bigint | number
   nextJobId?: string | null
@@ -302,6 +316,7 @@ export type TreeDeletionUncheckedCreateInput = {
 export type TreeDeletionUpdateInput = {
   rootId?: Prisma.StringFieldUpdateOperationsInput | string
   requestedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  reaped?: Prisma.BoolFieldUpdateOperationsInput | boolean
   itemCount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   deletedItems?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   nextJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -311,6 +326,7 @@ export type TreeDeletionUpdateInput = {
 export type TreeDeletionUncheckedUpdateInput = {
   rootId?: Prisma.StringFieldUpdateOperationsInput | string
   requestedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  reaped?: Prisma.BoolFieldUpdateOperationsInput | boolean
   itemCount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   deletedItems?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   nextJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -320,6 +336,7 @@ export type TreeDeletionUncheckedUpdateInput = {
 export type TreeDeletionCreateManyInput = {
   rootId: string
   requestedAt: Date | string
+  reaped?: boolean
   itemCount: bigint | number
   deletedItems?: bigint | number
   nextJobId?: string | null
@@ -329,6 +346,7 @@ export type TreeDeletionCreateManyInput = {
 export type TreeDeletionUpdateManyMutationInput = {
   rootId?: Prisma.StringFieldUpdateOperationsInput | string
   requestedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  reaped?: Prisma.BoolFieldUpdateOperationsInput | boolean
   itemCount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   deletedItems?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   nextJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -338,6 +356,7 @@ export type TreeDeletionUpdateManyMutationInput = {
 export type TreeDeletionUncheckedUpdateManyInput = {
   rootId?: Prisma.StringFieldUpdateOperationsInput | string
   requestedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  reaped?: Prisma.BoolFieldUpdateOperationsInput | boolean
   itemCount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   deletedItems?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   nextJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -347,6 +366,7 @@ export type TreeDeletionUncheckedUpdateManyInput = {
 export type TreeDeletionCountOrderByAggregateInput = {
   rootId?: Prisma.SortOrder
   requestedAt?: Prisma.SortOrder
+  reaped?: Prisma.SortOrder
   itemCount?: Prisma.SortOrder
   deletedItems?: Prisma.SortOrder
   nextJobId?: Prisma.SortOrder
@@ -362,6 +382,7 @@ export type TreeDeletionAvgOrderByAggregateInput = {
 export type TreeDeletionMaxOrderByAggregateInput = {
   rootId?: Prisma.SortOrder
   requestedAt?: Prisma.SortOrder
+  reaped?: Prisma.SortOrder
   itemCount?: Prisma.SortOrder
   deletedItems?: Prisma.SortOrder
   nextJobId?: Prisma.SortOrder
@@ -371,6 +392,7 @@ export type TreeDeletionMaxOrderByAggregateInput = {
 export type TreeDeletionMinOrderByAggregateInput = {
   rootId?: Prisma.SortOrder
   requestedAt?: Prisma.SortOrder
+  reaped?: Prisma.SortOrder
   itemCount?: Prisma.SortOrder
   deletedItems?: Prisma.SortOrder
   nextJobId?: Prisma.SortOrder
@@ -388,6 +410,7 @@ export type TreeDeletionSumOrderByAggregateInput = {
 export type TreeDeletionSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   rootId?: boolean
   requestedAt?: boolean
+  reaped?: boolean
   itemCount?: boolean
   deletedItems?: boolean
   nextJobId?: boolean
@@ -397,6 +420,7 @@ export type TreeDeletionSelect<ExtArgs extends runtime.Types.Extensions.Internal
 export type TreeDeletionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   rootId?: boolean
   requestedAt?: boolean
+  reaped?: boolean
   itemCount?: boolean
   deletedItems?: boolean
   nextJobId?: boolean
@@ -406,6 +430,7 @@ export type TreeDeletionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.
 export type TreeDeletionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   rootId?: boolean
   requestedAt?: boolean
+  reaped?: boolean
   itemCount?: boolean
   deletedItems?: boolean
   nextJobId?: boolean
@@ -415,13 +440,14 @@ export type TreeDeletionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.
 export type TreeDeletionSelectScalar = {
   rootId?: boolean
   requestedAt?: boolean
+  reaped?: boolean
   itemCount?: boolean
   deletedItems?: boolean
   nextJobId?: boolean
   nextPosition?: boolean
 }
 
-export type TreeDeletionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"rootId" | "requestedAt" | "itemCount" | "deletedItems" | "nextJobId" | "nextPosition", ExtArgs["result"]["treeDeletion"]>
+export type TreeDeletionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"rootId" | "requestedAt" | "reaped" | "itemCount" | "deletedItems" | "nextJobId" | "nextPosition", ExtArgs["result"]["treeDeletion"]>
 
 export type $TreeDeletionPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "TreeDeletion"
@@ -429,6 +455,10 @@ export type $TreeDeletionPayload<ExtArgs extends runtime.Types.Extensions.Intern
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     rootId: string
     requestedAt: Date
+    /**
+     * Its retention is over, and nobody waits: it goes at the pace of reaping.
+     */
+    reaped: boolean
     itemCount: bigint
     deletedItems: bigint
     nextJobId: string | null
@@ -858,6 +888,7 @@ export interface Prisma__TreeDeletionClient<T, Null = never, ExtArgs extends run
 export interface TreeDeletionFieldRefs {
   readonly rootId: Prisma.FieldRef<"TreeDeletion", 'String'>
   readonly requestedAt: Prisma.FieldRef<"TreeDeletion", 'DateTime'>
+  readonly reaped: Prisma.FieldRef<"TreeDeletion", 'Boolean'>
   readonly itemCount: Prisma.FieldRef<"TreeDeletion", 'BigInt'>
   readonly deletedItems: Prisma.FieldRef<"TreeDeletion", 'BigInt'>
   readonly nextJobId: Prisma.FieldRef<"TreeDeletion", 'String'>

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Turns } from '../../src/domain/turns.ts';
+import { Turns } from '../../src/db/turns.ts';
 
 it('so many at a time, and those who wait by turns from each client', async () => {
   const turns = new Turns(2);
@@ -18,6 +18,32 @@ it('so many at a time, and those who wait by turns from each client', async () =
   }
   await Promise.all(all);
   expect(begun).toEqual(['a1', 'a2', 'a3', 'b1', 'c1', 'a4', 'b2']);
+});
+
+it('those of one client by turns from each of its requests', async () => {
+  const turns = new Turns(1);
+  const [large, small, other] = [{ client: 'a' }, { client: 'a' }, { client: 'b' }];
+  const begun: string[] = [];
+  await Promise.all(
+    [
+      ...['l1', 'l2', 'l3', 'l4'].map((name) => [large, name] as const),
+      [small, 's1'] as const,
+      ...['o1', 'o2', 'o3'].map((name) => [other, name] as const),
+    ].map(([request, name]) => turns.run(request, async () => void begun.push(name))),
+  );
+  expect(begun).toEqual(['l1', 'l2', 'o1', 's1', 'o2', 'l3', 'o3', 'l4']);
+});
+
+it('one whose turn comes too late is told so', async () => {
+  const turns = new Turns(1, { waitMs: 20 });
+  let end = () => {};
+  const first = turns.run({}, () => new Promise<void>((resolve) => (end = resolve)));
+  const late = turns.run({}, async () => 'done');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  end();
+  await first;
+  await expect(late).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  expect(await turns.run({}, async () => 'done')).toBe('done');
 });
 
 it('one that fails gives its turn to the next', async () => {

@@ -1,0 +1,26 @@
+-- Cancels a tree that has been idle for longer than its expiry, and says so: cancel_reason is IDLE.
+--
+-- p_expiry_seconds    the expiry of trees that have none of their own; null for never
+-- returns    the jobs that have more to cancel: cancel_items; null if it was not due
+-- locks      the jobs' rows in the order of their ids: waits a moment for who adds to them; then those of cancel_job
+create or replace function jobtree.expire_tree(p_root_id uuid, p_expiry_seconds integer)
+returns uuid[]
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set lock_timeout = '100ms'
+as $$
+declare
+  v_cancelling uuid[];
+begin
+  perform 1 from jobtree.job j where j.root_id = p_root_id order by j.id for no key update;
+  -- Whatever was added meanwhile is seen from here on.
+  select c.cancelling into v_cancelling
+  from jobtree.job r
+  cross join lateral jobtree.cancel_job(r.id, p_reason => 'IDLE') c
+  where r.id = p_root_id
+    and jobtree.idle_since(r.id) <= clock_timestamp()
+      - nullif(coalesce(r.idle_expiry_seconds, p_expiry_seconds), -1) * interval '1 second';
+  return v_cancelling;
+end
+$$;

@@ -1,0 +1,22 @@
+-- Since when a tree has waited for nothing but more items: a job of it is not sealed, though nothing of the tree is left to do, apart
+-- from what waits for that job.
+--
+-- returns    when anything of it was last counted; null if it is not idle
+create or replace function jobtree.idle_since(p_root_id uuid)
+returns timestamptz
+language sql stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+  select case
+    when bool_or(j.sealed_at is null and j.feed is null)
+      and not bool_or(p.completed_at is null and not j.waits and p.succeeded + p.failed + p.cancelled < p.item_count)
+      and not exists (select from jobtree.progress_delta d where d.root_id = p_root_id)
+    then max(p.changed_at)
+  end
+  from jobtree.job j
+  cross join lateral (select * from jobtree.job_progress p where p.job_id = j.id order by p.version desc limit 1) p
+  where j.root_id = p_root_id
+$$;

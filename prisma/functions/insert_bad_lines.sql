@@ -1,0 +1,32 @@
+-- Puts lines that can't be read into a job: items that no worker sees, with a failure and a dead letter each. A corrected payload can be
+-- replayed.
+--
+-- p_job      the job's row, which the caller holds locked
+-- p_payloads what is known of each line
+-- p_problems what is wrong with each
+-- locks      none
+create or replace function jobtree.insert_bad_lines(p_job jobtree.job, p_payloads json[], p_problems text[])
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_job_id constant uuid := p_job.id;
+  v_count constant integer := cardinality(p_payloads);
+  v_positions constant bigint[] := jobtree.new_positions(v_count);
+begin
+  insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload)
+  select v_job_id, u.position, v_now, octet_length(u.payload::text), p_job.run_at, u.payload
+  from rows from (unnest(v_positions), unnest(p_payloads)) u(position, payload);
+  insert into jobtree.failure (job_id, position, attempt, at, lost, code, message)
+  select v_job_id, u.position, 1, v_now, false, 'BAD_LINE', u.problem
+  from unnest(v_positions, p_problems) u(position, problem);
+  insert into jobtree.progress_delta (root_id, job_id, items) values (p_job.root_id, v_job_id, v_count);
+  perform jobtree.bury_items(
+    array_fill(v_job_id, array[v_count]), v_positions, array_fill(null::uuid, array[v_count]),
+    array_fill('BAD_LINE'::text, array[v_count]), p_problems, false
+  );
+end
+$$;

@@ -1,0 +1,21 @@
+-- Whether a tree whose retention is over is not reaped now: it is on its way already, somebody reads it whole, or a replay or a discard
+-- that is under way may be about its dead letters.
+create or replace function jobtree.is_kept(p_root_id uuid)
+returns boolean
+language sql stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+  select exists (select from jobtree.tree_deletion d where d.root_id = p_root_id)
+    or exists (select from jobtree.tree_hold h where h.root_id = p_root_id and h.held_until > clock_timestamp())
+    or exists (
+      select from jobtree.operation o
+      where o.finished_at is null and o.kind <> 'CANCEL'
+        and (o.job_id is null or p_root_id = (select j.root_id from jobtree.job j where j.id = o.job_id))
+        and exists (
+          select from jobtree.job j
+          -- One by one: joined, all dead letters might be read.
+          where j.root_id = p_root_id and (select true from jobtree.dead_letter d where d.job_id = j.id limit 1)
+        )
+    )
+$$;

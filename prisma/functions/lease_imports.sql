@@ -1,0 +1,31 @@
+-- Gives a server file imports that nobody is at: the first that waits longest. Whoever had one before can't note anything any more.
+--
+-- p_lease_ms how long it has them, in milliseconds; note_import begins that anew
+-- returns    what to import, and from where on
+-- locks      the imports, skipping those that somebody else has
+create or replace function jobtree.lease_imports(p_limit integer, p_lease_ms integer)
+returns setof jobtree.file_import
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+begin
+  return query
+  with free as (
+    select f.job_id from jobtree.file_import f
+    where f.finished_at is null and (f.leased_until is null or f.leased_until <= v_now)
+    order by f.leased_until nulls first, f.job_id
+    limit p_limit
+    for update skip locked
+  )
+  update jobtree.file_import f
+  set lease_id = gen_random_uuid(), leased_until = v_now + p_lease_ms * interval '1 millisecond', attempts = f.attempts + 1,
+    started_at = coalesce(f.started_at, v_now)
+  where f.job_id = any (array(select r.job_id from free r))
+  returning f.*;
+end
+$$;

@@ -1,0 +1,93 @@
+-- Adds the next items of a file import, and notes how far it is, in one transaction: so no crash loses a line or adds one twice. Lines
+-- that can't be read become items that have failed for good.
+--
+-- p_lease_id what lease_imports gave; with another one, somebody else has taken over
+-- p_payloads as add_payloads has it; null for no items, which keeps the lease
+-- p_bad      which of the items are bad lines, from 1, in their order
+-- p_problems what is wrong with each of those
+-- p_position, p_line, p_columns, p_bytes_read   how far it is behind these items
+-- p_done     whether that is the end of the file: then the job is sealed
+-- p_lease_ms how long the caller has it from now on, in milliseconds; null gives it back
+-- returns    NOTED, LOST if somebody else has it or its tree is gone, or SEALED if the job takes no more items, which ends the import; and the
+--            tree's root and the job's type
+-- locks      the import's row, then the job's (lock_open_job), and those of bury_items
+-- errors     22P05 for a text that Postgres can't hold
+create or replace function jobtree.note_import(
+  p_job_id uuid, p_lease_id uuid, p_payloads text, p_bad integer[], p_problems text[], p_position bigint, p_line bigint, p_columns jsonb,
+  p_bytes_read bigint, p_done boolean, p_lease_ms integer
+)
+returns table (status text, root_id uuid, type text)
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_payloads constant json[] := string_to_array(p_payloads, E'\x1e')::json[];
+  v_count constant integer := coalesce(cardinality(v_payloads), 0);
+  v_position bigint;
+  v_job jobtree.job;
+  v_run record;
+begin
+  select f.position into v_position from jobtree.file_import f
+  where f.job_id = p_job_id and f.lease_id = p_lease_id and f.finished_at is null
+  for update;
+  if not found then
+    return query select 'LOST', null::uuid, null::text;
+    return;
+  end if;
+  -- Exclusively where it is sealed: lock_open_job says why.
+  if p_done then
+    select * into v_job from jobtree.job j where j.id = p_job_id for no key update;
+  else
+    select * into v_job from jobtree.job j where j.id = p_job_id for share;
+  end if;
+  if v_job.id is null or v_job.sealed_at is not null then
+    update jobtree.file_import f
+    set finished_at = v_now, lease_id = null, leased_until = null, error_code = 'JOB_SEALED',
+      error_message = 'The job was sealed or cancelled before all of the file was read.'
+    where f.job_id = p_job_id;
+    return query select 'SEALED', v_job.root_id, v_job.type;
+    return;
+  end if;
+
+  if v_count > 0 and p_bad = '{}' then
+    perform jobtree.insert_payloads(v_job, v_payloads);
+  else
+    -- Runs of good and of bad lines.
+    for v_run in
+      select min(n) as first, max(n) as last, is_bad
+      from (
+        select n, is_bad, n - row_number() over (partition by is_bad order by n) as run
+        from (select n, n = any (p_bad) as is_bad from generate_series(1, v_count) n) m
+      ) r
+      group by run, is_bad
+      order by min(n)
+    loop
+      if v_run.is_bad then
+        perform jobtree.insert_bad_lines(
+          v_job, v_payloads[v_run.first : v_run.last],
+          array(select u.problem from unnest(p_bad, p_problems) u(n, problem) where u.n between v_run.first and v_run.last order by u.n)
+        );
+      else
+        perform jobtree.insert_payloads(v_job, v_payloads[v_run.first : v_run.last]);
+      end if;
+    end loop;
+  end if;
+
+  update jobtree.file_import f
+  set items = f.items + v_count, bad_lines = f.bad_lines + cardinality(p_bad), position = p_position, line = p_line, columns = p_columns,
+    bytes_read = greatest(f.bytes_read, p_bytes_read),
+    attempts = case when p_position > v_position or p_lease_ms is null then 0 else f.attempts end,
+    lease_id = case when not p_done and p_lease_ms is not null then p_lease_id end,
+    -- Given back, it stands behind those that waited before it.
+    leased_until = case when not p_done then v_now + coalesce(p_lease_ms, 0) * interval '1 millisecond' end,
+    finished_at = case when p_done then v_now end
+  where f.job_id = p_job_id;
+  if p_done then
+    perform jobtree.seal_job(p_job_id);
+  end if;
+  return query select 'NOTED', v_job.root_id, v_job.type;
+end
+$$;

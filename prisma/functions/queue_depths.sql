@@ -1,0 +1,42 @@
+-- How much of each type waits and runs, by name: those of which anything does. A sum over ranges of items and open leases: it costs the same
+-- however many items are finished.
+--
+-- p_types    only these; null for all
+-- p_after    only types whose names come after this one
+-- returns    ready, scheduled, waiting for other jobs, blocked behind their serialize keys, and held by workers; and for how long the
+--            item that has been ready for longest has waited, in milliseconds: null if none is ready
+create or replace function jobtree.queue_depths(p_types text[] default null, p_after text default null)
+returns table (
+  type text, ready bigint, scheduled bigint, waiting bigint, blocked bigint, running bigint, oldest_ready_ms bigint
+)
+language sql stable
+as $$
+  with entries as (
+    select q.type, coalesce(sum(q.count) filter (where q.run_at is null), 0)::bigint as ready,
+      coalesce(sum(q.count) filter (where q.run_at < 'infinity'), 0)::bigint as scheduled,
+      coalesce(sum(q.count) filter (where q.run_at = 'infinity'), 0)::bigint as waiting,
+      min(q.ready_at) filter (where q.run_at is null) as since
+    from jobtree.queue_entry q
+    where (p_types is null or q.type = any (p_types)) and (p_after is null or q.type > p_after)
+    group by q.type
+  ), held as (
+    select j.type, sum(h.items)::bigint as running
+    from (
+      select l.job_id, sum(bit_count(l.open)) as items from jobtree.lease l
+      where l.deadline_at is not null
+      group by l.job_id
+    ) h
+    join jobtree.job j on j.id = h.job_id
+    where (p_types is null or j.type = any (p_types)) and (p_after is null or j.type > p_after)
+    group by j.type
+    having sum(h.items) > 0
+  ), behind as (
+    select b.type, count(*) as blocked from jobtree.blocked_item b
+    where (p_types is null or b.type = any (p_types)) and (p_after is null or b.type > p_after)
+    group by b.type
+  )
+  select type, coalesce(e.ready, 0), coalesce(e.scheduled, 0), coalesce(e.waiting, 0), coalesce(b.blocked, 0), coalesce(h.running, 0),
+    case when e.since is not null then greatest(extract(epoch from clock_timestamp() - e.since) * 1000, 0)::bigint end
+  from entries e full join held h using (type) full join behind b using (type)
+  order by type
+$$;

@@ -1,0 +1,10 @@
+-- The type of each job, for servers that check payloads.
+--
+-- returns    nothing for a job that there is not
+create or replace function jobtree.types_of_jobs(p_ids uuid[])
+returns table (id uuid, type text)
+language sql stable
+set enable_seqscan = off
+as $$
+  select j.id, j.type from jobtree.job j where j.id = any (p_ids);
+$$;

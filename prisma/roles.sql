@@ -1,0 +1,46 @@
+-- Roles that may do one thing with jobtree each, for applications to be granted: `grant jobtree_enqueue to shop`.
+--
+--   jobtree_enqueue   creates jobs and adds items, and reads nothing
+--   jobtree_work      claims items and reports on them, and reads nothing else
+--   jobtree_watch     reads everything but the secrets of callbacks, and changes nothing
+--
+-- Run it as the owner of the schema jobtree, who needs the right to create roles if there are none of these names yet. It may be run any
+-- number of times; migrations run it again where it was run before.
+--
+-- The functions of the first two run with the rights of their owner (security definer), so that nobody needs any on tables. With a
+-- search path of their own nothing that the caller has made takes the place of what they name.
+
+do $$
+declare
+  v_role text;
+begin
+  foreach v_role in array '{jobtree_enqueue,jobtree_work,jobtree_watch}'::text[] loop
+    if not exists (select from pg_catalog.pg_roles r where r.rolname = v_role) then
+      execute format('create role %I nologin', v_role);
+    end if;
+  end loop;
+end
+$$;
+
+revoke all on schema jobtree from public;
+revoke all on all routines in schema jobtree from public, jobtree_enqueue, jobtree_work, jobtree_watch;
+revoke all on all tables in schema jobtree from public, jobtree_enqueue, jobtree_work, jobtree_watch;
+revoke all on all sequences in schema jobtree from public, jobtree_enqueue, jobtree_work, jobtree_watch;
+grant usage on schema jobtree to jobtree_enqueue, jobtree_work, jobtree_watch;
+
+alter function jobtree.create_job security definer set search_path = pg_catalog, pg_temp;
+alter function jobtree.add_items security definer set search_path = pg_catalog, pg_temp;
+alter function jobtree.seal_job security definer set search_path = pg_catalog, pg_temp;
+grant execute on function jobtree.create_job, jobtree.add_items, jobtree.seal_job, jobtree.wake_workers to jobtree_enqueue;
+
+alter function jobtree.claim_items security definer set search_path = pg_catalog, pg_temp;
+alter function jobtree.claim_item security definer set search_path = pg_catalog, pg_temp;
+alter function jobtree.heartbeat security definer set search_path = pg_catalog, pg_temp;
+alter function jobtree.report_outcomes security definer set search_path = pg_catalog, pg_temp;
+alter function jobtree.release_assignments security definer set search_path = pg_catalog, pg_temp;
+grant execute on function jobtree.claim_items, jobtree.claim_item, jobtree.heartbeat, jobtree.report_outcomes,
+  jobtree.release_assignments, jobtree.assignment_id to jobtree_work;
+
+grant execute on function jobtree.queue_depths to jobtree_watch;
+grant select on all tables in schema jobtree to jobtree_watch;
+revoke all on jobtree.callback_endpoint, jobtree._prisma_migrations from jobtree_watch;

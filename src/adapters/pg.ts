@@ -1,0 +1,48 @@
+/** jobtree/adapters/pg: jobs and items in a transaction of the package `pg`. */
+import type { ClientBase } from 'pg';
+import type { AddItemsResult } from '../client/add-items.ts';
+import type { ItemSpec, JobSpec } from '../client/job-spec.ts';
+import {
+  type AdapterOptions,
+  type AddOptions,
+  addItems as add,
+  createJob as create,
+  numbered,
+  type Run,
+} from './calls.ts';
+
+export type { AdapterOptions, AddItemsResult, AddOptions, ItemSpec, JobSpec };
+
+/**
+ * Creates a whole tree of jobs when the transaction commits, and nothing if it does not.
+ *
+ * @param tx the client on which you said `begin`; not a pool, which gives each statement another connection
+ * @returns the root's id; `created` is false if a job with its dedupe key existed
+ * @throws JobtreeError INVALID_INPUT, with the path to what is wrong. What Postgres refuses ends your transaction: roll it back.
+ */
+export function createJob(
+  tx: ClientBase,
+  job: JobSpec,
+  options?: AdapterOptions,
+): Promise<{ id: string; created: boolean }> {
+  return create(runOn(tx), job, options);
+}
+
+/**
+ * Adds items to a job, any number, in their order, when the transaction commits: all, or none.
+ *
+ * @param tx as `createJob` has it
+ * @throws JobtreeError INVALID_INPUT, NOT_FOUND, JOB_SEALED, JOB_FED_BY_PARENT. What Postgres refuses ends your transaction.
+ */
+export function addItems(
+  tx: ClientBase,
+  jobId: string,
+  items: readonly ItemSpec[],
+  options?: AddOptions,
+): Promise<AddItemsResult> {
+  return add(runOn(tx), jobId, items, options);
+}
+
+function runOn(tx: ClientBase): Run {
+  return async (statement) => (await tx.query(numbered(statement), [...statement.values])).rows;
+}

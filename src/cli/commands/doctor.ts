@@ -1,0 +1,59 @@
+/** `jobtree doctor`: what is wrong with an installation, since when, and what to do. Changes nothing. */
+import { readConfig } from '../../config.ts';
+import { openDatabase } from '../database.ts';
+import { examine } from '../doctor/examine.ts';
+import type { Finding } from '../doctor/finding.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { counted } from '../figures.ts';
+
+export interface DoctorOptions {
+  readonly url?: string;
+  readonly json?: true;
+  /** In milliseconds. */
+  readonly patience: number;
+}
+
+const standardUrl = 'http://127.0.0.1:4000/graphql';
+
+export async function doctor(options: DoctorOptions): Promise<number> {
+  const config = readConfig(process.env);
+  const database = await openDatabase(config, { create: false });
+  const counts = { ok: 0, warning: 0, sick: 0 };
+  try {
+    const { isReachable } = await examine(
+      {
+        config,
+        databaseUrl: database.url,
+        apiUrl: options.url ?? standardUrl,
+        isApiNamed: options.url !== undefined,
+        patienceMs: options.patience,
+      },
+      (finding) => {
+        counts[finding.status]++;
+        process.stdout.write(options.json ? `${JSON.stringify(finding)}\n` : describe(finding));
+      },
+    );
+    if (!options.json) process.stdout.write(summary(counts));
+    if (!isReachable) return exitCodes.unreachable;
+    if (counts.sick > 0) return exitCodes.sick;
+    return counts.warning > 0 ? exitCodes.warnings : exitCodes.success;
+  } finally {
+    await database.stop();
+  }
+}
+
+function describe({ check, status, message, since, advice }: Finding): string {
+  const head = `${status.padEnd(7)}  ${check.padEnd(15)}  `;
+  const indent = ' '.repeat(head.length);
+  return [
+    `${head}${message}`,
+    ...(since === null ? [] : [`${indent}since ${since.toISOString()}`]),
+    ...(advice === null ? [] : [`${indent}→ ${advice}`]),
+    '',
+  ].join('\n');
+}
+
+function summary({ warning, sick }: { warning: number; sick: number }): string {
+  if (warning + sick === 0) return 'It is healthy.\n';
+  return `${sick} sick, ${counted(warning, 'warning')}.\n`;
+}

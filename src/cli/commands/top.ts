@@ -1,0 +1,111 @@
+/** `jobtree top`: what is done of each type, drawn anew until Ctrl-C; without a terminal, a table each time. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { QueueFigures } from '../../client/index.ts';
+import { type ApiOptions, withClient } from '../api-options.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { count, duration } from '../figures.ts';
+import { catchInterruption, type Interruption } from '../interruption.ts';
+
+export interface TopOptions extends ApiOptions {
+  readonly once?: true;
+  readonly interval: number;
+  readonly minutes: number;
+}
+
+/** To the start of the screen; what is left of the one before is cleared line by line, so that nothing flickers. */
+const home = '\x1b[H';
+const clearLine = '\x1b[K';
+const clearRest = '\x1b[J';
+const ownScreen = ['\x1b[?1049h\x1b[?25l', '\x1b[?25h\x1b[?1049l'] as const;
+const plainWidth = 80;
+const plainRows = 24;
+
+export async function top(
+  options: TopOptions,
+  interruption: Interruption = catchInterruption(),
+): Promise<number> {
+  const { signal } = interruption;
+  const out = process.stdout;
+  const isScreen = out.isTTY === true && !options.once && !options.json;
+  try {
+    return await withClient(options, async ({ queues }) => {
+      for (let isFirst = true; ; isFirst = false) {
+        const figures = await queues.figures({ lastMinutes: options.minutes, signal });
+        if (isFirst && isScreen) out.write(ownScreen[0]);
+        if (options.json) for (const queue of figures) out.write(`${JSON.stringify(queue)}\n`);
+        else if (isScreen)
+          out.write(toScreen(toLines(figures, options, out.columns || plainWidth), out.rows || plainRows));
+        else out.write(`${toLines(figures, options, plainWidth).join('\n')}\n`);
+        if (options.once) return exitCodes.success;
+        await delay(options.interval, undefined, { signal });
+        if (!isScreen && !options.json) out.write('\n');
+      }
+    });
+  } catch (error) {
+    if (signal.aborted) return interruption.exitCode;
+    throw error;
+  } finally {
+    if (isScreen) out.write(ownScreen[1]);
+  }
+}
+
+function toScreen(lines: readonly string[], rows: number): string {
+  const shown =
+    lines.length <= rows ? lines : [...lines.slice(0, rows - 1), `… ${lines.length - rows + 1} more`];
+  return `${home}${shown.map((line) => line + clearLine).join('\r\n')}${clearRest}`;
+}
+
+const header = ['READY', 'OLDEST', 'RUN', 'SLOW', 'RATE/S', 'WAIT p95', 'TIME p95', 'FAILED', 'DEAD'];
+
+function toLines(queues: readonly QueueFigures[], { minutes }: TopOptions, width: number): string[] {
+  // What has most to do comes first.
+  const sorted = [...queues].sort(
+    (a, b) => b.figures.perSecond - a.figures.perSecond || b.ready - a.ready || a.type.localeCompare(b.type),
+  );
+  const rows = [header, ...sorted.map(toCells)];
+  const widths = header.map((_, i) => rows.reduce((most, row) => Math.max(most, row[i]?.length ?? 0), 0));
+  const left = width - widths.reduce((sum, one) => sum + one + 2, 0);
+  const longest = sorted.reduce((most, { type }) => Math.max(most, type.length), 4);
+  const typeWidth = Math.max(8, Math.min(left, longest));
+  const lines = rows.map((row, i) => {
+    const type = i === 0 ? 'TYPE' : (sorted[i - 1]?.type ?? '');
+    const cells = row.map((cell, k) => cell.padStart(widths[k] ?? 0));
+    return [fit(type, typeWidth), ...cells].join('  ').slice(0, Math.max(width, 20));
+  });
+  const since = minutes === 1 ? 'minute' : `${minutes} minutes`;
+  return [`rates, times and failures of the last ${since}`.slice(0, width), ...lines];
+}
+
+function toCells(queue: QueueFigures): string[] {
+  const { ready, oldestReadyMs, running, slow, paused, figures } = queue;
+  return [
+    paused ? `(${short(ready)})` : short(ready),
+    time(oldestReadyMs),
+    short(running),
+    short(slow),
+    figures.perSecond < 10 ? figures.perSecond.toFixed(1) : short(Math.round(figures.perSecond)),
+    time(figures.wait.p95Ms),
+    time(figures.processing.p95Ms),
+    short(figures.failed),
+    short(figures.dead),
+  ];
+}
+
+/** Control characters of a stranger's type do nothing to the terminal. */
+function fit(type: string, width: number): string {
+  const plain = type.replace(/\p{C}/gu, '?');
+  return plain.length > width ? `${plain.slice(0, width - 1)}…` : plain.padEnd(width);
+}
+
+function short(n: number): string {
+  if (n < 100_000) return count(n);
+  return n < 10_000_000 ? `${count(Math.round(n / 1_000))}k` : `${count(Math.round(n / 1_000_000))}M`;
+}
+
+function time(ms: number | null | undefined): string {
+  if (ms == null) return '-';
+  if (ms < 1_000) return `${ms}ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)}s`;
+  const unit = ms < 3_600_000 ? 60_000 : 3_600_000;
+  return duration(Math.round(ms / unit) * unit);
+}

@@ -1,0 +1,92 @@
+/**
+ * The doctor's connection to Postgres. Each question is a read-only transaction of its own, which Postgres ends when it takes long or
+ * waits for a lock: so whatever is wrong there, looking at it makes nothing worse.
+ */
+import pg from 'pg';
+import { destroySocket } from '../../db/database.ts';
+
+const connectMs = 5_000;
+const statementMs = 3_000;
+const lockMs = 500;
+/** For an answer that never comes. */
+const answerMs = 6_000;
+
+const begin = `begin transaction isolation level read committed read only;
+  set local statement_timeout = ${statementMs}; set local lock_timeout = ${lockMs}; set local search_path = pg_catalog`;
+
+export class Session {
+  readonly url: string;
+  readonly #client: pg.Client;
+
+  private constructor(url: string, client: pg.Client) {
+    this.url = url;
+    this.#client = client;
+  }
+
+  static async open(url: string): Promise<Session> {
+    return new Session(url, await connect(url));
+  }
+
+  async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    return this.use(async (client) => (await client.query(text, [...values])).rows);
+  }
+
+  /** Several statements in one such transaction. */
+  async use<T>(run: (client: pg.Client) => Promise<T>): Promise<T> {
+    await this.#client.query(begin);
+    try {
+      return await run(this.#client);
+    } finally {
+      await this.#client.query('rollback').catch(() => undefined);
+    }
+  }
+
+  /** Whether a notification of one session arrives in another one, as servers need it; in milliseconds, or undefined if not in time. */
+  async hear(channel: string, withinMs: number): Promise<number | undefined> {
+    const other = await connect(this.url);
+    try {
+      const name = pg.escapeIdentifier(channel);
+      const heard = new Promise<number>((resolve) =>
+        this.#client.once('notification', () => resolve(performance.now())),
+      );
+      await this.#client.query(`listen ${name}`);
+      const sentAt = performance.now();
+      await other.query('select pg_notify($1, $2)', [channel, '']);
+      const timer = new AbortController();
+      const late = new Promise<undefined>((resolve) => {
+        const timeout = setTimeout(resolve, withinMs, undefined);
+        timer.signal.addEventListener('abort', () => clearTimeout(timeout));
+      });
+      const heardAt = await Promise.race([heard, late]);
+      timer.abort();
+      await this.#client.query(`unlisten ${name}`);
+      return heardAt === undefined ? undefined : heardAt - sentAt;
+    } finally {
+      await close(other);
+    }
+  }
+
+  close(): Promise<void> {
+    return close(this.#client);
+  }
+}
+
+async function connect(connectionString: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString,
+    application_name: 'jobtree doctor',
+    connectionTimeoutMillis: connectMs,
+    query_timeout: answerMs,
+  });
+  // What was asked fails, and says so.
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+/** A connection that does not answer would not end by itself. */
+async function close(client: pg.Client): Promise<void> {
+  const timer = setTimeout(() => destroySocket(client), 500);
+  await client.end().catch(() => undefined);
+  clearTimeout(timer);
+}

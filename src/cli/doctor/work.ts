@@ -1,0 +1,275 @@
+/** Whether servers look after the work, and what is stuck: overdue leases, due items, uncounted deltas, trees that nobody seals. */
+import { counted } from '../figures.ts';
+import { type Judgement, ok, sick, span, warning } from './finding.ts';
+import type { Session } from './session.ts';
+
+/** How servers look after the work. */
+export interface Watch {
+  /** One has looked lately. */
+  readonly isWatched: boolean;
+  readonly sweptAt: Date | null;
+  /** Since when they have been looking without a gap. */
+  readonly resumedAt: Date | null;
+  readonly sweepIntervalMs: number;
+}
+
+/** Beyond what came due, so that one that is on its way to it is not blamed: each looks at everything once a minute. */
+const graceMs = 90_000;
+/** What is counted is counted up to here. */
+const most = 1_000;
+const idleMs = 86_400_000;
+const backgroundMs = 3_600_000;
+
+const startServer = 'Start a server: it goes on from where the last one stopped.';
+const seeLocks = 'See transactions and locks for who has locked them, and the log of the servers.';
+const advise = ({ isWatched }: Watch) => (isWatched ? seeLocks : startServer);
+const atLeast = (found: number, noun: string) =>
+  found > most ? `more than ${counted(most, noun)}` : counted(found, noun);
+
+export async function readWatch(session: Session, sweepIntervalMs: number): Promise<Watch> {
+  const [row] = await session.query<{ sweptAt: Date; resumedAt: Date; agoMs: number }>(
+    `select w.swept_at as "sweptAt", w.resumed_at as "resumedAt",
+       extract(epoch from clock_timestamp() - w.swept_at)::float8 * 1000 as "agoMs"
+     from jobtree.watch w`,
+  );
+  const isWatched = row !== undefined && row.agoMs < Math.max(10_000, 3 * sweepIntervalMs);
+  return { isWatched, sweptAt: row?.sweptAt ?? null, resumedAt: row?.resumedAt ?? null, sweepIntervalMs };
+}
+
+export async function checkServers(session: Session, watch: Watch): Promise<Judgement[]> {
+  if (!watch.isWatched)
+    return [
+      sick(
+        'No server runs on this database: nothing is given to workers, counted or taken back.',
+        startServer,
+        watch.sweptAt,
+      ),
+    ];
+  const [row] = await session.query<{ listeners: number }>(
+    `select count(*)::int as listeners from pg_stat_activity a
+     where a.datname = current_database() and a.application_name = 'jobtree listener'`,
+  );
+  const since = watch.resumedAt === null ? '' : ` without a gap since ${watch.resumedAt.toISOString()}`;
+  return [ok(`${counted(row?.listeners ?? 0, 'process')} listen, and look after the work${since}`)];
+}
+
+export async function checkLeases(session: Session, watch: Watch): Promise<Judgement[]> {
+  const [row] = await session.query<{ leases: number; items: number; since: Date | null; workers: string[] }>(
+    `select count(*)::int as leases, coalesce(sum(o.items), 0)::int as items, min(o.deadline_at) as since,
+       coalesce((array_agg(distinct o.worker))[:5], '{}') as workers
+     from (
+       select l.deadline_at, l.worker, bit_count(l.open) as items
+       from jobtree.lease l
+       cross join lateral (
+         select j.heartbeat_interval_ms from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0
+       ) j
+       where l.deadline_at < now() - $1 * interval '1 millisecond'
+         and (not $2 or $3::timestamptz + 3 * j.heartbeat_interval_ms * interval '1 millisecond' < now() - $1 * interval '1 millisecond')
+       order by l.deadline_at limit ${most + 1}
+     ) o`,
+    [watch.isWatched ? graceMs : 0, watch.isWatched, watch.resumedAt],
+  );
+  if (row === undefined || row.leases === 0) return [ok('none is beyond its deadline')];
+  return [
+    sick(
+      `${atLeast(row.leases, 'lease')} with ${counted(row.items, 'item')} are beyond their deadline, and nobody takes them back (of ${row.workers.join(', ')}).`,
+      advise(watch),
+      row.since,
+    ),
+  ];
+}
+
+/** Workers that miss a heartbeat: with three, they lose what they hold. While no server runs, none can arrive. */
+export async function checkHeartbeats(session: Session, watch: Watch): Promise<Judgement[]> {
+  if (!watch.isWatched) return [];
+  const [row] = await session.query<{ leases: number; since: Date | null; workers: string[] }>(
+    `select count(*)::int as leases, min(s.since) as since, coalesce((array_agg(distinct s.worker))[:5], '{}') as workers
+     from (
+       select l.worker, l.deadline_at - 3 * j.heartbeat_interval_ms * interval '1 millisecond' as since
+       from (select * from jobtree.lease l where l.deadline_at > now() order by l.deadline_at limit 10000) l
+       cross join lateral (
+         select j.heartbeat_interval_ms from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0
+       ) j
+       where l.deadline_at < now() + 1.5 * j.heartbeat_interval_ms * interval '1 millisecond'
+         and $1::timestamptz + 1.5 * j.heartbeat_interval_ms * interval '1 millisecond' < now()
+       limit ${most + 1}
+     ) s`,
+    [watch.resumedAt],
+  );
+  if (row === undefined || row.leases === 0) return [ok('no worker has missed one')];
+  return [
+    warning(
+      `The workers of ${atLeast(row.leases, 'lease')} have missed a heartbeat or two: ${row.workers.join(', ')}.`,
+      'After three the items go to others. Look whether these workers live, are blocked, or have lost their network.',
+      row.since,
+    ),
+  ];
+}
+
+export async function checkDue(session: Session, watch: Watch): Promise<Judgement[]> {
+  const [row] = await session.query<{
+    ranges: number;
+    items: number;
+    since: Date | null;
+    schedules: string[];
+    scheduleSince: Date | null;
+  }>(
+    `select e.ranges, e.items, e.since, s.names as schedules, s.since as "scheduleSince"
+     from (
+       select count(*)::int as ranges, coalesce(sum(d.count), 0)::int as items, min(d.run_at) as since
+       from (
+         select q.run_at, q.count from jobtree.queue_entry q
+         where q.run_at < now() - $1 * interval '1 millisecond' order by q.run_at limit ${most + 1}
+       ) d
+     ) e
+     cross join (
+       select coalesce(array_agg(d.name order by d.next_at), '{}') as names, min(d.next_at) as since
+       from (
+         select s.name, s.next_at from jobtree.schedule s
+         where s.next_at < now() - $1 * interval '1 millisecond' order by s.next_at limit 5
+       ) d
+     ) s`,
+    [watch.isWatched ? graceMs : 0],
+  );
+  if (row === undefined) return [];
+  const found: Judgement[] = [];
+  if (row.ranges > 0)
+    found.push(
+      sick(
+        `${atLeast(row.ranges, 'range')} with ${counted(row.items, 'item')} are due, and nobody makes them ready.`,
+        advise(watch),
+        row.since,
+      ),
+    );
+  if (row.schedules.length > 0)
+    found.push(
+      sick(
+        `Schedules are behind: ${row.schedules.join(', ')}.`,
+        watch.isWatched ? 'jobtree schedule show NAME says why; the log of the servers, too.' : startServer,
+        row.scheduleSince,
+      ),
+    );
+  return found.length > 0 ? found : [ok('nothing that is due waits')];
+}
+
+/** Deltas, and keys that have not gone on, bear no time: so two looks, between which every server has swept. */
+export interface FirstLook {
+  readonly deltas: string[];
+  readonly keys: string[];
+}
+
+export async function lookFirst(session: Session): Promise<FirstLook> {
+  const [row] = await session.query<FirstLook>(
+    `select array(select d.id::text from jobtree.progress_delta d order by d.id limit ${most}) as deltas,
+       array(select e.job_id || ':' || e.position from jobtree.ended_head e where not e.held order by e.key limit ${most}) as keys`,
+  );
+  return row ?? { deltas: [], keys: [] };
+}
+
+export async function checkFolds(session: Session, watch: Watch, first: FirstLook): Promise<Judgement[]> {
+  const { lasting, since } = await session.use(async (client) => {
+    const { rows } = await client.query<{ lasting: number; oldest: string }>(
+      `select count(*)::int as lasting, min(d.id)::text as oldest from jobtree.progress_delta d where d.id = any ($1::bigint[])`,
+      [first.deltas],
+    );
+    const [row = { lasting: 0, oldest: null }] = rows;
+    if (row.lasting === 0) return { lasting: 0, since: null };
+    const setting = await client.query(`select current_setting('track_commit_timestamp')::boolean as "isOn"`);
+    if (!setting.rows[0].isOn) return { lasting: row.lasting, since: watch.isWatched ? null : watch.sweptAt };
+    const committed = await client.query(
+      'select pg_xact_commit_timestamp(d.xmin) as at from jobtree.progress_delta d where d.id = $1',
+      [row.oldest],
+    );
+    return { lasting: row.lasting, since: committed.rows[0]?.at ?? null };
+  });
+  if (lasting === 0) return [ok('everything is counted')];
+  return [
+    sick(
+      `${lasting === most ? `At least ${counted(most, 'delta')}` : counted(lasting, 'delta')} of progress stay uncounted: their trees seem to stand still.`,
+      advise(watch),
+      since,
+    ),
+  ];
+}
+
+export async function checkKeys(session: Session, watch: Watch, first: FirstLook): Promise<Judgement[]> {
+  const [row] = await session.query<{ keys: string[] }>(
+    `select array(
+       select e.key from jobtree.ended_head e where not e.held and e.job_id || ':' || e.position = any ($1) order by e.key limit ${most}
+     ) as keys`,
+    [first.keys],
+  );
+  const keys = row?.keys ?? [];
+  if (keys.length === 0) return [ok('all serialize keys go on')];
+  return [
+    sick(
+      `${counted(keys.length, 'serialize key')} ${keys.length === 1 ? 'does' : 'do'} not go on though the head has ended: ${keys.slice(0, 5).join(', ')}.`,
+      advise(watch),
+      watch.isWatched ? null : watch.sweptAt,
+    ),
+  ];
+}
+
+/** Jobs that could be complete, were they sealed. */
+export async function checkIdleTrees(session: Session): Promise<Judgement[]> {
+  const found = await session.query<{ id: string; type: string; since: Date; ageMs: number }>(
+    `with roots as materialized (
+       (select p.job_id from jobtree.job_progress p where p.is_root and p.started_at is null and p.completed_at is null
+        order by p.job_id limit ${most / 2})
+       union all
+       (select p.job_id from jobtree.job_progress p where p.is_root and p.started_at is not null and p.completed_at is null
+        order by p.job_id limit ${most / 2})
+     ), unsealed as materialized (
+       select j.id, j.type, j.created_at
+       from roots r join jobtree.job j on j.root_id = r.job_id
+       where j.sealed_at is null and j.feed is null and j.cancelled_at is null and j.created_at < now() - $1 * interval '1 millisecond'
+       limit 10000
+     )
+     select u.id, u.type, a.since, extract(epoch from now() - a.since)::float8 * 1000 as "ageMs"
+     from unsealed u
+     cross join lateral (
+       select p.item_count - p.succeeded - p.failed - p.cancelled as pending from jobtree.job_progress p
+       where p.job_id = u.id order by p.version desc limit 1
+     ) p
+     cross join lateral (
+       select greatest(u.created_at, (
+         select i.created_at from jobtree.job_item i where i.job_id = u.id order by i.position desc limit 1
+       )) as since
+     ) a
+     where p.pending = 0 and a.since < now() - $1 * interval '1 millisecond'
+     order by a.since limit 5`,
+    [idleMs],
+  );
+  if (found.length === 0) return [ok('no job waits to be sealed for longer than a day')];
+  return found.map(({ id, type, since, ageMs }) =>
+    warning(
+      `Job:${id} (${type}) has nothing pending, and nothing was added for ${span(ageMs)}, but it is not sealed: its tree is never complete.`,
+      'If its producer is gone, seal it (sealJob), or cancel it: jobtree cancel.',
+      since,
+    ),
+  );
+}
+
+export async function checkBackground(session: Session, watch: Watch): Promise<Judgement[]> {
+  const found = await session.query<{ what: string; found: number; since: Date }>(
+    `select w.what, count(*)::int as found, min(w.since) as since
+     from (
+       (select 'cancellation' as what, j.cancelled_at as since from jobtree.job j where j.cancelling limit ${most})
+       union all
+       (select 'deletion', d.requested_at from jobtree.tree_deletion d limit ${most})
+       union all
+       (select 'operation', o.requested_at from jobtree.operation o where o.finished_at is null limit ${most})
+     ) w
+     where w.since < now() - $1 * interval '1 millisecond'
+     group by w.what order by w.what`,
+    [backgroundMs],
+  );
+  if (found.length === 0) return [ok('no cancellation, deletion or operation takes long')];
+  return found.map(({ what, found, since }) =>
+    warning(
+      `${counted(found, what)} ${found === 1 ? 'is' : 'are'} under way for long.`,
+      advise(watch),
+      since,
+    ),
+  );
+}

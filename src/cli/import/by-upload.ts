@@ -1,0 +1,78 @@
+/** An import that the server does: the file goes there as it is, and a job is made of it, so that nothing here has to wait for its end. */
+import { stat } from 'node:fs/promises';
+import { type Client, type FileSpec, type JobSpec, JobtreeError } from '../../client/index.ts';
+import { CommandError, describeError } from '../command-error.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { count, seconds } from '../figures.ts';
+import type { ProgressDisplay } from '../progress-display.ts';
+import { badFile } from './input.ts';
+import type { Format } from './rows.ts';
+
+/** What is larger is uploaded, unless somebody says otherwise. */
+export const uploadAboveBytes = 10_000_000;
+
+export type UploadFormat = Format | 'json';
+
+const formats: Record<UploadFormat, FileSpec['format']> = {
+  csv: 'CSV',
+  ndjson: 'NDJSON',
+  lines: 'LINES',
+  json: 'JSON_ARRAY',
+};
+
+/** Only the server reads these. */
+export const isForServer = (file: string, format: UploadFormat | undefined) =>
+  format === 'json' || /\.(gz|zst)$/i.test(file);
+
+export async function sizeToUpload(file: string): Promise<number | undefined> {
+  const found = await stat(file).catch(() => undefined);
+  return found?.isFile() ? found.size : undefined;
+}
+
+export async function importByUpload(
+  client: Client,
+  display: ProgressDisplay,
+  file: string,
+  job: JobSpec,
+  options: { format: UploadFormat; delimiter: string; json?: true | undefined; signal: AbortSignal },
+): Promise<string | undefined> {
+  const { format, delimiter, json, signal } = options;
+  const startedAt = performance.now();
+  try {
+    if ((await sizeToUpload(file)) === undefined) throw badFile(file, '', 'there is no such file.');
+    const { id: uploadId, size } = await client.upload(file, {
+      signal,
+      onProgress: (bytes, size = bytes) => {
+        const share = bytes / Math.max(1, size);
+        display.show('file', {
+          label: '',
+          share,
+          text: `${count(bytes)} bytes sent, ${Math.floor(share * 100)}%`,
+        });
+      },
+    });
+    const spec: FileSpec = { uploadId, format: formats[format], ...(format === 'csv' && { delimiter }) };
+    const { id: jobId, created } = await client.createJob({ ...job, file: spec }, { signal });
+    display.end();
+    const ms = performance.now() - startedAt;
+    process.stderr.write(
+      created
+        ? `${count(size)} bytes sent in ${seconds(ms)}. The server adds the items; to follow it: jobtree watch ${jobId}\n`
+        : 'There is a job with this dedupe key already: nothing was added.\n',
+    );
+    process.stdout.write(
+      `${json ? JSON.stringify({ jobId, uploadId, bytes: size, created, seconds: ms / 1_000 }) : jobId}\n`,
+    );
+    return jobId;
+  } catch (error) {
+    display.end();
+    if (signal.aborted) {
+      process.stderr.write('Interrupted. What was sent is removed by the server after a while.\n');
+      return undefined;
+    }
+    if (error instanceof JobtreeError && error.code === 'LIMIT_EXCEEDED')
+      throw new CommandError(exitCodes.badFile, `${file}: ${error.message}`);
+    const { text, exitCode } = describeError(error);
+    throw new CommandError(exitCode, text);
+  }
+}

@@ -1,0 +1,233 @@
+/** A file to the server, part by part: one that breaks off is taken up where it was. The protocol is tus 1.0.0. */
+import type { ErrorCode } from '../generated/graphql/graphql.ts';
+import { backoffMs, wait } from './backoff.ts';
+import { isTransient, JobtreeError, refusal } from './errors.ts';
+import type { CallOptions } from './types.ts';
+
+/** A path (under Node.js), a `File` or `Blob`, or a stream of bytes. */
+export type UploadSource = string | Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
+
+export interface UploadOptions extends CallOptions {
+  /** The SHA-256 of the file in hexadecimal: what comes with another one is refused. Default: it is not checked. */
+  readonly sha256?: string | undefined;
+  /** Told how much has arrived, and how much it is in all, in bytes, if that is known. Default: nobody. */
+  readonly onProgress?: ((bytes: number, size: number | undefined) => void) | undefined;
+}
+
+export interface Upload {
+  /** For `file` of a job. */
+  readonly id: string;
+  /** In bytes. */
+  readonly size: number;
+  /** In hexadecimal, as the server has computed it. */
+  readonly sha256: string;
+}
+
+export interface UploadEndpoint {
+  readonly url: string;
+  readonly fetch: typeof globalThis.fetch;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly retryMs: number;
+  readonly timeoutMs: number;
+  readonly onRetry: ((error: JobtreeError) => void) | undefined;
+}
+
+/** So much goes in a request, and is in memory. */
+const partBytes = 4 * 1_024 * 1_024;
+
+export async function upload(
+  endpoint: UploadEndpoint,
+  source: UploadSource,
+  { sha256, onProgress, signal }: UploadOptions,
+): Promise<Upload> {
+  const { size, parts } = await open(source);
+  try {
+    const sender = new Sender(endpoint, signal);
+    const address = await sender.create(size, sha256);
+    let sent = 0;
+    for await (const part of parts) {
+      await sender.append(address, sent, part);
+      sent += part.length;
+      onProgress?.(sent, size);
+    }
+    if (size === undefined) await sender.append(address, sent, new Uint8Array(), sent);
+    else if (sent !== size)
+      throw new JobtreeError('INVALID_INPUT', `The file has ${sent} bytes now; it had ${size}.`);
+    return await sender.find(address);
+  } finally {
+    await parts.return();
+  }
+}
+
+/** Requests, each tried again while the server is away. */
+class Sender {
+  readonly #endpoint: UploadEndpoint;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(endpoint: UploadEndpoint, signal: AbortSignal | undefined) {
+    this.#endpoint = endpoint;
+    this.#signal = signal;
+  }
+
+  /** Where the new upload is. One whose answer is lost is never finished, and removed by the server. */
+  async create(size: number | undefined, sha256: string | undefined): Promise<URL> {
+    const address = new URL('api/uploads', this.#endpoint.url);
+    const headers: Record<string, string> =
+      size === undefined ? { 'upload-defer-length': '1' } : { 'upload-length': String(size) };
+    if (sha256 !== undefined) headers['repr-digest'] = `sha-256=:${hexToBase64(sha256)}:`;
+    const response = await this.#patiently(() => this.#ask('POST', address, headers));
+    const location = response.headers.get('location');
+    if (location === null) throw new JobtreeError('BAD_RESPONSE', `${address.origin} names no upload.`);
+    return new URL(location, address);
+  }
+
+  /** @param length of the whole upload, with its last part, if nobody could say before */
+  async append(address: URL, offset: number, part: Uint8Array, length?: number): Promise<void> {
+    let stored = offset;
+    let isSure = true;
+    await this.#patiently(async () => {
+      if (!isSure) {
+        const found = await this.#ask('HEAD', address, {});
+        stored = Number(found.headers.get('upload-offset'));
+        if (stored < offset || stored > offset + part.length)
+          throw new JobtreeError('BAD_RESPONSE', `The server has ${stored} bytes of the upload.`);
+        const isEnded = length === undefined || found.headers.has('upload-length');
+        if (stored === offset + part.length && isEnded) return;
+      }
+      isSure = false;
+      await this.#ask(
+        'PATCH',
+        address,
+        {
+          'content-type': 'application/offset+octet-stream',
+          'upload-offset': String(stored),
+          ...(length !== undefined && { 'upload-length': String(length) }),
+        },
+        part.subarray(stored - offset),
+      );
+    });
+  }
+
+  async find(address: URL): Promise<Upload> {
+    const response = await this.#patiently(() => this.#ask('GET', address, {}));
+    const { id, size, sha256 } = (await response.json()) as Upload;
+    return { id, size, sha256 };
+  }
+
+  /** For as long as `retryMs`. */
+  async #patiently<T>(act: () => Promise<T>): Promise<T> {
+    const giveUpAt = performance.now() + this.#endpoint.retryMs;
+    for (let failures = 1; ; failures++) {
+      try {
+        return await act();
+      } catch (error) {
+        this.#signal?.throwIfAborted();
+        const delay = backoffMs(failures);
+        if (!(error instanceof JobtreeError) || !isTransient(error) || performance.now() + delay > giveUpAt)
+          throw error;
+        this.#endpoint.onRetry?.(error);
+        await wait(delay, this.#signal);
+        this.#signal?.throwIfAborted();
+      }
+    }
+  }
+
+  async #ask(
+    method: string,
+    address: URL,
+    headers: Record<string, string>,
+    body?: Uint8Array,
+  ): Promise<Response> {
+    const { fetch, timeoutMs } = this.#endpoint;
+    const timeout = AbortSignal.timeout(timeoutMs);
+    let response: Response;
+    try {
+      response = await fetch(address, {
+        method,
+        headers: { ...this.#endpoint.headers, 'tus-resumable': '1.0.0', ...headers },
+        signal: this.#signal ? AbortSignal.any([this.#signal, timeout]) : timeout,
+        ...(body && { body: body as Uint8Array<ArrayBuffer> }),
+      });
+      if (method !== 'GET' || !response.ok) return await checked(response, address);
+    } catch (cause) {
+      if (cause instanceof JobtreeError) throw cause;
+      throw new JobtreeError('UNREACHABLE', `No answer from ${address.origin}.`, { cause });
+    }
+    return response;
+  }
+}
+
+/** @throws JobtreeError for what is no success */
+async function checked(response: Response, address: URL): Promise<Response> {
+  const text = await response.text();
+  if (response.ok) return response;
+  const { status } = response;
+  // Another request of ours, which broke off, has stored more meanwhile: whoever asks learns how much.
+  const isTransientStatus = status === 409 || status === 429 || status >= 502;
+  if (isTransientStatus) throw new JobtreeError('UNREACHABLE', `${address.origin} answered ${status}.`);
+  let error: { code: ErrorCode | 'LIMIT_EXCEEDED' | 'DIGEST_MISMATCH'; message: string; field?: string };
+  try {
+    ({ error } = JSON.parse(text));
+  } catch {
+    if (status === 404) throw new JobtreeError('NOT_FOUND', 'The upload is gone.');
+    throw new JobtreeError('BAD_RESPONSE', `${address.origin} answered ${status}.`);
+  }
+  const { code, message, field } = error;
+  if (code === 'LIMIT_EXCEEDED' || code === 'DIGEST_MISMATCH')
+    throw new JobtreeError(code, message, { field });
+  throw refusal(code, message, { field });
+}
+
+interface Parts {
+  /** Undefined for a stream. */
+  readonly size: number | undefined;
+  readonly parts: AsyncGenerator<Uint8Array, void, undefined>;
+}
+
+async function open(source: UploadSource): Promise<Parts> {
+  if (typeof source === 'string') return openPath(source);
+  if (source instanceof Blob) return { size: source.size, parts: partsOfBlob(source) };
+  return { size: undefined, parts: gathered(source as AsyncIterable<Uint8Array>) };
+}
+
+async function openPath(path: string): Promise<Parts> {
+  // Not imported, so that bundles for browsers need to know nothing of it.
+  const fs = globalThis.process?.getBuiltinModule?.('node:fs');
+  if (fs === undefined)
+    throw new JobtreeError('INVALID_INPUT', 'Only Node.js has paths; in a browser give the File.');
+  const { size } = await fs.promises.stat(path);
+  return { size, parts: gathered(fs.createReadStream(path, { highWaterMark: partBytes })) };
+}
+
+async function* partsOfBlob(blob: Blob): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let at = 0; at < blob.size; at += partBytes)
+    yield new Uint8Array(await blob.slice(at, at + partBytes).arrayBuffer());
+}
+
+async function* gathered(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  let waiting: Uint8Array[] = [];
+  let bytes = 0;
+  const take = () => {
+    const part = new Uint8Array(bytes);
+    let at = 0;
+    for (const chunk of waiting) {
+      part.set(chunk, at);
+      at += chunk.length;
+    }
+    waiting = [];
+    bytes = 0;
+    return part;
+  };
+  for await (const chunk of chunks) {
+    waiting.push(chunk);
+    bytes += chunk.length;
+    if (bytes >= partBytes) yield take();
+  }
+  if (bytes > 0) yield take();
+}
+
+function hexToBase64(hex: string): string {
+  if (!/^[0-9a-f]{64}$/i.test(hex))
+    throw new JobtreeError('INVALID_INPUT', 'sha256 must be 64 hexadecimal digits.', { field: 'sha256' });
+  return btoa(String.fromCharCode(...(hex.match(/../g) ?? []).map((byte) => Number.parseInt(byte, 16))));
+}

@@ -1,0 +1,267 @@
+/** Uploads that become the items of jobs: who is at one, and how far it is. `files/` reads them, `server/importer.ts` has it done. */
+import type { Queries } from '../db/database.ts';
+import { InvalidInputError } from '../errors.ts';
+import type { Engine } from './engine.ts';
+import { joinTexts } from './json-text.ts';
+
+export const fileFormats = ['CSV', 'NDJSON', 'JSON_ARRAY', 'LINES'] as const;
+export type FileFormat = (typeof fileFormats)[number];
+
+/** How a file is to be read. */
+export interface FileOptions {
+  readonly format: FileFormat;
+  /** A name of the Encoding Standard; UTF-8, or UTF-16 with a byte order mark, by default. */
+  readonly encoding?: string | null | undefined;
+  /** Of CSV: between cells. A comma by default. */
+  readonly delimiter?: string | null | undefined;
+  /** Of CSV: around cells. `"` by default. */
+  readonly quote?: string | null | undefined;
+  /** Of CSV: whether the first row names the columns, as it does by default. */
+  readonly header?: boolean | null | undefined;
+}
+
+export interface NewFile extends FileOptions {
+  readonly uploadId: string;
+}
+
+export function checkFile(file: NewFile, field: string): NewFile {
+  const { format, encoding, delimiter, quote, header } = file;
+  if (format !== 'CSV') {
+    const extra = (['delimiter', 'quote', 'header'] as const).find((name) => file[name] != null);
+    if (extra !== undefined)
+      throw new InvalidInputError(`${field}.${extra} is for CSV only.`, `${field}.${extra}`);
+  }
+  if (encoding != null && !isEncoding(encoding)) {
+    throw new InvalidInputError(
+      `${field}.encoding is ${JSON.stringify(encoding.slice(0, 80))}: there is no such encoding. Known are the names of the Encoding Standard: utf-8, utf-16le, windows-1252 …`,
+      `${field}.encoding`,
+    );
+  }
+  for (const [name, value] of [
+    ['delimiter', delimiter],
+    ['quote', quote],
+  ] as const) {
+    if (value != null && !/^[\t\x20-\x7e]$/.test(value)) {
+      throw new InvalidInputError(
+        `${field}.${name} must be one character of ASCII, or a tab.`,
+        `${field}.${name}`,
+      );
+    }
+  }
+  if ((delimiter ?? ',') === (quote ?? '"')) {
+    throw new InvalidInputError(`${field}.delimiter and ${field}.quote are the same.`, `${field}.delimiter`);
+  }
+  return {
+    uploadId: file.uploadId,
+    format,
+    encoding: encoding ?? undefined,
+    delimiter: delimiter ?? undefined,
+    quote: quote ?? undefined,
+    header: header ?? undefined,
+  };
+}
+
+export function isEncoding(name: string): boolean {
+  try {
+    new TextDecoder(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** An import that this server is at. */
+export interface LeasedImport {
+  readonly jobId: string;
+  readonly leaseId: string;
+  readonly uploadId: string;
+  readonly options: FileOptions;
+  /** Of the upload, in bytes. */
+  readonly size: number;
+  /** How often a server has begun since it last got on; 1 at first. */
+  readonly attempts: number;
+  readonly place: FilePlace;
+}
+
+/** Where the next item begins. */
+export interface FilePlace {
+  /** Its byte in the text, decompressed and in UTF-8. */
+  readonly position: number;
+  readonly line: number;
+  /** Of a CSV file with a header: the names of the columns. */
+  readonly columns: readonly string[] | null;
+}
+
+/** An item to be, or a line that can't be one. */
+export interface Row {
+  /** From 1. */
+  readonly line: number;
+  /** JSON text. */
+  readonly payload: string;
+  /** What is wrong with the line. */
+  readonly problem?: string | undefined;
+}
+
+interface ImportRow {
+  job_id: string;
+  lease_id: string;
+  upload_id: string;
+  options: FileOptions;
+  size: number;
+  attempts: number;
+  position: number;
+  line: number;
+  columns: string[] | null;
+}
+
+/** Longer than a server that works is ever silent, in milliseconds. */
+export const importLeaseMs = 10_000;
+
+export async function leaseImports(engine: Engine, limit: number): Promise<LeasedImport[]> {
+  const rows = await engine.database.call<ImportRow>('lease_imports', limit, importLeaseMs);
+  return rows.map(({ job_id: jobId, lease_id: leaseId, upload_id: uploadId, ...row }) => ({
+    jobId,
+    leaseId,
+    uploadId,
+    options: row.options,
+    size: row.size,
+    attempts: row.attempts,
+    place: { position: row.position, line: row.line, columns: row.columns },
+  }));
+}
+
+export interface ImportNote {
+  readonly rows: readonly Row[];
+  /** Behind these rows. */
+  readonly place: FilePlace;
+  readonly bytesRead: number;
+  /** KEEP: more comes. GIVE_BACK: another server may go on. DONE: that is the end of the file, and the job is sealed. */
+  readonly next: 'KEEP' | 'GIVE_BACK' | 'DONE';
+}
+
+/** Adds the rows, and notes how far that is. LOST: another server is at it. SEALED: the job takes no more. */
+export async function noteImport(
+  engine: Engine,
+  { jobId, leaseId }: LeasedImport,
+  { rows, place, bytesRead, next }: ImportNote,
+): Promise<'NOTED' | 'LOST' | 'SEALED'> {
+  const bad: number[] = [];
+  const problems: string[] = [];
+  for (const [i, { problem }] of rows.entries()) {
+    if (problem === undefined) continue;
+    bad.push(i + 1);
+    problems.push(problem);
+  }
+  const [row] = await engine.database.call<{
+    status: 'NOTED' | 'LOST' | 'SEALED';
+    root_id: string;
+    type: string;
+  }>(
+    'note_import',
+    jobId,
+    leaseId,
+    rows.length === 0 ? null : joinTexts(rows.map(({ payload }) => payload)),
+    bad,
+    problems,
+    place.position,
+    place.line,
+    place.columns === null ? null : JSON.stringify(place.columns),
+    bytesRead,
+    next === 'DONE',
+    next === 'KEEP' ? importLeaseMs : null,
+  );
+  if (row === undefined) throw new Error('note_import returned no row');
+  if (row.status === 'NOTED') {
+    if (rows.length > 0 || next === 'DONE') engine.effects.touched(row.root_id);
+    if (rows.length > bad.length) engine.effects.ready(new Map([[row.type, rows.length - bad.length]]));
+  }
+  return row.status;
+}
+
+export async function failImport(
+  engine: Engine,
+  { jobId, leaseId }: LeasedImport,
+  { code, message }: { code: FileErrorCode; message: string },
+  bytesRead: number,
+): Promise<void> {
+  const [row] = await engine.database.call<{ fail_import: string | null }>(
+    'fail_import',
+    jobId,
+    leaseId,
+    code,
+    message.slice(0, 1_000),
+    bytesRead,
+  );
+  if (row?.fail_import == null) return;
+  engine.effects.touched(row.fail_import);
+  engine.effects.unfinished();
+}
+
+export const fileErrorCodes = {
+  NOT_TEXT: 'It is not in the encoding that was named, or not text at all.',
+  NOT_DECOMPRESSED: 'It is compressed, and breaks off or is damaged, or the server can not decompress it.',
+  BAD_STRUCTURE:
+    'It is not of the format that was named: a header that can not be one, a JSON array that ends early.',
+  LIMIT_EXCEEDED: 'It has more columns, or more text once it is decompressed, than the server takes.',
+  JOB_SEALED: 'The job was sealed or cancelled before all of the file was read.',
+  INTERNAL: 'The server failed at the same place time and again; its log says more.',
+} as const;
+export type FileErrorCode = keyof typeof fileErrorCodes;
+
+/** The file as a whole can't be read any further. */
+export class FileError extends Error {
+  readonly code: FileErrorCode;
+
+  constructor(code: FileErrorCode, message: string) {
+    super(message);
+    this.name = 'FileError';
+    this.code = code;
+  }
+}
+
+export type FileImportStatus = 'WAITING' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+
+export interface FileImport {
+  readonly jobId: string;
+  readonly uploadId: string;
+  readonly format: FileFormat;
+  readonly size: number;
+  readonly bytesRead: number;
+  readonly items: number;
+  readonly badLines: number;
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date | null;
+  readonly errorCode: FileErrorCode | null;
+  readonly errorMessage: string | null;
+}
+
+export function fileImportStatus({ startedAt, finishedAt, errorCode }: FileImport): FileImportStatus {
+  if (finishedAt === null) return startedAt === null ? 'WAITING' : 'RUNNING';
+  if (errorCode === null) return 'COMPLETED';
+  return errorCode === 'JOB_SEALED' ? 'CANCELLED' : 'FAILED';
+}
+
+/** Of these jobs, those that have any. */
+export async function readFileImports(database: Queries, jobIds: readonly string[]): Promise<FileImport[]> {
+  const { rows } = await database.pool.query<FileImport>({
+    name: 'read_file_imports',
+    text: `select job_id as "jobId", upload_id as "uploadId", options ->> 'format' as format, size, bytes_read as "bytesRead", items,
+             bad_lines as "badLines", started_at as "startedAt", finished_at as "finishedAt", error_code as "errorCode",
+             error_message as "errorMessage"
+           from jobtree.file_import where job_id = any ($1)`,
+    values: [jobIds],
+  });
+  return rows;
+}
+
+/** Whether there are imports that no server is at. */
+export async function importsWait(database: Queries): Promise<boolean> {
+  const { rows } = await database.pool.query<{ wait: boolean }>({
+    name: 'imports_wait',
+    text: `select exists (
+             select from jobtree.file_import
+             where finished_at is null and (leased_until is null or leased_until <= clock_timestamp())
+           ) as wait`,
+  });
+  return rows[0]?.wait === true;
+}

@@ -1,0 +1,66 @@
+/**
+ * Counts of durations by fixed buckets, so that those of many servers and minutes add up. A bucket is a millisecond wide below 8 ms, and
+ * above an eighth of a power of two: what is read from it is at most an eighth too much or too little. Everything from about 24
+ * days on counts as that long.
+ */
+
+const longestMs = 2 ** 31 - 1;
+
+/** The bucket of a duration in milliseconds. */
+export function bucketOf(ms: number): number {
+  const whole = Math.min(Math.max(Math.floor(ms), 0), longestMs);
+  if (whole < 8) return whole;
+  const exponent = 31 - Math.clz32(whole);
+  return (exponent - 2) * 8 + ((whole >>> (exponent - 3)) & 7);
+}
+
+/** The shortest duration of a bucket, in milliseconds. */
+export function lowerBoundMs(bucket: number): number {
+  return bucket < 8 ? bucket : (8 + (bucket & 7)) * 2 ** ((bucket >> 3) - 1);
+}
+
+export class Histogram {
+  readonly #counts = new Map<number, number>();
+  #count = 0;
+  #sumMs = 0;
+
+  add(ms: number, count = 1): void {
+    this.addTo(bucketOf(ms), count);
+    this.#sumMs += ms * count;
+  }
+
+  /** What another histogram has in a bucket. */
+  addTo(bucket: number, count: number): void {
+    this.#counts.set(bucket, (this.#counts.get(bucket) ?? 0) + count);
+    this.#count += count;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Of all that was given to `add`. */
+  get sumMs(): number {
+    return this.#sumMs;
+  }
+
+  /** The buckets that have anything, from the shortest durations to the longest. */
+  buckets(): [bucket: number, count: number][] {
+    return [...this.#counts].sort(([a], [b]) => a - b);
+  }
+
+  /** The duration that this share of all (0 to 1) did not exceed, in milliseconds; undefined while there is nothing. */
+  quantileMs(share: number): number | undefined {
+    const rank = Math.max(1, Math.ceil(share * this.#count));
+    let before = 0;
+    for (const [bucket, count] of this.buckets()) {
+      if (before + count >= rank) {
+        const lower = lowerBoundMs(bucket);
+        const width = lowerBoundMs(bucket + 1) - 1 - lower;
+        return Math.round(lower + (width * (rank - before)) / count);
+      }
+      before += count;
+    }
+    return undefined;
+  }
+}

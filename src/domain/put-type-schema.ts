@@ -1,0 +1,102 @@
+/** Schemas of types as they are registered, removed and read. What they are for: type-schemas.ts. */
+import type { Queries } from '../db/database.ts';
+import { InvalidInputError } from '../errors.ts';
+import { checkInteger, checkText, toJsonText } from './checks.ts';
+import type { Engine } from './engine.ts';
+import { JsonText } from './json-text.ts';
+import { maxNameLength, maxSchemaBytes, maxTypeVersion } from './limits.ts';
+
+export interface TypeSchema {
+  readonly type: string;
+  readonly version: number;
+  /** JSON Schemas; null where anything goes. */
+  readonly payload: JsonText | null;
+  readonly result: JsonText | null;
+  readonly createdAt: Date;
+}
+
+export interface NewTypeSchema {
+  readonly type: string;
+  readonly version: number;
+  readonly payload?: unknown;
+  readonly result?: unknown;
+}
+
+/** Registers a version, or finds the same there. @throws InvalidInputError */
+export async function putTypeSchema(engine: Engine, schema: NewTypeSchema): Promise<{ created: boolean }> {
+  const type = checkText(schema.type, 'type', maxNameLength);
+  const version = checkInteger(schema.version, 'version', 1, maxTypeVersion);
+  if ((schema.payload ?? schema.result) == null)
+    throw new InvalidInputError('Neither a payload nor a result schema is given.', 'payload');
+  const payload = await toSchemaText(schema.payload, 'payload');
+  const result = await toSchemaText(schema.result, 'result');
+  const [row] = await engine.database.call<{ put_type_schema: boolean }>(
+    'put_type_schema',
+    type,
+    version,
+    payload,
+    result,
+  );
+  await engine.schemas.refresh();
+  return { created: row?.put_type_schema === true };
+}
+
+export async function deleteTypeSchema(
+  engine: Engine,
+  type: string,
+  version: number,
+): Promise<{ deleted: boolean }> {
+  checkText(type, 'type', maxNameLength);
+  checkInteger(version, 'version', 1, maxTypeVersion);
+  const [row] = await engine.database.call<{ delete_type_schema: boolean }>(
+    'delete_type_schema',
+    type,
+    version,
+  );
+  await engine.schemas.refresh();
+  return { deleted: row?.delete_type_schema === true };
+}
+
+async function toSchemaText(schema: unknown, field: string): Promise<string | null> {
+  if (schema == null) return null;
+  const { compileInTurn, SchemaError } = await import('./json-schema.ts');
+  const plain = schema instanceof JsonText ? schema.value : schema;
+  try {
+    await compileInTurn(plain, field);
+  } catch (error) {
+    if (error instanceof SchemaError) throw new InvalidInputError(error.message, error.path);
+    throw error;
+  }
+  return toJsonText(plain, field, maxSchemaBytes);
+}
+
+/** The names of all types that have schemas. */
+export async function readTypesWithSchemas(database: Queries): Promise<string[]> {
+  const { rows } = await database.pool.query<{ type: string }>({
+    name: 'read_types_with_schemas',
+    text: 'select distinct type from jobtree.type_schema order by type',
+  });
+  return rows.map(({ type }) => type);
+}
+
+/** All versions of a type, the newest first. */
+export async function readTypeSchemas(database: Queries, type: string): Promise<TypeSchema[]> {
+  const { rows } = await database.pool.query<{
+    version: number;
+    payload: string | null;
+    result: string | null;
+    created_at: Date;
+  }>({
+    name: 'read_type_schemas',
+    text: `select version, payload::text, result::text, created_at from jobtree.type_schema
+           where type = $1 order by version desc`,
+    values: [type],
+  });
+  return rows.map(({ version, payload, result, created_at: createdAt }) => ({
+    type,
+    version,
+    payload: payload === null ? null : new JsonText(payload),
+    result: result === null ? null : new JsonText(result),
+    createdAt,
+  }));
+}

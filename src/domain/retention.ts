@@ -1,0 +1,171 @@
+/**
+ * For how long trees are kept. One that is complete is reaped when its retention is over; one that waits for nothing but more items is idle,
+ * and is cancelled when its expiry is over. A tree has a retention and an expiry of its own, or those that servers have by default.
+ */
+import type { Queries } from '../db/database.ts';
+import { InvalidInputError } from '../errors.ts';
+import { checkInteger } from './checks.ts';
+import type { Engine, RetentionPolicy } from './engine.ts';
+import { idleExpirySecondsRange, retentionSecondsRange } from './limits.ts';
+
+/** Null is never; what is undefined stays as it is, or is the default of servers. */
+export interface RetentionChange {
+  readonly retentionSeconds?: number | null | undefined;
+  readonly idleExpirySeconds?: number | null | undefined;
+}
+
+/** Checked, with null kept, which says never. `path`: where it stands in the input. */
+export function checkRetention(
+  { retentionSeconds, idleExpirySeconds }: RetentionChange,
+  path = '',
+): RetentionChange {
+  const check = (name: string, value: number | null | undefined, range: readonly [number, number]) =>
+    value == null ? value : checkInteger(value, `${path}${name}`, ...range);
+  return {
+    retentionSeconds: check('retentionSeconds', retentionSeconds, retentionSecondsRange),
+    idleExpirySeconds: check('idleExpirySeconds', idleExpirySeconds, idleExpirySecondsRange),
+  };
+}
+
+/** Of a tree that is complete the new retention counts from its completion, so it may be over. */
+export async function setRetention(engine: Engine, jobId: string, change: RetentionChange): Promise<void> {
+  const settings = checkRetention(change);
+  if (Object.values(settings).every((value) => value === undefined))
+    throw new InvalidInputError('Nothing is to be changed.');
+  await engine.database.call('set_retention', jobId, JSON.stringify(settings));
+}
+
+/** What is to become of a tree. */
+export interface TreeRetention {
+  readonly rootId: string;
+  /** Null for ever. */
+  readonly retentionSeconds: number | null;
+  /** When it is reaped; null while it is not complete, and for ever. */
+  readonly reapAt: Date | null;
+  /** Null for never. */
+  readonly idleExpirySeconds: number | null;
+  /** Null unless it is idle for as long as is shown. */
+  readonly idleSince: Date | null;
+}
+
+interface RetentionRow {
+  root_id: string;
+  retention_seconds: number | null;
+  idle_expiry_seconds: number | null;
+  reap_at: Date | null;
+  default_retention: boolean;
+  idle_since: Date | null;
+}
+
+/** In any order. A tree that does not exist is not in the answer. */
+export async function readRetentions(
+  database: Queries,
+  policy: RetentionPolicy,
+  rootIds: readonly string[],
+): Promise<TreeRetention[]> {
+  const { rows } = await database.pool.query<RetentionRow>({
+    name: 'read_retentions',
+    text: `select j.root_id, j.retention_seconds, j.idle_expiry_seconds, p.reap_at, p.default_retention,
+             case when t.root_id is not null then jobtree.idle_since(j.id) end as idle_since
+           from jobtree.job j
+           cross join lateral (
+             select reap_at, default_retention from jobtree.job_progress where job_id = j.id order by version desc limit 1
+           ) p
+           left join jobtree.idle_tree t on t.root_id = j.id
+           where j.id = any ($1)`,
+    values: [rootIds],
+  });
+  return rows.map((row) => ({
+    rootId: row.root_id,
+    retentionSeconds: own(row.retention_seconds, policy.retentionSeconds),
+    reapAt: reapAt(row, policy.retentionSeconds),
+    idleExpirySeconds: own(row.idle_expiry_seconds, policy.idleExpirySeconds),
+    idleSince: row.idle_since,
+  }));
+}
+
+/** What the tree says, where -1 is never, or else the default. */
+function own(value: number | null, standard: number | null): number | null {
+  if (value === null) return standard;
+  return value === -1 ? null : value;
+}
+
+function reapAt({ reap_at: at, default_retention: byDefault }: RetentionRow, seconds: number | null) {
+  if (at === null || !byDefault) return at;
+  return seconds === null ? null : new Date(at.getTime() + seconds * 1_000);
+}
+
+/** So many trees are on their way at a time. */
+const mostReaped = 100;
+/** A batch takes Postgres some hundredths of a second, so that nobody waits for it. */
+const batchItems = 2_000;
+
+/**
+ * Takes a batch of each tree whose retention is over, and resolves to whether there is more to do. `rest` is called after each call of
+ * Postgres, with the time that it took.
+ */
+export async function reapSome(
+  engine: Engine,
+  rest: (tookMs: number) => Promise<void>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const timed = async <T>(call: Promise<T>): Promise<T> => {
+    const startedAt = performance.now();
+    try {
+      return await call;
+    } finally {
+      await rest(performance.now() - startedAt);
+    }
+  };
+  await timed(engine.database.call('reap_trees', engine.retention.retentionSeconds, mostReaped));
+  const { rows } = await engine.database.pool.query<{ root_id: string }>({
+    name: 'read_reaped',
+    // In another order each time: so several servers rarely meet at one, and none is always behind one that is locked.
+    text: 'select root_id from jobtree.tree_deletion where reaped order by random()',
+    values: [],
+  });
+  let more = false;
+  for (const { root_id: rootId } of rows) {
+    if (signal.aborted) return false;
+    try {
+      const [row] = await timed(
+        engine.database.call<{ delete_tree: boolean | null }>('delete_tree', rootId, batchItems),
+      );
+      if (row?.delete_tree != null) more = true;
+    } catch (error) {
+      engine.logger.warn({ err: error, rootId }, 'a tree could not be reaped; it is tried again');
+    }
+  }
+  return more;
+}
+
+const firstUuid = '00000000-0000-0000-0000-000000000000';
+const idleBatch = 1_000;
+
+/** Looks at the next open jobs behind one, and cancels what has expired; where to go on from, and undefined at the end. */
+export async function findIdle(engine: Engine, from: string = firstUuid): Promise<string | undefined> {
+  const { idleSeconds, idleExpirySeconds } = engine.retention;
+  const [row] = await engine.database.call<{ next_from: string | null; expired: string[] | null }>(
+    'find_idle',
+    from,
+    idleBatch,
+    idleSeconds,
+    idleExpirySeconds,
+  );
+  for (const rootId of row?.expired ?? []) {
+    try {
+      const [tree] = await engine.database.call<{ expire_tree: string[] | null }>(
+        'expire_tree',
+        rootId,
+        idleExpirySeconds,
+      );
+      if (tree?.expire_tree == null) continue;
+      engine.logger.info({ rootId }, 'a tree was idle for too long, and is cancelled');
+      engine.effects.touched(rootId);
+      if (tree.expire_tree.length > 0) engine.effects.unfinished();
+    } catch (error) {
+      engine.logger.warn({ err: error, rootId }, 'an idle tree could not be cancelled; it is tried again');
+    }
+  }
+  return row?.next_from ?? undefined;
+}

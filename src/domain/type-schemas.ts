@@ -1,0 +1,229 @@
+/**
+ * The schemas of types: what payloads and results of a type look like, in up to ten versions. A payload is good if it meets any of them, so
+ * producers and workers of an older version work on while a new one is rolled out; it is checked when it is added, and never again.
+ *
+ * Each server knows which types have schemas as of a second ago, and has the checks of those that were used last. Where no type has any,
+ * that is all it costs: one read a second, while there is something to check.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import type { Database } from '../db/database.ts';
+import { InvalidInputError } from '../errors.ts';
+import type { Validator } from './json-schema.ts';
+import { JsonText } from './json-text.ts';
+import { maxSchemaWork } from './limits.ts';
+
+/** What is checked against a schema. */
+export type Part = 'payload' | 'result';
+
+/** What was read is trusted for so long. */
+const freshMs = 1_000;
+const maxValidators = 200;
+/** Types of jobs and leases, which never change. */
+const maxKnown = 20_000;
+/** After so long others have the event loop for as long. */
+const turnMs = 5;
+/** Of one call: some seconds at worst, and 25 MB for a schema of usual size. */
+const maxWorkOfCall = 50 * maxSchemaWork;
+
+interface Version {
+  readonly id: string;
+  readonly version: number;
+}
+
+/** Which schemas there are: of each type and part the versions, the newest first. */
+interface Known {
+  readonly payload: ReadonlyMap<string, readonly Version[]>;
+  readonly result: ReadonlyMap<string, readonly Version[]>;
+}
+
+/** A value to check, of which type, what it is called, and how long its JSON text is. */
+export interface Checked {
+  readonly type: string;
+  readonly field: string;
+  readonly value: unknown;
+  readonly length: number;
+}
+
+/** The payload of a new item; `field` is the item. */
+export function toChecked(
+  type: string,
+  field: string,
+  value: unknown,
+  { payload }: { readonly payload: string },
+): Checked {
+  return { type, field: `${field}.payload`, value, length: payload.length };
+}
+
+export class TypeSchemas {
+  readonly #database: Database;
+  #known: Known = { payload: new Map(), result: new Map() };
+  #readAt = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> | undefined;
+  readonly #validators = new LRUCache<string, Validator>({ max: maxValidators });
+  readonly #typesOfJobs = new LRUCache<string, string>({ max: maxKnown });
+  readonly #typesOfLeases = new LRUCache<string, string>({ max: maxKnown });
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Whether any type has a schema for this part, so that there is something to look at. */
+  async any(part: Part): Promise<boolean> {
+    if (performance.now() - this.#readAt > freshMs) await this.#read();
+    return this.#known[part].size > 0;
+  }
+
+  /** Reads which there are, from now on. */
+  async refresh(): Promise<void> {
+    // What is being read may be older.
+    await this.#reading?.catch(() => undefined);
+    await this.#read();
+  }
+
+  async #read(): Promise<void> {
+    this.#reading ??= this.#readKnown().finally(() => {
+      this.#reading = undefined;
+    });
+    await this.#reading;
+  }
+
+  async #readKnown(): Promise<void> {
+    const askedAt = performance.now();
+    const rows = await this.#database.call<{
+      type: string;
+      version: number;
+      id: string;
+      has_payload: boolean;
+      has_result: boolean;
+    }>('known_schemas');
+    const known = { payload: new Map<string, Version[]>(), result: new Map<string, Version[]>() };
+    for (const { type, version, id, has_payload, has_result } of rows) {
+      if (has_payload) push(known.payload, type, { id, version });
+      if (has_result) push(known.result, type, { id, version });
+    }
+    this.#known = known;
+    this.#readAt = askedAt;
+  }
+
+  /** A claim gave a lease of this type. */
+  noteLease(leaseId: string, type: string): void {
+    if (this.#known.result.size > 0) this.#typesOfLeases.set(leaseId, type);
+  }
+
+  /** The type of each job; those that are unknown are left out. */
+  typesOfJobs(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    return this.#typesOf('types_of_jobs', this.#typesOfJobs, ids);
+  }
+
+  /** The type of each lease; those that are unknown are left out. */
+  typesOfLeases(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    return this.#typesOf('types_of_leases', this.#typesOfLeases, ids);
+  }
+
+  async #typesOf(
+    read: 'types_of_jobs' | 'types_of_leases',
+    known: LRUCache<string, string>,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, string>> {
+    const types = new Map<string, string>();
+    const missing = new Set<string>();
+    for (const id of ids) {
+      const type = known.get(id);
+      if (type === undefined) missing.add(id);
+      else types.set(id, type);
+    }
+    if (missing.size === 0) return types;
+    for (const { id, type } of await this.#database.call<{ id: string; type: string }>(read, [...missing])) {
+      known.set(id, type);
+      types.set(id, type);
+    }
+    return types;
+  }
+
+  /** What is wrong with each value; undefined where nothing is. */
+  async check(part: Part, values: readonly Checked[]): Promise<(InvalidInputError | undefined)[]> {
+    const problems: (InvalidInputError | undefined)[] = [];
+    let work = 0;
+    let turnAt = performance.now();
+    for (const value of values) {
+      const versions = this.#known[part].get(value.type);
+      if (versions === undefined) {
+        problems.push(undefined);
+        continue;
+      }
+      const validators = await this.#validatorsOf(part, versions);
+      const cost = validators.reduce((sum, { validator }) => sum + validator.cost, 0);
+      work += cost * value.length;
+      if (work > maxWorkOfCall)
+        throw new InvalidInputError(
+          `${value.field} and what comes before it are too much to be checked in one call: send several.`,
+          value.field,
+        );
+      problems.push(judge(value, validators, cost));
+      const tookMs = performance.now() - turnAt;
+      if (tookMs < turnMs) continue;
+      await delay(tookMs);
+      turnAt = performance.now();
+    }
+    return problems;
+  }
+
+  /** @throws InvalidInputError for the first of the values that is wrong */
+  async require(part: Part, values: readonly Checked[]): Promise<void> {
+    for (const problem of await this.check(part, values)) if (problem !== undefined) throw problem;
+  }
+
+  async #validatorsOf(part: Part, versions: readonly Version[]) {
+    const found: { version: number; validator: Validator }[] = [];
+    for (const { id, version } of versions) {
+      const validator = this.#validators.get(`${part} ${id}`) ?? (await this.#compile(part, id));
+      if (validator !== undefined) found.push({ version, validator });
+    }
+    return found;
+  }
+
+  async #compile(part: Part, id: string): Promise<Validator | undefined> {
+    const [row] = await this.#database.call<Record<Part, unknown>>('read_schema', id);
+    // It may just have been deleted.
+    if (row == null) return undefined;
+    // What it takes is loaded only where there are schemas.
+    const { compileInTurn } = await import('./json-schema.ts');
+    const validator = await compileInTurn(row[part], part);
+    this.#validators.set(`${part} ${id}`, validator);
+    return validator;
+  }
+}
+
+function push(map: Map<string, Version[]>, type: string, version: Version): void {
+  const versions = map.get(type);
+  if (versions === undefined) map.set(type, [version]);
+  else versions.push(version);
+}
+
+/** Of what meets no version the newest one says why. */
+function judge(
+  { type, field, value, length }: Checked,
+  validators: readonly { version: number; validator: Validator }[],
+  cost: number,
+): InvalidInputError | undefined {
+  const [newest] = validators;
+  if (newest === undefined) return undefined;
+  if (cost * length > maxSchemaWork) {
+    return new InvalidInputError(
+      `${field} is too large for the schema of ${type}: ${length} characters of JSON, where the schema, which costs ${cost}, allows ${Math.floor(maxSchemaWork / cost)}.`,
+      field,
+    );
+  }
+  const plain = value instanceof JsonText ? value.value : (value ?? null);
+  let first: InvalidInputError | undefined;
+  for (const { version, validator } of validators) {
+    const problem = validator.check(plain, field);
+    if (problem === undefined) return undefined;
+    first ??= new InvalidInputError(
+      `${problem.path} ${problem.message} (version ${version} of ${type}).`,
+      problem.path,
+    );
+  }
+  return first;
+}

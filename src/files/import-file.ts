@@ -1,0 +1,180 @@
+/**
+ * Reads an upload to its end, from where the last server stopped, and adds its rows to the job: so many at a time, each time with how far that
+ * is, in one transaction. While some are on their way the next are read, so no more than two batches are in memory.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Engine } from '../domain/engine.ts';
+import {
+  FileError,
+  type FilePlace,
+  failImport,
+  type ImportNote,
+  type LeasedImport,
+  noteImport,
+  type Row,
+} from '../domain/file-imports.ts';
+import type { Uploads } from '../domain/uploads.ts';
+import { BusyError } from '../errors.ts';
+import { splitCsv } from './csv.ts';
+import { splitJsonArray } from './json-array.ts';
+import { splitLines, splitNdjson } from './lines.ts';
+import type { Split, SplitOptions } from './rows.ts';
+import { openText } from './text.ts';
+
+/** Of rows that go together; of large ones fewer, about as many bytes. */
+const batchRows = 1_000;
+const batchLength = 2_000_000;
+/** Somebody has to hear of an import so often, or another server takes over. */
+const noteEveryMs = 2_000;
+/** Who waits for its turn has one after as long, if many files are imported at a time. */
+const turnMs = 30_000;
+/** A server that got no further so often has something wrong that the next one has, too. */
+const maxAttempts = 10;
+/** How long it is waited before what a stranger has locked is tried again. */
+const busyMs = 100;
+
+export interface ImportFileOptions {
+  readonly engine: Engine;
+  readonly uploads: Uploads;
+  readonly leased: LeasedImport;
+  /** How much text a file may have, in bytes. */
+  readonly maxTextBytes: number;
+  /** When it aborts, another server goes on. */
+  readonly signal: AbortSignal;
+  /** Whether others wait for a turn. */
+  readonly othersWait: () => boolean;
+}
+
+/** @throws what Postgres refuses: then another server, or this one, goes on once the lease is over. */
+export async function importFile(options: ImportFileOptions): Promise<void> {
+  const { engine, uploads, leased, maxTextBytes } = options;
+  const { jobId, place, attempts, uploadId, size } = leased;
+  let bytesRead = () => 0;
+  try {
+    if (attempts > maxAttempts)
+      throw new FileError('INTERNAL', `The server failed ${maxAttempts} times at line ${place.line}.`);
+    const file = { size, read: (from: number) => uploads.read(uploadId, from) };
+    const text = await openText(file, {
+      encoding: leased.options.encoding ?? undefined,
+      from: place.position,
+      maxBytes: maxTextBytes,
+    });
+    bytesRead = text.bytesRead;
+    const splits = split(leased, text.pieces, {
+      place,
+      start: text.position,
+      maxRowBytes: engine.limits.maxJsonBytes,
+    });
+    try {
+      await addAll(options, splits, bytesRead);
+    } finally {
+      await splits.return();
+      await text.pieces.return();
+    }
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error;
+    engine.logger.info({ jobId, code: error.code, reason: error.message }, 'a file could not be imported');
+    await failImport(engine, leased, error, bytesRead());
+  }
+}
+
+function split(
+  { options }: LeasedImport,
+  pieces: AsyncIterable<Buffer>,
+  splitOptions: SplitOptions,
+): AsyncGenerator<Split, void, undefined> {
+  switch (options.format) {
+    case 'CSV':
+      return splitCsv(pieces, { ...splitOptions, file: options });
+    case 'NDJSON':
+      return splitNdjson(pieces, splitOptions);
+    case 'JSON_ARRAY':
+      return splitJsonArray(pieces, splitOptions);
+    case 'LINES':
+      return splitLines(pieces, splitOptions);
+    default:
+      throw new FileError('BAD_STRUCTURE', `There is no format ${JSON.stringify(options.format)}.`);
+  }
+}
+
+async function addAll(
+  { engine, leased, signal, othersWait }: ImportFileOptions,
+  splits: AsyncIterable<Split>,
+  bytesRead: () => number,
+): Promise<void> {
+  const beganAt = performance.now();
+  let notedAt = beganAt;
+  let skippedMs: number | undefined;
+  let isOver = false;
+  let isWhole = true;
+  let underWay: Promise<void> = Promise.resolve();
+  /** Behind the last rows that were read. */
+  let place: FilePlace = leased.place;
+  let rows: Row[] = [];
+  let length = 0;
+
+  const note = async (next: ImportNote['next']) => {
+    await underWay;
+    if (isOver) return;
+    const noting = { rows, place, bytesRead: bytesRead(), next };
+    rows = [];
+    length = 0;
+    underWay = patiently(() => noteImport(engine, leased, noting), signal).then((status) => {
+      notedAt = performance.now();
+      isOver ||= status !== 'NOTED';
+    });
+    underWay.catch(() => {}); // it is awaited, but maybe not at once
+  };
+
+  for await (const split of untilFileError(splits)) {
+    if (split instanceof FileError) {
+      // What is good before stays.
+      await note('KEEP');
+      await underWay;
+      if (isOver) return;
+      throw split;
+    }
+    for (const row of split.rows) {
+      rows.push(row);
+      length += row.payload.length;
+    }
+    place = split.place;
+    if (rows.length > 0) skippedMs ??= performance.now() - beganAt;
+    if (isOver) return;
+    // What was skipped is skipped once more by who goes on.
+    const isTurnOver =
+      performance.now() - beganAt > Math.max(turnMs, 4 * (skippedMs ?? Number.POSITIVE_INFINITY));
+    if (signal.aborted || (isTurnOver && othersWait())) {
+      isWhole = false;
+      break;
+    }
+    if (rows.length >= batchRows || length >= batchLength || performance.now() - notedAt > noteEveryMs)
+      await note('KEEP');
+  }
+  await note(isWhole ? 'DONE' : 'GIVE_BACK');
+  await underWay;
+}
+
+/** With the error behind what came before it. */
+async function* untilFileError(
+  splits: AsyncIterable<Split>,
+): AsyncGenerator<Split | FileError, void, undefined> {
+  try {
+    yield* splits;
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error;
+    yield error;
+  }
+}
+
+/** What somebody has locked is free soon. */
+async function patiently<T>(act: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (;;) {
+    try {
+      return await act();
+    } catch (error) {
+      if (!(error instanceof BusyError) || signal.aborted) throw error;
+      await delay(busyMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}

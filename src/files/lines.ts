@@ -1,0 +1,92 @@
+/** A file of lines: texts, or JSON. `\r\n` ends a line too, and empty ones are no items. */
+import { toJsonText } from '../domain/checks.ts';
+import type { Row } from '../domain/file-imports.ts';
+import {
+  checkedJson,
+  checkUtf8,
+  keptBytes,
+  rowOr,
+  type Split,
+  type SplitOptions,
+  splitRows,
+  tooLong,
+} from './rows.ts';
+
+const newline = 0x0a;
+
+export function splitLines(
+  pieces: AsyncIterable<Buffer>,
+  options: SplitOptions,
+): AsyncGenerator<Split, void, undefined> {
+  const { maxRowBytes } = options;
+  return split(pieces, options, (line, bytes) => {
+    const text = bytes.toString();
+    return text === '' ? undefined : rowOr(line, bytes, () => toJsonText(text, 'the line', maxRowBytes));
+  });
+}
+
+export function splitNdjson(
+  pieces: AsyncIterable<Buffer>,
+  options: SplitOptions,
+): AsyncGenerator<Split, void, undefined> {
+  const { maxRowBytes } = options;
+  return split(pieces, options, (line, bytes) => {
+    const text = bytes.toString().trim();
+    return text === '' ? undefined : rowOr(line, bytes, () => checkedJson(text, maxRowBytes));
+  });
+}
+
+async function* split(
+  pieces: AsyncIterable<Buffer>,
+  { place, start, maxRowBytes }: SplitOptions,
+  toRow: (line: number, bytes: Buffer) => Row | undefined,
+): AsyncGenerator<Split, void, undefined> {
+  let position = start;
+  let { line } = place;
+  /** Of a line that goes on in the next piece: the beginning alone, if it is too long. */
+  let rest: Buffer[] = [];
+  let restBytes = 0;
+  let rows: Row[] = [];
+  const endLine = (last: Buffer, lineBytes: number) => {
+    const isTooLong = lineBytes > maxRowBytes;
+    rest.push(last);
+    let bytes = rest.length === 1 ? last : Buffer.concat(rest);
+    if (bytes.at(-1) === 0x0d) bytes = bytes.subarray(0, -1);
+    if (!isTooLong) checkUtf8(bytes, line);
+    const row = isTooLong ? tooLong(line, bytes, maxRowBytes) : toRow(line, bytes);
+    if (row !== undefined) rows.push(row);
+    rest = [];
+    restBytes = 0;
+  };
+  try {
+    for await (const piece of pieces) {
+      let from = 0;
+      for (let end = piece.indexOf(newline); end !== -1; end = piece.indexOf(newline, from)) {
+        const lineBytes = restBytes + end - from;
+        endLine(piece.subarray(from, end), lineBytes);
+        position += lineBytes + 1;
+        line++;
+        from = end + 1;
+        if (rows.length === splitRows) {
+          yield { rows, place: { position, line, columns: null } };
+          rows = [];
+        }
+      }
+      restBytes += piece.length - from;
+      if (restBytes <= maxRowBytes) rest.push(piece.subarray(from));
+      // Nothing is kept of it but what says which line it is.
+      else rest = [Buffer.concat([...rest, piece.subarray(from)]).subarray(0, keptBytes)];
+      yield { rows, place: { position, line, columns: null } };
+      rows = [];
+    }
+    if (restBytes > 0) {
+      const lineBytes = restBytes;
+      endLine(Buffer.alloc(0), lineBytes);
+      yield { rows, place: { position: position + lineBytes, line: line + 1, columns: null } };
+    }
+  } catch (error) {
+    // What is good before it.
+    yield { rows, place: { position, line, columns: null } };
+    throw error;
+  }
+}

@@ -1,0 +1,194 @@
+/** How much of a type is done, how long it waits and takes: fields of a queue. */
+import { checkInteger } from '../domain/checks.ts';
+import type { Histogram } from '../domain/histogram.ts';
+import { type FigureSpan, readFigures } from '../domain/read-figures.ts';
+import { countSlow } from '../domain/slow-items.ts';
+import { builder } from './builder.ts';
+import { createGroupLoader, createLoader } from './loader.ts';
+import { Queue } from './queue.ts';
+
+const Durations = builder.objectRef<Histogram>('Durations').implement({
+  description:
+    'How durations were spread. They are counted in buckets, so a percentile is at most an eighth too much or too little.',
+  fields: (t) => ({
+    count: t.field({
+      type: 'Count',
+      description: 'How many there were.',
+      resolve: ({ count }) => count,
+    }),
+    p50Ms: t.int({
+      nullable: true,
+      description: 'Half of them took no longer, in milliseconds; null if there were none.',
+      resolve: (histogram) => histogram.quantileMs(0.5),
+    }),
+    p95Ms: t.int({
+      nullable: true,
+      description: '95 % of them took no longer, in milliseconds; null if there were none.',
+      resolve: (histogram) => histogram.quantileMs(0.95),
+    }),
+    p99Ms: t.int({
+      nullable: true,
+      description: '99 % of them took no longer, in milliseconds; null if there were none.',
+      resolve: (histogram) => histogram.quantileMs(0.99),
+    }),
+  }),
+});
+
+const QueueFigures = builder.objectRef<FigureSpan>('QueueFigures').implement({
+  description:
+    'What the servers saw of a type in a time. What workers did by SQL alone, past the servers, is not in it. Servers save what they see every ten seconds: the last of it is that of the server that you ask.',
+  fields: (t) => ({
+    from: t.expose('from', { type: 'DateTime', description: 'When the time begins.' }),
+    until: t.expose('until', { type: 'DateTime', description: 'When it ends: not later than now.' }),
+    claimed: t.field({
+      type: 'Count',
+      description: 'How many items workers got; one that was claimed again counts again.',
+      resolve: ({ tally }) => tally.claimed,
+    }),
+    succeeded: t.field({
+      type: 'Count',
+      description: 'How many items succeeded.',
+      resolve: ({ tally }) => tally.succeeded,
+    }),
+    failed: t.field({
+      type: 'Count',
+      description: 'How many attempts failed, reported or lost.',
+      resolve: ({ tally }) => tally.failed,
+    }),
+    lost: t.field({
+      type: 'Count',
+      description: 'Of the failed attempts: those whose worker fell silent.',
+      resolve: ({ tally }) => tally.lost,
+    }),
+    dead: t.field({
+      type: 'Count',
+      description: 'How many items failed for good, those among them that expired.',
+      resolve: ({ tally }) => tally.dead,
+    }),
+    deadRate: t.float({
+      nullable: true,
+      description:
+        'Of the items that succeeded or failed for good, the share that failed: 0 to 1; null if there were none.',
+      resolve: ({ tally: { dead, succeeded } }) =>
+        dead + succeeded === 0 ? null : dead / (dead + succeeded),
+    }),
+    perSecond: t.float({
+      description: 'How many items succeeded or failed for good in a second, on average.',
+      resolve: ({ from, until, tally: { dead, succeeded } }) =>
+        ((dead + succeeded) * 1_000) / Math.max(1, until.getTime() - from.getTime()),
+    }),
+    wait: t.field({
+      type: Durations,
+      description:
+        'How long items waited for a worker, from being ready (out of a backoff, behind their serialize key, put back) to being claimed.',
+      resolve: ({ tally }) => tally.wait,
+    }),
+    processing: t.field({
+      type: Durations,
+      description:
+        'How long attempts took, from the claim to the report of a success or a failure. An item that a worker claims ahead of its handlers waits within this time.',
+      resolve: ({ tally }) => tally.took,
+    }),
+  }),
+});
+
+const minutesInADay = 24 * 60;
+
+const figures = createGroupLoader(
+  ({ last }: { type: string; last: number }) => last,
+  async (keys, { engine }) => {
+    const spans = await readFigures(
+      engine,
+      keys.map(({ type }) => type),
+      keys[0].last,
+    );
+    return spans.map(([span]) => span as FigureSpan);
+  },
+);
+
+const histories = createGroupLoader(
+  ({ last, step }: { type: string; last: number; step: number }) => `${last}/${step}`,
+  (keys, { engine }) =>
+    readFigures(
+      engine,
+      keys.map(({ type }) => type),
+      keys[0].last,
+      keys[0].step,
+    ),
+);
+
+const slowCounts = createLoader(async (types: readonly string[], { engine }) => {
+  const counts = await countSlow(engine, types);
+  return types.map((type) => counts.get(type) ?? 0);
+});
+
+const slowLimits = createLoader((types: readonly string[], { engine }) => engine.slowAfter.of(engine, types));
+
+builder.objectFields(Queue, (t) => ({
+  figures: t.field({
+    type: QueueFigures,
+    description: 'What was done of the type lately.',
+    args: {
+      lastMinutes: t.arg.int({
+        defaultValue: 5,
+        description: 'The minute that it is and so many before it: 1 to 1,440, a day. Default: 5.',
+      }),
+    },
+    complexity: { field: 20 },
+    resolve: ({ type }, { lastMinutes }, context) =>
+      figures(context).load({ type, last: checkInteger(lastMinutes ?? 5, 'lastMinutes', 1, minutesInADay) }),
+  }),
+  history: t.field({
+    type: [QueueFigures],
+    description:
+      'The same step by step, the oldest first: for graphs. A step of which nothing is known has zeros.',
+    args: {
+      lastMinutes: t.arg.int({
+        defaultValue: 60,
+        description: 'How far back: 1 to 1,440 minutes, a day. Default: 60.',
+      }),
+      stepMinutes: t.arg.int({
+        defaultValue: 1,
+        description:
+          'How long a step is, in minutes: 1 to 60. Steps begin at multiples of their length; the last one is not over yet. Default: 1.',
+      }),
+    },
+    complexity: ({ lastMinutes, stepMinutes }) => ({
+      field: 20,
+      multiplier: Math.max(
+        1,
+        Math.min(minutesInADay, Math.ceil((lastMinutes ?? 60) / Math.max(1, stepMinutes ?? 1))),
+      ),
+    }),
+    resolve: async ({ type }, { lastMinutes, stepMinutes }, context) => {
+      const last = checkInteger(lastMinutes ?? 60, 'lastMinutes', 1, minutesInADay);
+      const step = checkInteger(stepMinutes ?? 1, 'stepMinutes', 1, 60);
+      return histories(context).load({ type, last, step });
+    },
+  }),
+  slow: t.field({
+    type: 'Count',
+    description: 'How many items workers have held for longer than `slowAfterMs`.',
+    complexity: { field: 10 },
+    resolve: ({ type }, _, context) => slowCounts(context).load(type),
+  }),
+  slowAfterMs: t.field({
+    type: 'Count',
+    nullable: true,
+    description:
+      'After how long in the hands of a worker an item counts as slow, in milliseconds: JOBTREE_SLOW_FACTOR times the p99 of processing within the last day, and at least JOBTREE_SLOW_AFTER_MS. Null while fewer than 20 attempts are known. It is looked up once a minute.',
+    complexity: { field: 20 },
+    resolve: ({ type }, _, context) => slowLimits(context).load(type),
+  }),
+}));
+
+/** Whether something of a type is slow that has been held for so long; null for what is not held. */
+export async function isSlow(
+  type: string,
+  heldMs: number | null,
+  context: Parameters<typeof slowLimits>[0],
+): Promise<boolean> {
+  if (heldMs === null || heldMs < context.engine.slowAfter.leastMs) return false;
+  const limit = await slowLimits(context).load(type);
+  return limit !== null && heldMs >= limit;
+}

@@ -1,0 +1,75 @@
+import { checkBatch, checkInteger, checkText } from '../domain/checks.ts';
+import { type HeldItem as HeldItemState, readHeldItems } from '../domain/held-items.ts';
+import { itemIdOf } from '../domain/item-state.ts';
+import { maxBatch, maxNameLength } from '../domain/limits.ts';
+import { Assignment } from './assignment.ts';
+import { builder } from './builder.ts';
+import { isSlow } from './figures.ts';
+import { encodeGlobalId } from './global-id.ts';
+import { JobItem } from './job-item.ts';
+import { checkTypes, typesDescription } from './queue.ts';
+
+const HeldItem = builder.objectRef<HeldItemState>('HeldItem').implement({
+  description: 'An item that a worker has.',
+  fields: (t) => ({
+    assignmentId: t.id({
+      description: 'The id of the assignment.',
+      resolve: ({ assignmentId }) => encodeGlobalId('Assignment', assignmentId),
+    }),
+    itemId: t.id({
+      description: 'The id of the item.',
+      resolve: ({ item }) => encodeGlobalId('JobItem', itemIdOf(item)),
+    }),
+    item: t.field({ type: JobItem, description: 'The item.', resolve: ({ item }) => itemIdOf(item) }),
+    type: t.exposeString('type', { description: 'Its type.' }),
+    worker: t.exposeString('worker', { description: 'Who has it, as the claim named itself.' }),
+    attempt: t.exposeInt('attempt', { description: 'Which try this is, from 1.' }),
+    claimedAt: t.expose('claimedAt', { type: 'DateTime', description: 'When it was claimed.' }),
+    heartbeatAt: t.expose('heartbeatAt', {
+      type: 'DateTime',
+      description: 'When the worker last heartbeat; at first, when it was claimed.',
+    }),
+    heldMs: t.expose('heldMs', {
+      type: 'Count',
+      description: 'For how long the worker has had it, in milliseconds.',
+    }),
+    slow: t.boolean({
+      description: 'Whether that is longer than `slowAfterMs` of its type.',
+      resolve: ({ type, heldMs }, _, context) => isSlow(type, heldMs, context),
+    }),
+  }),
+});
+
+builder.queryField('heldItems', (t) =>
+  t.field({
+    type: [HeldItem],
+    complexity: ({ first }) => ({ multiplier: Math.max(0, Math.min(first ?? 50, maxBatch)) }),
+    description: 'What workers have, what they have had for longest first.',
+    args: {
+      types: t.arg.stringList({ description: typesDescription }),
+      workers: t.arg.stringList({ description: 'Only what these workers have: 1 to 1,000 names.' }),
+      slowOnly: t.arg.boolean({ description: 'Only what is slow. Default: false.' }),
+      first: t.arg.int({ defaultValue: 50, description: 'At most so many: 1 to 1,000. Default: 50.' }),
+    },
+    resolve: async (_, { types, workers, slowOnly, first }, { engine }) => {
+      const take = checkInteger(first ?? 50, 'first', 1, maxBatch);
+      if (workers != null) {
+        checkBatch(workers.length, 'workers');
+        for (const [i, worker] of workers.entries()) checkText(worker, `workers[${i}]`, maxNameLength);
+      }
+      return readHeldItems(
+        engine,
+        { types: checkTypes(types), workers: workers ?? null, slowOnly: slowOnly ?? false },
+        take,
+      );
+    },
+  }),
+);
+
+builder.objectField(Assignment, 'slow', (t) =>
+  t.boolean({
+    description:
+      'Whether the worker has had the item for longer than `slowAfterMs` of its type, and still has it.',
+    resolve: ({ type, heldMs }, _, context) => isSlow(type, heldMs, context),
+  }),
+);

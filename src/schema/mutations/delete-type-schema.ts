@@ -1,0 +1,29 @@
+import { deleteTypeSchema } from '../../domain/put-type-schema.ts';
+import { InvalidInputError } from '../../errors.ts';
+import { builder } from '../builder.ts';
+
+const Payload = builder.objectRef<{ deleted: boolean }>('DeleteTypeSchemaPayload').implement({
+  description: 'The version is not in force any more.',
+  fields: (t) => ({
+    deleted: t.exposeBoolean('deleted', { description: 'Whether there was such a version.' }),
+  }),
+});
+
+const Input = builder.inputType('DeleteTypeSchemaInput', {
+  description: 'Which version of which type.',
+  fields: (t) => ({
+    type: t.string({ required: true, description: 'The type: 1 to 200 characters.' }),
+    version: t.int({ required: true, description: 'Which version: 1 to 1,000,000.' }),
+  }),
+});
+
+builder.mutationField('deleteTypeSchema', (t) =>
+  t.field({
+    type: Payload,
+    description:
+      'Removes a version of a type: what meets no other one is refused from now on; without any version the type takes everything. Items that were added stay as they are. Repeating it changes nothing.',
+    args: { input: t.arg({ type: Input, required: true, description: 'The type and the version.' }) },
+    errors: { types: [InvalidInputError] },
+    resolve: (_, { input }, { engine }) => deleteTypeSchema(engine, input.type, input.version),
+  }),
+);

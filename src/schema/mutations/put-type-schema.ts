@@ -1,0 +1,46 @@
+import { putTypeSchema } from '../../domain/put-type-schema.ts';
+import { InvalidInputError } from '../../errors.ts';
+import { builder } from '../builder.ts';
+
+const Payload = builder.objectRef<{ created: boolean }>('PutTypeSchemaPayload').implement({
+  description: 'The version is in force.',
+  fields: (t) => ({
+    created: t.exposeBoolean('created', {
+      description: 'False if it was there before, with the same schemas.',
+    }),
+  }),
+});
+
+const Input = builder.inputType('PutTypeSchemaInput', {
+  description: 'A version of a type: at least one of the two schemas.',
+  fields: (t) => ({
+    type: t.string({ required: true, description: 'The type: 1 to 200 characters.' }),
+    version: t.int({
+      required: true,
+      description:
+        'Which version: 1 to 1,000,000. A type has up to ten at a time. INVALID_INPUT if this one is there with other schemas.',
+    }),
+    payload: t.field({
+      type: 'JSON',
+      description:
+        'The JSON Schema (draft 2020-12) that payloads meet, up to 50,000 bytes and 32 levels: an object, or true or false. References go to its own `$defs` and not in circles, regular expressions have the syntax of RE2, and `format` checks nothing. Default: any payload will do.',
+    }),
+    result: t.field({
+      type: 'JSON',
+      description: 'The same for results. Default: any result will do.',
+    }),
+  }),
+});
+
+builder.mutationField('putTypeSchema', (t) =>
+  t.field({
+    type: Payload,
+    description:
+      'Registers what payloads and results of a type look like. This server checks by it at once, others within two seconds. What was added before is not checked. Repeating it changes nothing.',
+    args: {
+      input: t.arg({ type: Input, required: true, description: 'The type, the version and its schemas.' }),
+    },
+    errors: { types: [InvalidInputError] },
+    resolve: (_, { input }, { engine }) => putTypeSchema(engine, input),
+  }),
+);

@@ -1,0 +1,43 @@
+import { type RetentionChange, setRetention } from '../../domain/retention.ts';
+import { InvalidInputError, NotFoundError } from '../../errors.ts';
+import { builder } from '../builder.ts';
+import { keyOf } from '../global-id.ts';
+import { jobField } from './payload.ts';
+
+const Payload = builder.objectRef<{ jobId: string }>('SetRetentionPayload').implement({
+  description: 'The retention of the tree is changed.',
+  fields: (t) => ({ job: jobField(t) }),
+});
+
+const Input = builder.inputRef<RetentionChange & { readonly jobId: string }>('SetRetentionInput');
+Input.implement({
+  description: 'For how long a tree is kept. What is left out stays as it is.',
+  fields: (t) => ({
+    jobId: t.id({ required: true, description: 'The root of the tree. INVALID_INPUT for another job.' }),
+    retentionSeconds: t.int({
+      description:
+        'For how long it is kept once it is complete, in seconds: 0 to 315,576,000 (ten years); null for ever. Of a tree that is complete it counts from its completion, so it may be over at once.',
+    }),
+    idleExpirySeconds: t.int({
+      description:
+        'After how long it is cancelled if it is idle, in seconds: 1 to 315,576,000 (ten years); null for never.',
+    }),
+  }),
+});
+
+builder.mutationField('setRetention', (t) =>
+  t.field({
+    type: Payload,
+    description:
+      "Changes for how long a tree is kept. NOT_FOUND if it is gone, or already being deleted: what has begun to go can't be kept.",
+    args: {
+      input: t.arg({ type: Input, required: true, description: 'Which tree, and for how long.' }),
+    },
+    errors: { types: [NotFoundError, InvalidInputError] },
+    resolve: async (_, { input }, { engine }) => {
+      const jobId = keyOf('Job', input.jobId, 'jobId');
+      await setRetention(engine, jobId, input);
+      return { jobId };
+    },
+  }),
+);

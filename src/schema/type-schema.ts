@@ -1,0 +1,46 @@
+import { checkText } from '../domain/checks.ts';
+import { maxNameLength } from '../domain/limits.ts';
+import {
+  readTypeSchemas,
+  readTypesWithSchemas,
+  type TypeSchema as TypeSchemaState,
+} from '../domain/put-type-schema.ts';
+import { builder } from './builder.ts';
+
+export const TypeSchema = builder.objectRef<TypeSchemaState>('TypeSchema').implement({
+  description:
+    'What payloads and results of a type look like, in one of its versions. A payload is taken if it meets any version that has a payload schema, a result if it meets any that has a result schema.',
+  fields: (t) => ({
+    type: t.exposeString('type', { description: 'The type.' }),
+    version: t.exposeInt('version', { description: 'Which version, from 1.' }),
+    payload: t.expose('payload', {
+      type: 'JSON',
+      nullable: true,
+      description: 'The JSON Schema of payloads; null if any payload will do.',
+    }),
+    result: t.expose('result', {
+      type: 'JSON',
+      nullable: true,
+      description: 'The JSON Schema of results; null if any result will do.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was registered.' }),
+  }),
+});
+
+builder.queryField('typeSchemas', (t) =>
+  t.field({
+    type: [TypeSchema],
+    complexity: { multiplier: 10 },
+    description: 'All versions of a type, up to ten, the newest first. Empty if it has no schemas.',
+    args: { type: t.arg.string({ required: true, description: 'The type: 1 to 200 characters.' }) },
+    resolve: (_, { type }, { engine }) =>
+      readTypeSchemas(engine.database, checkText(type, 'type', maxNameLength)),
+  }),
+);
+
+builder.queryField('typesWithSchemas', (t) =>
+  t.stringList({
+    description: 'The names of all types that have schemas, up to about a thousand, in their order.',
+    resolve: (_, __, { engine }) => readTypesWithSchemas(engine.database),
+  }),
+);

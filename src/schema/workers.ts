@@ -1,0 +1,100 @@
+import { checkInteger, checkText } from '../domain/checks.ts';
+import { maxBatch, maxNameLength } from '../domain/limits.ts';
+import type { WorkerIntroduction, Worker as WorkerState } from '../domain/workers.ts';
+import { builder } from './builder.ts';
+import { checkTypes } from './queue.ts';
+
+export const WorkerInput = builder.inputType('WorkerInput', {
+  description: 'Who a worker is.',
+  fields: (t) => ({
+    name: t.string({ required: true, description: 'Its name, as in its claims: 1 to 200 characters.' }),
+    version: t.string({ description: 'The version of its code: 1 to 200 characters.' }),
+    concurrency: t.intList({
+      description: 'How many items of each of `types` it runs at once, in their order: 1 to 10,000 each.',
+    }),
+  }),
+});
+
+export function toIntroduction(
+  { name, version, concurrency }: typeof WorkerInput.$inferInput,
+  types: readonly string[],
+): WorkerIntroduction {
+  return { name, version, types, concurrency: concurrency ?? [] };
+}
+
+interface TypeOfWorker {
+  readonly type: string;
+  readonly concurrency: number | null;
+  readonly holds: number;
+}
+
+const WorkerType = builder.objectRef<TypeOfWorker>('WorkerType').implement({
+  description: 'What a worker does of one type.',
+  fields: (t) => ({
+    type: t.exposeString('type', { description: 'The type.' }),
+    concurrency: t.exposeInt('concurrency', {
+      nullable: true,
+      description: 'How many items it runs at once; null if it has not said so.',
+    }),
+    holds: t.exposeInt('holds', { description: 'How many items it has now.' }),
+  }),
+});
+
+const Worker = builder.objectRef<WorkerState>('Worker').implement({
+  description: 'A worker that is connected to a server, or that holds items.',
+  fields: (t) => ({
+    name: t.exposeString('name', { description: 'Its name, as in its claims.' }),
+    version: t.exposeString('version', {
+      nullable: true,
+      description: 'The version of its code; null if it has not said so.',
+    }),
+    types: t.field({
+      type: [WorkerType],
+      complexity: { field: 5 },
+      description: 'The types that it does, and those of which it has anything, by name.',
+      resolve: ({ types, concurrency, holds }) => {
+        const held = new Map(holds.map(({ type, count }) => [type, count]));
+        return [...new Set([...types, ...held.keys()])].sort().map((type) => ({
+          type,
+          concurrency: concurrency[types.indexOf(type)] ?? null,
+          holds: held.get(type) ?? 0,
+        }));
+      },
+    }),
+    connectedAt: t.expose('connectedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'Since when it is connected; null for one that is not, or has not said who it is: one that only claims, by HTTP or in SQL.',
+    }),
+    seenAt: t.expose('seenAt', {
+      type: 'DateTime',
+      description:
+        'When a server last saw it: connected, claiming or heartbeating. It is up to ten seconds behind.',
+    }),
+  }),
+});
+
+builder.queryField('workers', (t) =>
+  t.field({
+    type: [Worker],
+    complexity: ({ first }) => ({ multiplier: Math.max(0, Math.min(first ?? maxBatch, maxBatch)) }),
+    description:
+      'The workers that are connected, or hold items, by name. For more than 1,000 ask again behind the last one.',
+    args: {
+      types: t.arg.stringList({
+        description: 'Only workers that do, or have anything of, one of these types: 1 to 1,000.',
+      }),
+      first: t.arg.int({
+        defaultValue: maxBatch,
+        description: 'At most so many: 1 to 1,000. Default: 1,000.',
+      }),
+      after: t.arg.string({ description: 'Only workers whose names come after this one.' }),
+    },
+    resolve: (_, { types, first, after }, { engine }) => {
+      const take = checkInteger(first ?? maxBatch, 'first', 1, maxBatch);
+      if (after != null) checkText(after, 'after', maxNameLength);
+      return engine.workers.read(engine.database, { types: checkTypes(types), after: after ?? null, take });
+    },
+  }),
+);

@@ -1,0 +1,21 @@
+/** An error over HTTP where nothing of GraphQL has begun, or never does: in the form that its errors have, so clients know one form. */
+import type { ServerResponse } from 'node:http';
+
+export interface ErrorAnswer {
+  readonly code: string;
+  readonly message: string;
+  /** What of the request is to blame. */
+  readonly field?: string | undefined;
+}
+
+export function answerError(
+  response: ServerResponse,
+  status: number,
+  { code, message, field }: ErrorAnswer,
+  headers: Record<string, string> = {},
+): void {
+  const errors = [{ message, extensions: { code, field } }];
+  response
+    .writeHead(status, { 'content-type': 'application/json', ...headers })
+    .end(`${JSON.stringify({ errors })}\n`);
+}

@@ -1,0 +1,104 @@
+/**
+ * The body of a request as the next bytes of an upload: stored in chunks as they come, so that one of them is all that is in memory. What has
+ * come before a connection breaks is stored, too.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { IHasher } from 'hash-wasm';
+import type { Turns } from '../db/turns.ts';
+import { chunkBytes, type Upload, type Uploads } from '../domain/uploads.ts';
+
+export interface BodyOptions {
+  readonly uploads: Uploads;
+  readonly upload: Upload;
+  /** How large the upload will be, in bytes; null while that is not known. */
+  readonly length: number | null;
+  /** The most that the upload may have in all. */
+  readonly maxBytes: number;
+  /** In which chunks are stored. */
+  readonly turns: Turns;
+  readonly client: string;
+  /** When it says so the connection is cut: its client goes on elsewhere. */
+  readonly isLeaving?: (() => boolean) | undefined;
+}
+
+/** What came of it, and how much of the upload is stored now. TAKEN: somebody else has stored other bytes there. CUT: the connection broke. */
+export interface Stored {
+  readonly end: 'ALL' | 'CUT' | 'TOO_LARGE' | 'TAKEN';
+  readonly size: number;
+  readonly hasher: IHasher;
+}
+
+export async function storeBody(request: IncomingMessage, options: BodyOptions): Promise<Stored> {
+  const { uploads, upload, length, maxBytes, turns, client, isLeaving } = options;
+  const hasher = await hasherOf(upload);
+  let { size } = upload;
+  let waiting: Buffer[] = [];
+  let waitingBytes = 0;
+
+  const store = async (): Promise<boolean> => {
+    if (waitingBytes === 0) return true;
+    const data = Buffer.concat(waiting);
+    waiting = [];
+    waitingBytes = 0;
+    hasher.update(data);
+    const isStored = await turns.run({ client }, () =>
+      uploads.append(upload.id, size, data, hasher.save(), length),
+    );
+    if (isStored) size += data.length;
+    return isStored;
+  };
+
+  return new Promise((resolve, reject) => {
+    let isOver = false;
+    let storing: Promise<void> = Promise.resolve();
+    const end = (what: Stored['end']) => {
+      if (isOver) return;
+      isOver = true;
+      request.pause();
+      resolve({ end: what, size, hasher });
+    };
+    const fail = (error: unknown) => {
+      isOver = true;
+      request.pause();
+      reject(error);
+    };
+    const storeThen = (next: () => void) => {
+      storing = storing
+        .then(async () => {
+          if (isOver) return;
+          if (await store()) next();
+          else end('TAKEN');
+        })
+        .catch(fail);
+    };
+    request.on('data', (piece: Buffer) => {
+      if (isOver) return;
+      if (isLeaving?.()) request.destroy();
+      if (size + waitingBytes + piece.length > Math.min(maxBytes, length ?? maxBytes))
+        return end('TOO_LARGE');
+      waiting.push(piece);
+      waitingBytes += piece.length;
+      if (waitingBytes < chunkBytes) return;
+      // Paused, so that it is not taken for a client that sends nothing.
+      request.pause();
+      storeThen(() => request.resume());
+    });
+    request.once('end', () => storeThen(() => end('ALL')));
+    request.once('close', () => {
+      if (!request.complete) storeThen(() => end('CUT'));
+    });
+    request.on('error', () => {}); // it closes, too
+    // It may have broken while the upload was looked up.
+    if (request.destroyed && !request.complete) storeThen(() => end('CUT'));
+  });
+}
+
+/** Goes on where the upload ends. */
+export async function hasherOf({ digestState }: Pick<Upload, 'digestState'>): Promise<IHasher> {
+  // With the first upload: it has the code of all digests that there are.
+  const { createSHA256 } = await import('hash-wasm');
+  const hasher = await createSHA256();
+  if (digestState === null) hasher.init();
+  else hasher.load(digestState);
+  return hasher;
+}

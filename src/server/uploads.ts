@@ -1,0 +1,341 @@
+/**
+ * `/api/uploads`: files of any size, in one POST, or by the tus protocol (1.0.0: creation, creation-defer-length, expiration, termination),
+ * which takes up what broke off. tus is a few headers around "these are the next bytes", and that is what is stored; so two of its clients that
+ * meet at one upload need no lock: one of them finds that its bytes are not the next ones.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { asRefusal } from '../db/sqlstate.ts';
+import { Turns } from '../db/turns.ts';
+import { chunkBytes, parseDigest, type Upload, type Uploads } from '../domain/uploads.ts';
+import { type ErrorCode, InvalidInputError, JobtreeError, NotFoundError } from '../errors.ts';
+import { encodeGlobalId, keyOf } from '../schema/global-id.ts';
+import type { AddressOf } from './addresses.ts';
+import { hasherOf, type Stored, storeBody } from './upload-body.ts';
+
+/** Answers the request if it is one for uploads, and says whether it was. */
+export type ServeUploads = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+const path = /^\/api\/uploads(?:\/([^/]*))?$/;
+
+export const isUploadPath = (url: string | undefined) => path.test(url?.split('?', 1)[0] ?? '');
+
+type UploadErrorCode =
+  | ErrorCode
+  | 'LIMIT_EXCEEDED'
+  | 'DIGEST_MISMATCH'
+  | 'OFFSET_CONFLICT'
+  | 'UPLOAD_IN_USE'
+  | 'INTERNAL';
+
+/** A refusal with its status. */
+class UploadError extends Error {
+  readonly status: number;
+  readonly code: UploadErrorCode;
+  readonly field: string | undefined;
+
+  constructor(status: number, code: UploadErrorCode, message: string, field?: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.field = field;
+  }
+}
+
+const statuses: Partial<Record<ErrorCode, number>> = { NOT_FOUND: 404, INVALID_INPUT: 400 };
+
+const tusVersion = '1.0.0';
+const bodyType = 'application/offset+octet-stream';
+const methods = 'POST, HEAD, PATCH, DELETE, GET, OPTIONS';
+const requestHeaders =
+  'content-type, repr-digest, content-digest, tus-resumable, upload-length, upload-defer-length, upload-offset, upload-metadata';
+const exposedHeaders =
+  'location, repr-digest, tus-resumable, tus-version, tus-extension, tus-max-size, upload-length, upload-defer-length, upload-offset, upload-expires';
+
+/** What an upload takes in memory while it comes: what is gathered, and what is being stored. */
+export const streamedBytes = 2 * chunkBytes;
+
+/** So many chunks are stored at a time, by turns of their clients. */
+const storedAtOnce = 3;
+/** A refusal is sent while its request still comes; to read on for a while lets it arrive. */
+const readOnMs = 1_000;
+
+export function createUploads(options: {
+  uploads: Uploads;
+  addressOf: AddressOf;
+  maxBytes: number;
+  isClosing: () => boolean;
+  logger: Logger;
+}): ServeUploads {
+  const { uploads, addressOf, maxBytes, isClosing, logger } = options;
+  const turns = new Turns(storedAtOnce);
+
+  const bodyOptions = (request: IncomingMessage, upload: Upload, length: number | null) => ({
+    uploads,
+    upload,
+    length,
+    maxBytes,
+    turns,
+    client: addressOf(request),
+  });
+
+  const checkLength = (length: number) => {
+    if (length > maxBytes) throw tooLarge(maxBytes);
+    return length;
+  };
+
+  /** Says that all is there, if it is what was announced; if not, nothing is left of it. */
+  const finish = async (
+    upload: Upload,
+    { hasher, size }: Pick<Stored, 'hasher' | 'size'>,
+  ): Promise<Upload> => {
+    const sha256 = Buffer.from(hasher.digest('binary'));
+    if (upload.expectedSha256 !== null && !upload.expectedSha256.equals(sha256)) {
+      await uploads.remove(upload.id);
+      throw new UploadError(
+        422,
+        'DIGEST_MISMATCH',
+        `The SHA-256 of what came is ${sha256.toString('hex')}, which is not the one that was announced. Nothing is kept of it.`,
+      );
+    }
+    if (!(await uploads.finish(upload.id, size, sha256))) throw conflict();
+    return (await uploads.find(upload.id)) ?? { ...upload, length: size, size, sha256 };
+  };
+
+  const postWhole = async (request: IncomingMessage, response: ServerResponse) => {
+    const length = headerNumber(request, 'content-length');
+    const upload = await uploads.create(
+      length === undefined ? undefined : checkLength(length),
+      digestOf(request),
+    );
+    try {
+      const stored = await storeBody(request, bodyOptions(request, upload, length ?? null));
+      if (stored.end === 'CUT') return void (await uploads.remove(upload.id));
+      if (stored.end !== 'ALL') throw stored.end === 'TOO_LARGE' ? tooLarge(maxBytes) : conflict();
+      const whole = await finish(upload, stored);
+      answer(response, 201, toJson(whole), { location: locationOf(whole), ...digestHeader(whole) });
+    } catch (error) {
+      await uploads.remove(upload.id).catch(() => undefined);
+      throw error;
+    }
+  };
+
+  const create = async (request: IncomingMessage, response: ServerResponse) => {
+    const length = headerNumber(request, 'upload-length');
+    if ((length === undefined) === (request.headers['upload-defer-length'] !== '1')) {
+      throw new InvalidInputError('Give either Upload-Length, or Upload-Defer-Length: 1.', 'Upload-Length');
+    }
+    const upload = await uploads.create(
+      length === undefined ? undefined : checkLength(length),
+      digestOf(request),
+    );
+    if (length === 0) await finish(upload, { hasher: await hasherOf(upload), size: 0 });
+    respond(response, 201, { ...tusHeaders(upload), location: locationOf(upload) });
+  };
+
+  const append = async (request: IncomingMessage, response: ServerResponse, upload: Upload) => {
+    if (request.headers['content-type'] !== bodyType)
+      throw new UploadError(415, 'INVALID_INPUT', `Content-Type must be ${bodyType}.`, 'Content-Type');
+    const offset = headerNumber(request, 'upload-offset');
+    if (offset === undefined) throw new InvalidInputError('Upload-Offset is missing.', 'Upload-Offset');
+    if (offset !== upload.size || upload.sha256 !== null) throw conflict();
+    const length = lengthOf(request, upload);
+    const { end, size, hasher } = await storeBody(request, {
+      ...bodyOptions(request, upload, length),
+      isLeaving: isClosing,
+    });
+    if (end === 'TOO_LARGE') throw tooLarge(length ?? maxBytes);
+    if (end === 'TAKEN') throw conflict();
+    const stored = { ...upload, size, length };
+    // Also where the connection broke: then nobody hears of it, and whoever asks finds it done.
+    const now = size === length ? await finish(stored, { hasher, size }) : stored;
+    if (end === 'ALL') respond(response, 204, tusHeaders(now));
+  };
+
+  /** The length of an upload, which the last part may be the first to name. */
+  const lengthOf = (request: IncomingMessage, upload: Upload): number | null => {
+    const named = headerNumber(request, 'upload-length');
+    if (named === undefined) return upload.length;
+    checkLength(named);
+    if (named < upload.size || (upload.length !== null && named !== upload.length)) {
+      throw new InvalidInputError('Upload-Length is not that of the upload.', 'Upload-Length');
+    }
+    return named;
+  };
+
+  const serveOne = async (request: IncomingMessage, response: ServerResponse, id: string) => {
+    const uploadId = keyOf('Upload', decode(id), 'id');
+    const found = await uploads.find(uploadId);
+    if (found === undefined) throw new NotFoundError(`There is no upload ${id}.`, 'id');
+    // A server that ended right behind the last byte has not said that it was the last.
+    const isUnfinished = found.sha256 === null && found.size === found.length;
+    const upload = isUnfinished
+      ? await finish(found, { hasher: await hasherOf(found), size: found.size })
+      : found;
+    switch (request.method) {
+      case 'GET':
+        return answer(response, 200, toJson(upload), {
+          'cache-control': 'no-store',
+          ...digestHeader(upload),
+        });
+      case 'HEAD':
+        return respond(response, 200, { 'cache-control': 'no-store', ...tusHeaders(upload) });
+      case 'PATCH':
+        return append(request, response, upload);
+      case 'DELETE': {
+        if ((await uploads.remove(uploadId)) === 'USED')
+          throw new UploadError(409, 'UPLOAD_IN_USE', 'A job is being filled from it.');
+        return respond(response, 204, {});
+      }
+      default:
+        throw notAllowed();
+    }
+  };
+
+  const serve = async (request: IncomingMessage, response: ServerResponse, id: string | undefined) => {
+    if (request.method === 'OPTIONS') {
+      return respond(response, 204, {
+        'tus-version': tusVersion,
+        'tus-extension': 'creation,creation-defer-length,expiration,termination',
+        'tus-max-size': String(maxBytes),
+      });
+    }
+    const version = request.headers['tus-resumable'];
+    if (version !== undefined && version !== tusVersion) {
+      response.setHeader('tus-version', tusVersion);
+      throw new UploadError(412, 'INVALID_INPUT', `Tus-Resumable must be ${tusVersion}.`, 'Tus-Resumable');
+    }
+    if (id !== undefined) return serveOne(request, response, id);
+    if (request.method !== 'POST') throw notAllowed();
+    return version === undefined ? postWhole(request, response) : create(request, response);
+  };
+
+  const fail = (request: IncomingMessage, response: ServerResponse, error: unknown) => {
+    const { status, ...body } = toRefusal(error);
+    if (status >= 500 && body.code === 'INTERNAL' && !isClosing())
+      logger.error({ err: error }, 'an upload failed');
+    if (response.headersSent || response.destroyed) return;
+    const headers: Record<string, string> = status === 503 ? { 'retry-after': '1' } : {};
+    if (request.complete) return answer(response, status, { error: body }, headers);
+    // The rest of the body is not for us: the connection ends when the client has had time to read why.
+    answer(response, status, { error: body }, { ...headers, connection: 'close' }, false);
+    const end = () => response.end(() => request.socket.destroySoon());
+    const timer = setTimeout(end, readOnMs);
+    request.once('close', () => clearTimeout(timer));
+    request.once('end', end);
+    request.resume();
+  };
+
+  return (request, response) => {
+    const [, id] = path.exec(request.url?.split('?', 1)[0] ?? '') ?? [null];
+    if (id === null || !isUploadPath(request.url)) return false;
+    const { origin } = request.headers;
+    // The guard has let it in, so it is one of ours.
+    if (origin !== undefined) {
+      response.setHeader('access-control-allow-origin', origin);
+      response.setHeader('access-control-allow-methods', methods);
+      response.setHeader('access-control-allow-headers', requestHeaders);
+      response.setHeader('access-control-expose-headers', exposedHeaders);
+      response.setHeader('vary', 'origin');
+    }
+    response.setHeader('tus-resumable', tusVersion);
+    serve(request, response, id).catch((error) => fail(request, response, error));
+    return true;
+  };
+}
+
+function toRefusal(error: unknown): {
+  status: number;
+  code: UploadErrorCode;
+  message: string;
+  field?: string | undefined;
+} {
+  const refusal = asRefusal(error);
+  if (refusal instanceof UploadError || refusal instanceof JobtreeError) {
+    const { code, message, field } = refusal;
+    const status = refusal instanceof UploadError ? refusal.status : (statuses[refusal.code] ?? 503);
+    return { status, code, message, field };
+  }
+  return { status: 500, code: 'INTERNAL', message: 'The upload failed.' };
+}
+
+const tooLarge = (most: number) =>
+  new UploadError(413, 'LIMIT_EXCEEDED', `The upload has more than ${most} bytes; that is the limit.`);
+const conflict = () =>
+  new UploadError(
+    409,
+    'OFFSET_CONFLICT',
+    'More or less of it is stored than the request says, or it is complete: ask with HEAD.',
+    'Upload-Offset',
+  );
+const notAllowed = () => new UploadError(405, 'INVALID_INPUT', `Uploads know ${methods}.`);
+
+/** The header as a whole number; undefined if it is not there. */
+function headerNumber({ headers }: IncomingMessage, name: string): number | undefined {
+  const text = headers[name];
+  if (text === undefined) return undefined;
+  const value = typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isNaN(value)) throw new InvalidInputError(`${name} must be a whole number of bytes.`, name);
+  return value;
+}
+
+/** What the SHA-256 of the whole file must be: a field of RFC 9530. */
+function digestOf({ headers }: IncomingMessage): Buffer | undefined {
+  for (const name of ['repr-digest', 'content-digest']) {
+    const text = headers[name];
+    if (text !== undefined) return parseDigest(String(text), name);
+  }
+  return undefined;
+}
+
+const idOf = ({ id }: Upload) => encodeGlobalId('Upload', id);
+
+/** Beside the collection, wherever that is. */
+const locationOf = (upload: Upload) => `uploads/${idOf(upload)}`;
+
+const digestHeader = ({ sha256 }: Upload): Record<string, string> =>
+  sha256 === null ? {} : { 'repr-digest': `sha-256=:${sha256.toString('base64')}:` };
+
+const toJson = (upload: Upload) => ({
+  id: idOf(upload),
+  size: upload.size,
+  sha256: upload.sha256?.toString('hex') ?? null,
+  complete: upload.sha256 !== null,
+  expiresAt: upload.expiresAt,
+});
+
+const tusHeaders = (upload: Upload): Record<string, string> => ({
+  'upload-offset': String(upload.size),
+  ...(upload.length === null ? { 'upload-defer-length': '1' } : { 'upload-length': String(upload.length) }),
+  'upload-expires': upload.expiresAt.toUTCString(),
+  ...digestHeader(upload),
+});
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function respond(response: ServerResponse, status: number, headers: Record<string, string>): void {
+  response.writeHead(status, headers).end();
+}
+
+function answer(
+  response: ServerResponse,
+  status: number,
+  body: object,
+  headers: Record<string, string>,
+  ends = true,
+): void {
+  const text = `${JSON.stringify(body)}\n`;
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(text)),
+    ...headers,
+  });
+  response.write(text);
+  if (ends) response.end();
+}

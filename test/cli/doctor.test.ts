@@ -1,0 +1,408 @@
+/** `jobtree doctor`: databases that are really sick, each with what it says, and a healthy one. */
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from 'vitest';
+import { examine } from '../../src/cli/doctor/examine.ts';
+import type { Finding } from '../../src/cli/doctor/finding.ts';
+import { readConfig } from '../../src/config.ts';
+import { MIGRATIONS_DIRECTORY, migrate } from '../../src/db/migrate.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/embedded/start.ts';
+import { example } from '../support/documentation.ts';
+import { eventually } from '../support/eventually.ts';
+import { freePort, startServer } from '../support/server.ts';
+import { run } from './program.ts';
+
+/** Of its own: that of the other tests is not set as one should be that keeps data. */
+let postgres: EmbeddedPostgres;
+let folder: string;
+let admin: pg.Client;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'jobtree-doctor-'));
+  postgres = await startEmbeddedPostgres({
+    dataDirectory: folder,
+    settings: { max_prepared_transactions: '4', track_commit_timestamp: 'on', shared_buffers: '16MB' },
+  });
+  await migrate({ connectionString: postgres.url });
+  admin = await connect(new URL(postgres.url.replace(/[^/]*$/, 'postgres')).href);
+  await admin.query('alter database jobtree rename to healthy');
+});
+afterAll(async () => {
+  await admin?.end();
+  await postgres?.stop();
+  for (const path of [postgres?.dataDirectory, folder])
+    if (path) await rm(path, { recursive: true, force: true });
+});
+
+interface Patient {
+  readonly url: string;
+  readonly client: pg.Client;
+}
+
+let last = 0;
+/** A migrated database, with a session that the test makes it sick with. */
+async function createPatient(name = `patient_${++last}`): Promise<Patient> {
+  await admin.query(`create database ${name} template healthy`);
+  const url = postgres.url.replace(/[^/]*$/, name);
+  const client = await connect(url);
+  onTestFinished(async () => {
+    await client.end();
+    await admin.query(`drop database ${name} with (force)`);
+  });
+  return { url, client };
+}
+
+async function connect(connectionString: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString, application_name: 'patient' });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+const noServer = 'http://127.0.0.1:9/graphql';
+
+async function findings(
+  url: string,
+  options: { env?: Record<string, string>; patienceMs?: number; apiUrl?: string } = {},
+): Promise<Finding[]> {
+  const found: Finding[] = [];
+  await examine(
+    {
+      config: readConfig({ DATABASE_URL: url, ...options.env }),
+      databaseUrl: url,
+      apiUrl: options.apiUrl ?? noServer,
+      isApiNamed: options.apiUrl !== undefined,
+      patienceMs: options.patienceMs ?? 300_000,
+    },
+    (finding) => found.push(finding),
+  );
+  return found;
+}
+
+/** What is not well, without that no server runs. */
+async function complaints(...args: Parameters<typeof findings>): Promise<Record<string, Finding>> {
+  const bad = (await findings(...args)).filter(({ status, check }) => status !== 'ok' && check !== 'servers');
+  return Object.fromEntries(bad.map((finding) => [finding.check, finding]));
+}
+
+async function serve(url: string, env: Record<string, string> = {}) {
+  const server = await startServer(url, env);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** Takes an item of a new job, and gives the lease's id. */
+async function claim({ client }: Patient): Promise<string> {
+  await client.query(
+    `select jobtree.create_job('{"type": "letter", "items": [{"payload": 1}], "sealed": true}')`,
+  );
+  const { rows } = await client.query(
+    `select lease_id from jobtree.claim_items('{postman}', '{letter}', '{1}')`,
+  );
+  return rows[0].lease_id;
+}
+
+test('a healthy installation is said to be healthy, whatever it is asked for', async () => {
+  const patient = await createPatient();
+  const redisUrl = inject('redisUrl');
+  const env = redisUrl === undefined ? {} : { REDIS_URL: redisUrl };
+  const server = await serve(patient.url, env);
+  await claim(patient);
+  await eventually(async () => {
+    const { rows } = await patient.client.query('select from jobtree.progress_delta');
+    expect(rows).toEqual([]);
+  });
+  const found = await findings(patient.url, { env, apiUrl: server.url });
+  expect(found.filter(({ status }) => status !== 'ok')).toEqual([]);
+  const checks = new Set(found.map(({ check }) => check));
+  for (const check of ['postgres', 'settings', 'clocks', 'server', 'leases', 'folds', 'callbacks'])
+    expect(checks).toContain(check);
+  expect(checks.has('redis')).toBe(redisUrl !== undefined);
+});
+
+test('the example of the documentation: a database whose server died', async () => {
+  const patient = await createPatient('jobtree');
+  const lease = await claim(patient);
+  await patient.client.query(
+    `update jobtree.lease set deadline_at = now() - interval '2 hours' where id = $1`,
+    [lease],
+  );
+  await patient.client.query(`update jobtree.watch set swept_at = now() - interval '2 hours'`);
+  const documented = example('doctor.md', 'sick');
+  const env = { DATABASE_URL: patient.url, JOBTREE_URL: undefined };
+  const { code, stdout, stderr } = await run(['doctor'], { env });
+  expect({ code, stderr }).toEqual({ code: 8, stderr: '' });
+  const withoutFigures = (text: string) =>
+    text
+      .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
+      .replace(/\d+(,\d{3})*(\.\d+)?/g, 'N')
+      .split('\n')
+      .filter((line) => !line.startsWith('$') && !/^\S+ +(server) /.test(line));
+  expect(withoutFigures(stdout)).toEqual(withoutFigures(documented));
+});
+
+test('without Postgres it says so, and looks at the rest', async () => {
+  const env = {
+    DATABASE_URL: `postgresql://127.0.0.1:${await freePort()}/none`,
+    REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
+  };
+  const { code, stdout } = await run(['doctor', '--json', '--url', noServer], { env });
+  expect(code).toBe(5);
+  const lines = stdout.trim().split('\n');
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    {
+      check: 'postgres',
+      status: 'sick',
+      message: expect.stringMatching(/^Postgres can't be reached: .*ECONNREFUSED/),
+      since: null,
+      advice: expect.stringContaining('Bring it back'),
+    },
+    expect.objectContaining({
+      check: 'server',
+      status: 'warning',
+      message: `No server answers at ${noServer}.`,
+    }),
+    expect.objectContaining({
+      check: 'redis',
+      status: 'warning',
+      message: expect.stringMatching(/ECONNREFUSED/),
+    }),
+  ]);
+});
+
+test('it makes no embedded Postgres where there is none', async () => {
+  const env = { DATABASE_URL: '', JOBTREE_DATA_DIR: join(folder, 'nothing') };
+  const { code, stdout, stderr } = await run(['doctor'], { env });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/There is no embedded Postgres in .*, and no DATABASE_URL/);
+});
+
+test('a prepared transaction that nobody ends', async () => {
+  const { url, client } = await createPatient();
+  await client.query(
+    `begin; insert into jobtree.progress_delta (root_id, job_id) values (gen_random_uuid(), gen_random_uuid())`,
+  );
+  await client.query(`prepare transaction 'forgotten'`);
+  onTestFinished(async () => void (await client.query(`rollback prepared 'forgotten'`)));
+  const { prepared } = await complaints(url, { patienceMs: 1 });
+  expect(prepared).toMatchObject({ status: 'sick', since: expect.any(Date) });
+  expect(prepared?.message).toContain(`The transaction 'forgotten' of postgres is prepared`);
+  expect(prepared?.advice).toContain(`rollback prepared 'forgotten'`);
+  expect(await complaints(url)).toEqual({});
+});
+
+test('an open snapshot, and who waits for the lock of its session', async () => {
+  const patient = await createPatient();
+  const { url, client } = patient;
+  const lease = await claim(patient);
+  await client.query('begin isolation level repeatable read');
+  await client.query('select from jobtree.lease where id = $1 for update', [lease]);
+  const pid = (await client.query('select pg_backend_pid() as pid')).rows[0].pid;
+  const waiting = await connect(url);
+  const waits = waiting.query('delete from jobtree.lease where id = $1', [lease]).catch(() => undefined);
+  await eventually(async () => {
+    const { rows } = await admin.query('select from pg_locks where not granted and waitstart is not null');
+    expect(rows).toHaveLength(1);
+  });
+  const found = await findings(url, { patienceMs: 1 });
+  const [transactions] = found.filter(({ check }) => check === 'transactions');
+  const [locks] = found.filter(({ check }) => check === 'locks');
+  expect(transactions?.message).toContain(
+    `Session ${pid} (patient, role postgres, 127.0.0.1, idle in transaction, last:`,
+  );
+  expect(transactions?.message).toContain(
+    'no row that died since then can be removed; it has locks on lease.',
+  );
+  expect(transactions?.status).toBe('sick');
+  expect(locks?.message).toMatch(new RegExp(`that session ${pid} holds`));
+  await client.query('rollback');
+  await waits;
+  await waiting.end();
+});
+
+test('autovacuum that is off, and the dead rows that it leaves', async () => {
+  const { url, client } = await createPatient();
+  const set = (text: string) => admin.query(text).then(() => admin.query('select pg_reload_conf()'));
+  await set('alter system set autovacuum = off');
+  onTestFinished(async () => void (await set('alter system reset autovacuum')));
+  await eventually(async () => {
+    expect((await client.query('show autovacuum')).rows).toEqual([{ autovacuum: 'off' }]);
+  });
+  await client.query('alter table jobtree.progress_delta set (autovacuum_vacuum_threshold = 10)');
+  await client.query(
+    'insert into jobtree.progress_delta (root_id, job_id) select gen_random_uuid(), gen_random_uuid() from generate_series(1, 2000)',
+  );
+  await client.query('delete from jobtree.progress_delta');
+  await client.query('select pg_stat_force_next_flush()');
+  const { settings, 'dead-rows': rows } = await complaints(url);
+  expect(settings).toMatchObject({ status: 'sick', message: expect.stringContaining('autovacuum is off') });
+  expect(rows).toMatchObject({
+    status: 'sick',
+    message: expect.stringMatching(
+      /^progress_delta has 2,000 dead rows beside 0 \(\d+ MB\), and was vacuumed never\.$/,
+    ),
+    advice: expect.stringContaining('vacuum jobtree.progress_delta;'),
+  });
+});
+
+test('a setting that risks what was acknowledged', async () => {
+  const { url, client } = await createPatient();
+  await client.query(`alter database ${new URL(url).pathname.slice(1)} set synchronous_commit = off`);
+  expect((await complaints(url)).settings?.message).toContain('synchronous_commit is off');
+});
+
+test('a database that lacks a migration, one that has none, and one of a newer jobtree', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'jobtree-migrations-'));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  await cp(join(MIGRATIONS_DIRECTORY), directory, {
+    recursive: true,
+    filter: (path) => !/_functions/.test(path),
+  });
+  const { url, client } = await createPatient();
+  await client.query('drop schema jobtree cascade');
+  expect((await complaints(url)).migrations?.message).toMatch(/^2 migrations of this version are missing: /);
+  await migrate({ connectionString: url, directory });
+  const { migrations, ...others } = await complaints(url);
+  expect(migrations).toMatchObject({ status: 'sick', advice: expect.stringContaining('jobtree migrate') });
+  expect(migrations?.message).toMatch(/^1 migration of this version is missing: \d+_functions\.$/);
+  expect(others).toEqual({});
+  await migrate({ connectionString: url });
+  await client.query(
+    `insert into jobtree._prisma_migrations (id, checksum, migration_name, finished_at) values ('1', '', '30000101000000_future_breaks_9999_0', now())`,
+  );
+  expect((await complaints(url)).migrations?.message).toContain('was migrated by a newer jobtree');
+});
+
+test('Redis that is away, and one that no server uses', async () => {
+  const { url } = await createPatient();
+  const away = await complaints(url, { env: { REDIS_URL: `redis://127.0.0.1:${await freePort()}` } });
+  expect(away.redis).toMatchObject({ status: 'warning', message: expect.stringMatching(/ECONNREFUSED/) });
+  const redisUrl = inject('redisUrl');
+  if (redisUrl === undefined) return;
+  await serve(url);
+  const { redis } = await complaints(url, { env: { REDIS_URL: redisUrl } });
+  expect(redis?.message).toContain('no server passes notifications on to it');
+});
+
+test('deltas that stay uncounted, beside a server', async () => {
+  const patient = await createPatient();
+  const server = await serve(patient.url);
+  const { rows } = await patient.client.query(`select job_id from jobtree.create_job('{"type": "letter"}')`);
+  const root = [rows[0].job_id];
+  await patient.client.query('begin');
+  await patient.client.query('select from jobtree.job_progress where job_id = $1 for update', root);
+  const other = await connect(patient.url);
+  await other.query('insert into jobtree.progress_delta (root_id, job_id) values ($1, $1)', root);
+  const { folds } = await complaints(patient.url, { apiUrl: server.url });
+  expect(folds).toMatchObject({
+    status: 'sick',
+    message: '1 delta of progress stay uncounted: their trees seem to stand still.',
+    since: expect.any(Date),
+    advice: expect.stringContaining('See transactions and locks'),
+  });
+  await patient.client.query('rollback');
+  await other.end();
+});
+
+test('a worker that has missed a heartbeat, beside a server', async () => {
+  const patient = await createPatient();
+  await serve(patient.url);
+  const lease = await claim(patient);
+  await patient.client.query(`update jobtree.watch set resumed_at = now() - interval '1 day'`);
+  await patient.client.query(
+    `update jobtree.lease set deadline_at = now() + interval '80 seconds' where id = $1`,
+    [lease],
+  );
+  expect((await complaints(patient.url)).heartbeats).toMatchObject({
+    status: 'warning',
+    message: 'The workers of 1 lease have missed a heartbeat or two: postman.',
+  });
+});
+
+test('what is due and what should happen while no server runs', async () => {
+  const { url, client } = await createPatient();
+  await client.query(`update jobtree.watch set swept_at = now() - interval '1 hour'`);
+  await client.query(
+    `select jobtree.create_job('{"type": "letter", "items": [{"payload": 1, "runAt": "2026-01-01T00:00:00Z"}]}')`,
+  );
+  await client.query(`update jobtree.queue_entry set run_at = now() - interval '1 minute'`);
+  const { due, folds } = await complaints(url);
+  expect(due?.message).toBe('1 range with 1 item are due, and nobody makes them ready.');
+  expect(folds?.message).toContain('1 delta of progress stay uncounted');
+  const [servers] = (await findings(url)).filter(({ check }) => check === 'servers');
+  expect(servers).toMatchObject({
+    status: 'sick',
+    message: expect.stringContaining('No server runs on this database'),
+  });
+});
+
+test('a tree that nobody seals', async () => {
+  const { url, client } = await createPatient();
+  const { rows } = await client.query(`select job_id from jobtree.create_job('{"type": "upload"}')`);
+  await client.query(`select from jobtree.fold_progress($1)`, [rows[0].job_id]);
+  expect(await complaints(url)).toEqual({});
+  await client.query(`update jobtree.job set created_at = now() - interval '3 days'`);
+  const { 'idle-trees': idle } = await complaints(url);
+  expect(idle?.message).toContain(
+    `Job:${rows[0].job_id} (upload) has nothing pending, and nothing was added for 3 days`,
+  );
+});
+
+test('an endpoint that fails, fails for good, and is gone', async () => {
+  const { url, client } = await createPatient();
+  await client.query(
+    `select jobtree.put_endpoint('reports', 'https://reports.example.com/', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')`,
+  );
+  const call = (changes: string) =>
+    client.query(
+      `insert into jobtree.callback_delivery (id, message_id, endpoint, event, body, created_at, ${changes.split('=')[0]}, attempts, history)
+       values (gen_random_uuid(), gen_random_uuid(), 'reports', 'TREE', '{}', now(), ${changes.split('=')[1]}, 1,
+         '[{"attempt": 1, "statusCode": 500, "error": "it answered 500"}]')`,
+    );
+  await call(`due_at=now() + interval '1 minute'`);
+  expect((await complaints(url)).callbacks?.message).toBe(
+    '1 callback to reports failed, and will be tried again (it answered 500).',
+  );
+  await call('failed_at=now()');
+  expect((await complaints(url)).callbacks).toMatchObject({
+    status: 'sick',
+    message: '1 callback to reports failed for good within a day (it answered 500).',
+  });
+  await client.query('update jobtree.callback_endpoint set gone_at = now()');
+  expect((await complaints(url)).callbacks?.message).toContain('answered 410 (gone)');
+});
+
+test('a replication slot that nobody uses', async () => {
+  const { url } = await createPatient();
+  await admin.query(`select pg_create_physical_replication_slot('standby', true)`);
+  onTestFinished(async () => void (await admin.query(`select pg_drop_replication_slot('standby')`)));
+  expect((await complaints(url)).slots?.message).toMatch(/^The replication slot standby is used by nobody/);
+});
+
+test('a clock that is wrong', async () => {
+  const { url } = await createPatient();
+  const now = Date.now;
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + 3_600_000);
+  expect((await complaints(url)).clocks).toMatchObject({
+    status: 'sick',
+    message: expect.stringMatching(/^This machine is (60|61) min ahead of Postgres\.$/),
+  });
+});
+
+test('it only reads, and waits for no lock', async () => {
+  const { url, client } = await createPatient();
+  await client.query('begin; lock table jobtree.lease in access exclusive mode');
+  const { leases } = await complaints(url);
+  expect(leases).toMatchObject({ status: 'warning', message: 'There was no answer in time.' });
+  await client.query('rollback');
+  const { rows } = await client.query(
+    `select xact_commit + 0 as commits, tup_inserted + tup_updated + tup_deleted as changes from pg_stat_database where datname = current_database()`,
+  );
+  await findings(url);
+  const after = await client.query(
+    `select tup_inserted + tup_updated + tup_deleted as changes from pg_stat_database where datname = current_database()`,
+  );
+  expect(after.rows[0].changes).toEqual(rows[0].changes);
+});

@@ -1,0 +1,51 @@
+/** `jobtree top`: once, on a pipe, and on a terminal. */
+import { expect, test } from 'vitest';
+import { work } from '../support/api.ts';
+import { run, start, startOnTerminal } from './program.ts';
+import { useServer } from './setup.ts';
+
+const server = useServer();
+const longName = `import of ${'very '.repeat(30)}long names`;
+
+test('top --once shows types with what is done of them, those that do most first, in 80 columns', async () => {
+  await server.client.createJob({ type: 'letters', items: Array.from({ length: 20 }, () => ({})) });
+  await server.client.createJob({ type: longName, items: [{}, {}] });
+  await server.client.createJob({ type: 'bad\u001b[31m', items: [{}] });
+  await server.client.queues.pause(longName);
+  await work(server.url, 'letters', 12);
+  const { code, stdout, stderr } = await run(['top', '--once'], { env: server.env });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const lines = stdout.trimEnd().split('\n');
+  expect(lines.map((line) => line.length).filter((length) => length > 80)).toEqual([]);
+  expect(lines[0]).toBe('rates, times and failures of the last minute');
+  expect(lines[1]).toMatch(/^TYPE +READY +OLDEST +RUN +SLOW +RATE\/S +WAIT p95 +TIME p95 +FAILED +DEAD$/);
+  expect(lines[2]).toMatch(/^letters +8 +\d+(\.\d)?m?s +0 +0 +[\d.]+ +\d+(\.\d)?m?s +\d+(\.\d)?m?s +0 +0$/);
+  expect(lines[3]).toMatch(/^import o.*… +\(2\) /);
+  expect(lines[4]).toMatch(/^bad\?/);
+  expect(stdout).not.toContain('\u001b');
+
+  const json = await run(['top', '--once', '--json', '--minutes', '5'], { env: server.env });
+  const [letters] = json.stdout
+    .split('\n')
+    .map((line) => (line === '' ? {} : JSON.parse(line)))
+    .filter(({ type }) => type === 'letters');
+  expect(letters).toMatchObject({ ready: 8, figures: { claimed: 12, succeeded: 12 } });
+});
+
+test('top looks again and again until Ctrl-C, also without a terminal', async () => {
+  const { process: child, printed, ended } = start(['top', '--interval', '50ms'], server.env);
+  await printed('\n\nrates, times');
+  child.kill('SIGINT');
+  expect(await ended).toMatchObject({ code: 130, stderr: '' });
+});
+
+test('on a terminal top draws in place, and leaves it as it was', async () => {
+  const { process: child, printed, ended } = startOnTerminal(['top', '--interval', '50ms'], server.env);
+  await printed('\u001b[H');
+  await printed('letters');
+  child.stdin.write('\u0003');
+  const { code, stdout } = await ended;
+  expect(code).toBe(130);
+  expect(stdout.startsWith('\u001b[?1049h\u001b[?25l')).toBe(true);
+  expect(stdout.trimEnd().replace('^C', '').endsWith('\u001b[?25h\u001b[?1049l')).toBe(true);
+});

@@ -1,0 +1,72 @@
+/** `jobtree type` and `jobtree types`, and the examples of docs/typed-payloads.md as they stand there. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { toTypeScript } from '../../src/cli/typescript.ts';
+import { example } from '../support/documentation.ts';
+import { run, startShell } from './program.ts';
+import { useServer } from './setup.ts';
+
+const server = useServer();
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'jobtree-types-'));
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true });
+});
+
+test('the commands of the documentation, and the TypeScript that they write', async () => {
+  const commands = example('typed-payloads.md', 'cli').replaceAll(/^jobtree/gm, '$JOBTREE');
+  const { code, stdout, stderr } = await startShell(`cd ${folder} && set -e\n${commands}`, server.env).ended;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const [put, shown, ...rest] = stdout.split('\n');
+  expect(put).toBe('Registered version 1 of sendFax.');
+  expect(JSON.parse(shown ?? '')).toMatchObject({ type: 'sendFax', version: 1, result: null });
+  expect(rest.join('\n')).toContain(example('typed-payloads.md', 'types'));
+  expect(rest.join('\n')).toContain('\nDeleted.\n');
+});
+
+test('what can not be used is said, with an exit code', async () => {
+  const bad = join(folder, 'bad.json');
+  const out = join(folder, 'types.ts');
+  await writeFile(bad, '{"type": "strin"}');
+  const env = { env: server.env };
+  expect(await run(['type', 'put', 'x', '--payload', bad], env)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('payload is no JSON Schema'),
+  });
+  expect(await run(['type', 'delete', 'x', '1'], env)).toMatchObject({ code: 4 });
+  expect(await run(['types', '--out', out], env)).toMatchObject({ code: 0, stdout: '' });
+  expect(await readFile(out, 'utf8')).toContain('export interface Types');
+});
+
+test('TypeScript: each version, their union, names that TypeScript takes, and nothing that a schema smuggles in', async () => {
+  const schema = (type: string, version: number, payload: unknown) => ({
+    type,
+    version,
+    payload,
+    result: null,
+    createdAt: '',
+  });
+  const line = { type: 'object', properties: { title: { type: 'string', title: 'Line' } } };
+  const text = await toTypeScript([
+    [
+      schema('send-mail', 2, {
+        type: 'object',
+        required: ['lines'],
+        properties: { lines: { type: 'array', items: { $ref: '#/$defs/line' } } },
+        $defs: { line },
+      }),
+      schema('send-mail', 1, { description: 'A text. */ export const evil = 1; /*', type: 'string' }),
+    ],
+    [schema('send mail', 1, { enum: ['a', 1, null] })],
+    [schema('2"];', 1, true)],
+  ]);
+  expect(text).toContain('export type SendMailPayload = SendMailPayloadV2 | SendMailPayloadV1;');
+  expect(text).toMatch(/export interface SendMailPayloadV2 \{\s+lines: \{\s+title\?: string;\s+\}\[\];\s+\}/);
+  expect(text).toContain("export type SendMail_2PayloadV1 = 'a' | 1 | null;");
+  expect(text).toContain('export type Type2PayloadV1 = unknown;');
+  expect(text.replaceAll(/\/\*[\s\S]*?\*\//g, '')).not.toContain('evil');
+});

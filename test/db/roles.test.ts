@@ -1,0 +1,168 @@
+/** The roles of prisma/roles.sql do what they are for, over all functions and tables, and nothing else. */
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createJob } from '../../src/adapters/pg.ts';
+import { applyRoles, migrate } from '../../src/db/migrate.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { documentedFunctions } from '../support/sql-page.ts';
+
+const roles = ['jobtree_enqueue', 'jobtree_work', 'jobtree_watch'] as const;
+type Role = (typeof roles)[number];
+
+let db: TestDatabase;
+const clients = new Map<Role, pg.Client>();
+beforeAll(async () => {
+  db = await createDatabase();
+  await applyRoles(db.url);
+  // Twice is as good as once.
+  await applyRoles(db.url);
+  for (const role of roles) clients.set(role, await connectAs(role));
+});
+afterAll(async () => {
+  for (const [role, client] of clients) {
+    await client.end();
+    await db.query(`drop role ${user(role)}`);
+  }
+  await db.drop();
+});
+
+const user = (role: Role) => `${role}_${new URL(db.url).pathname.slice(1)}`;
+
+/** As an application connects that has been granted the role. */
+async function connectAs(role: Role): Promise<pg.Client> {
+  await db.query(`create role ${user(role)} login password 'secret' in role ${role}`);
+  const url = new URL(db.url);
+  url.username = user(role);
+  url.password = 'secret';
+  const client = new pg.Client({ connectionString: url.href });
+  await client.connect();
+  return client;
+}
+
+async function as(role: Role, text: string, values: unknown[] = []): Promise<Record<string, any>[]> {
+  const client = clients.get(role) as pg.Client;
+  return (await client.query(text, values)).rows;
+}
+
+const forbidden = { code: '42501' };
+
+describe.each(roles)('%s', (role) => {
+  it('may call the functions that the page on SQL says, and no other', async () => {
+    const functions = await db.query<{ name: string; call: string }>(
+      `select p.proname as name, format('select from %s(%s)', p.oid::regproc,
+         (select string_agg(format('null::%s', format_type(t, null)), ', ' order by n) from unnest(p.proargtypes) with ordinality a(t, n))) as call
+       from pg_proc p where p.pronamespace = 'jobtree'::regnamespace`,
+    );
+    const expected = documentedFunctions()
+      .filter((one) => one.role === role)
+      .map(({ name }) => name);
+    const allowed: string[] = [];
+    for (const { name, call } of functions) {
+      const error = await as(role, `begin; ${call}`).then(
+        () => undefined,
+        (error: { code: string; message: string }) => error,
+      );
+      await as(role, 'rollback');
+      // The right to call it is looked at first; what goes wrong with nothing but nulls comes later.
+      if (error?.message !== `permission denied for function ${name}`) allowed.push(name);
+    }
+    expect(allowed.toSorted()).toEqual(expected.toSorted());
+  });
+
+  it('may read what it is for, and change no table', async () => {
+    const relations = await db.query<{ name: string; kind: string; first: string }>(
+      `select c.relname as name, c.relkind as kind, (select a.attname from pg_attribute a where a.attrelid = c.oid and a.attnum = 1) as first
+       from pg_class c where c.relnamespace = 'jobtree'::regnamespace and c.relkind in ('r', 'v', 'S', 'p')`,
+    );
+    const secret = ['callback_endpoint', '_prisma_migrations'];
+    expect(relations.length).toBeGreaterThan(25);
+    for (const { name, kind, first } of relations) {
+      const mayRead = role === 'jobtree_watch' && !secret.includes(name) && kind !== 'S';
+      const reading = as(role, `select * from jobtree.${name} limit 0`);
+      if (mayRead) await expect(reading, name).resolves.toEqual([]);
+      else await expect(reading, name).rejects.toMatchObject(forbidden);
+      if (kind === 'S') {
+        await expect(as(role, `select nextval('jobtree.${name}')`)).rejects.toMatchObject(forbidden);
+        continue;
+      }
+      for (const change of [
+        `insert into jobtree.${name} default values`,
+        `update jobtree.${name} set ${first} = ${first}`,
+        `delete from jobtree.${name}`,
+        ...(kind === 'v' ? [] : [`truncate jobtree.${name}`]),
+      ])
+        await expect(as(role, change), change).rejects.toThrow(
+          /permission denied|cannot (insert|update|delete)/,
+        );
+    }
+    await expect(as(role, 'create table jobtree.mine ()')).rejects.toMatchObject(forbidden);
+  });
+});
+
+it('each does its own work from end to end', async () => {
+  const enqueuer = clients.get('jobtree_enqueue') as pg.Client;
+  await enqueuer.query('begin');
+  const { id } = await createJob(enqueuer, {
+    type: 'ship',
+    items: [{ payload: { order: 1 }, serializeKey: 'k' }],
+  });
+  await enqueuer.query('commit');
+  const jobId = id.replace('Job:', '');
+  await as('jobtree_enqueue', `select jobtree.add_items($1, '[{"payload": 2}]')`, [jobId]);
+  await as('jobtree_enqueue', 'select jobtree.seal_job($1)', [jobId]);
+
+  const leases = await as(
+    'jobtree_work',
+    `select jobtree.assignment_id(lease_id, 1) as id from jobtree.claim_items('{w}', '{ship}', '{10}')`,
+  );
+  expect(leases).toHaveLength(2);
+  const [first, second] = leases.map((lease) => lease.id as string);
+  await as('jobtree_work', 'select jobtree.heartbeat($1)', [[first]]);
+  await as('jobtree_work', 'select jobtree.release_assignments($1)', [[second]]);
+  await as('jobtree_work', 'select jobtree.report_outcomes($1)', [
+    JSON.stringify([{ assignmentId: first, result: { shipped: true } }]),
+  ]);
+  const states = await as(
+    'jobtree_watch',
+    'select state from jobtree.item_state where job_id = $1 order by 1',
+    [jobId],
+  );
+  expect(states.map(({ state }) => state)).toEqual(['READY', 'SUCCEEDED']);
+  const assignments = await as(
+    'jobtree_watch',
+    'select state from jobtree.assignment where job_id = $1 order by 1',
+    [jobId],
+  );
+  expect(assignments.map(({ state }) => state)).toEqual(['RELEASED', 'SUCCEEDED']);
+});
+
+it('nothing that a caller makes takes the place of what a function names', async () => {
+  const enqueuer = clients.get('jobtree_enqueue') as pg.Client;
+  await db.query(`create schema mine authorization ${user('jobtree_enqueue')}`);
+  // Before pg_catalog: they would run with the rights of the owner.
+  await enqueuer.query(`
+    create function mine.clock_timestamp() returns timestamptz language plpgsql as $$
+      begin raise exception 'taken over by %', current_user; end $$;
+    create function mine.same(text, text) returns boolean language plpgsql as $$
+      begin raise exception 'taken over by %', current_user; end $$;
+    create operator mine.= (leftarg = text, rightarg = text, function = mine.same);
+    create temporary table job (id uuid);
+    set search_path = mine, pg_temp, pg_catalog`);
+  const tree = '{"type": "ship", "items": [{"payload": 1, "serializeKey": "k"}]}';
+  expect(await as('jobtree_enqueue', 'select created from jobtree.create_job($1)', [tree])).toEqual([
+    { created: true },
+  ]);
+  await enqueuer.query('reset search_path; drop schema mine cascade');
+});
+
+it('keeps the rights through a migration that replaces the functions', async () => {
+  const definers = () =>
+    db.query(
+      `select proname from pg_proc where pronamespace = 'jobtree'::regnamespace and prosecdef order by 1`,
+    );
+  const before = await definers();
+  expect(before).toHaveLength(8);
+  await db.query(`delete from jobtree._prisma_migrations where migration_name like '%_functions'`);
+  await migrate({ connectionString: db.url });
+  expect(await definers()).toEqual(before);
+});

@@ -1,0 +1,90 @@
+/** A server under load, scraped by Prometheus with the configuration and the rules of deploy/, and what the dashboard asks for. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Client, createClient, PermanentError, Worker } from '../../src/client/index.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { type Prometheus, rulesFile, startPrometheus, withoutPrometheus } from '../support/prometheus.ts';
+import { startServer } from '../support/server.ts';
+
+const dashboard = JSON.parse(
+  readFileSync(new URL('../../deploy/grafana/jobtree.json', import.meta.url), 'utf8'),
+) as { panels: { title: string; targets: { expr: string }[] }[] };
+
+describe.skipIf(withoutPrometheus)('Prometheus', () => {
+  let db: TestDatabase;
+  let app: App;
+  let client: Client;
+  let worker: Worker;
+  let prometheus: Prometheus;
+
+  beforeAll(async () => {
+    db = await createDatabase();
+    app = await startServer(db.url);
+    client = createClient({ url: app.url });
+    const handler = (payload: unknown) => {
+      if (payload === 'bad') throw new PermanentError('no');
+      return null;
+    };
+    worker = new Worker({ url: app.url, types: { parse: { concurrency: 20, handler } } });
+    await worker.start();
+    prometheus = await startPrometheus(app.url);
+  });
+  afterAll(async () => {
+    await prometheus?.stop();
+    await worker?.stop();
+    await client?.close();
+    await app?.close();
+    await db?.drop();
+  });
+
+  const add = () =>
+    client.createJob({
+      type: 'parse',
+      items: Array.from({ length: 50 }, (_, i) => ({ payload: i % 5 === 0 ? 'bad' : i })),
+    });
+  const firing = async () => {
+    const { alerts } = await prometheus.ask('alerts');
+    return alerts
+      .filter(({ state }: { state: string }) => state === 'firing')
+      .map(({ labels }: any) => `${labels.alertname} ${labels.type}`);
+  };
+
+  it('takes the rules, and one of them fires when much of what is done fails for good', async () => {
+    const { status, stdout } = spawnSync('promtool', ['check', 'rules', rulesFile], { encoding: 'utf8' });
+    expect({ status, stdout }).toMatchObject({ status: 0 });
+    const { groups } = await prometheus.ask('rules');
+    expect(groups[0].rules.length).toBe(readFileSync(rulesFile, 'utf8').match(/- alert:/g)?.length);
+    expect(await firing()).toEqual([]);
+    await expect
+      .poll(async () => {
+        await add();
+        return firing();
+      })
+      .toEqual(['JobtreeItemsDie parse']);
+    const { activeTargets } = await prometheus.ask('targets');
+    expect(activeTargets).toMatchObject([{ health: 'up', lastError: '' }]);
+    const { groups: evaluated } = await prometheus.ask('rules');
+    for (const { health, name } of evaluated[0].rules)
+      expect({ name, health }).toEqual({ name, health: 'ok' });
+  });
+
+  it('can answer all that the dashboard and the rules ask for', async () => {
+    const known = new Set<string>(await prometheus.ask('label/__name__/values'));
+    const named = (text: string) => text.match(/\b(?:jobtree|process|nodejs)_[a-z0-9_]+/g) ?? [];
+    for (const name of named(readFileSync(rulesFile, 'utf8'))) expect(known).toContain(name);
+    for (const { title, targets } of dashboard.panels) {
+      for (const { expr } of targets) {
+        for (const name of named(expr)) expect(known).toContain(name);
+        const query = expr
+          .replaceAll('$type', '.*')
+          .replaceAll('$job', 'jobtree')
+          .replaceAll('$__rate_interval', '1m');
+        const { result } = await prometheus.ask(`query?query=${encodeURIComponent(query)}`);
+        if (!title.startsWith('Running and slow') && !title.startsWith('Lost'))
+          expect({ title, result }).not.toEqual({ title, result: [] });
+      }
+    }
+  });
+});

@@ -1,0 +1,225 @@
+/** Figures and workers by the API, and the examples of docs/figures.md as they stand there. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type Client, createClient, PermanentError, Worker } from '../../src/client/index.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { data, request, subscribe } from '../support/api.ts';
+import { bundle } from '../support/bundle.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { example } from '../support/documentation.ts';
+import { startServer } from '../support/server.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+let db: TestDatabase;
+let app: App;
+let client: Client;
+
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url, { JOBTREE_METRICS_TYPES: '3' });
+  client = createClient({ url: app.url });
+});
+afterAll(async () => {
+  await client?.close();
+  await app?.close();
+  await db?.drop();
+});
+
+const metricsOf = async (url: string) => (await fetch(new URL('/metrics', url))).text();
+/** The value of a metric; of a type, if it is named. */
+const metricOf = (text: string, name: string, type?: string) => {
+  const labels = type === undefined ? '' : `{type="${type}"}`;
+  const line = text.split('\n').find((one) => one.startsWith(`${name}${labels} `));
+  return line === undefined ? undefined : Number(line.split(' ').at(-1));
+};
+
+function startWorker(type: string, options: { name: string; version?: string; url?: string }): Worker {
+  const handler = async (payload: unknown) => {
+    if (payload === 'bad') throw new PermanentError('no');
+    if (payload === 'long') await new Promise(() => {});
+    return null;
+  };
+  const worker = new Worker({
+    url: app.url,
+    types: { [type]: { concurrency: 4, handler } },
+    stopTimeoutMs: 0,
+    ...options,
+  });
+  onTestFinished(() => worker.stop());
+  void worker.start();
+  return worker;
+}
+
+it('the examples of the documentation run: in GraphQL, in TypeScript and in SQL', async () => {
+  await client.createJob({
+    type: 'sendMail',
+    items: ['a', 'b', 'bad', 'long', 'c'].map((payload) => ({ payload })),
+  });
+  startWorker('sendMail', { name: 'mailer 1', version: '4f2c' });
+  const query = example('figures.md', 'figures-graphql');
+  await expect
+    .poll(async () => (await data(app.url, query)).queue.figures)
+    .toMatchObject({
+      claimed: 5,
+      succeeded: 3,
+      failed: 1,
+      lost: 0,
+      dead: 1,
+      deadRate: 0.25,
+    });
+  const { queue } = await data(app.url, query);
+  expect(queue).toMatchObject({ ready: 0, running: 1, oldestReadyMs: null, slow: 0, slowAfterMs: null });
+  expect(queue.figures.perSecond).toBeGreaterThan(0);
+  expect(queue.figures.wait.p99Ms).toBeGreaterThanOrEqual(queue.figures.wait.p50Ms);
+  expect(queue.history).toHaveLength(288);
+  expect(
+    queue.history.at(-1).processing.p95Ms + queue.history.at(-2).processing.p95Ms,
+  ).toBeGreaterThanOrEqual(0);
+
+  await db.query(
+    `update jobtree.lease set claimed_at = claimed_at - interval '1 minute' where deadline_at is not null`,
+  );
+  expect((await data(app.url, example('figures.md', 'held-items'))).heldItems).toEqual([]);
+  const all = 'query { heldItems { type worker slow heldMs item { status payload assignment { slow } } } }';
+  expect((await data(app.url, all)).heldItems).toMatchObject([
+    {
+      type: 'sendMail',
+      worker: 'mailer 1',
+      slow: false,
+      item: { status: 'PENDING', payload: 'long', assignment: { slow: false } },
+    },
+  ]);
+  expect(await data(app.url, example('figures.md', 'workers'))).toMatchObject({
+    workers: [{ name: 'mailer 1', version: '4f2c', types: [{ type: 'sendMail', concurrency: 4, holds: 1 }] }],
+  });
+
+  const log = vi.spyOn(console, 'log').mockImplementation(() => {});
+  const code = `export async function act(client) {\n${example('figures.md', 'figures-ts')}\nreturn { slowest, workers }; }`;
+  const { code: bundled } = await bundle({ main: code }, 'node');
+  const { act } = await import(`data:text/javascript,${encodeURIComponent(bundled)}`);
+  expect(await act(client)).toMatchObject({ slowest: undefined, workers: [{ name: 'mailer 1' }] });
+  expect(log.mock.calls).toContainEqual(['sendMail', 0, 0, expect.any(Number), expect.any(Number)]);
+
+  const [lines = '', sum = ''] = example('figures.md', 'autoscaler-sql').split('\n');
+  expect(await db.query(lines)).toMatchObject([{ type: 'sendMail', ready: '0', running: '1' }]);
+  expect(await db.query(sum)).toEqual([{ coalesce: '1' }]);
+  for (const text of [
+    example('figures.md', 'keda'),
+    readFileSync(`${root}deploy/kubernetes/keda.yml`, 'utf8'),
+  ])
+    expect(text).toContain(sum.replace(';', ''));
+});
+
+describe('GET /metrics', () => {
+  it('has what servers saw and what there is, with help for each, for so many types at most', async () => {
+    for (const type of ['one', 'two', 'three', 'four']) {
+      await client.createJob({ type, items: [{ payload: type }, { payload: 'bad' }] });
+      startWorker(type, { name: `worker of ${type}` });
+      await expect
+        .poll(async () => (await client.queues.figures({ types: [type] }))[0]?.figures.succeeded)
+        .toBe(1);
+    }
+    await metricsOf(app.url);
+    await client.createJob({ type: 'five', items: [{}, {}], priority: 1 });
+    const text = await metricsOf(app.url);
+    const types = [...text.matchAll(/^jobtree_items_succeeded_total\{type="(.*)"\}/gm)].map(
+      ([, type]) => type,
+    );
+    expect(types).toHaveLength(4);
+    expect(types).toContain('other');
+    expect(metricOf(text, 'jobtree_items_ready', 'other')).toBe(2);
+    const page = readFileSync(`${root}docs/figures.md`, 'utf8');
+    for (const [, name = ''] of text.matchAll(/^# TYPE (\S+)/gm)) {
+      expect(text).toContain(`# HELP ${name} `);
+      const documented = page.includes(`\`${name}\``) || page.includes(`\`_${name.split('_').at(-1)}\``);
+      expect({ name, documented: documented || !name.startsWith('jobtree_') }).toEqual({
+        name,
+        documented: true,
+      });
+    }
+    for (const kind of ['wait', 'processing']) {
+      const counts = [
+        ...text.matchAll(
+          new RegExp(`^jobtree_item_${kind}_seconds_bucket{type="other",le="(.*)"} (.*)$`, 'gm'),
+        ),
+      ];
+      expect(counts.map(([, bound]) => bound).slice(-2)).toEqual(['4194.304', '+Inf']);
+      const values = counts.map(([, , count]) => Number(count));
+      expect(values).toEqual(values.toSorted((a, b) => a - b));
+      expect(values.at(-1)).toBe(metricOf(text, `jobtree_item_${kind}_seconds_count`, 'other'));
+    }
+    expect(metricOf(text, 'jobtree_workers_connected')).toBeGreaterThanOrEqual(4);
+    expect(metricOf(text, 'jobtree_database_up')).toBe(1);
+    expect(metricOf(text, 'process_resident_memory_bytes')).toBeGreaterThan(10_000_000);
+  });
+
+  it('is not there if the settings say so, and answers nothing but GET', async () => {
+    const other = await startServer(db.url, { JOBTREE_METRICS: 'false' });
+    onTestFinished(() => other.close());
+    expect((await fetch(new URL('/metrics', other.url))).status).toBe(404);
+    expect((await fetch(new URL('/metrics', app.url), { method: 'PUT' })).status).toBe(405);
+    expect(
+      (await fetch(new URL('/metrics', app.url), { headers: { origin: 'https://evil.example' } })).status,
+    ).toBe(403);
+  });
+});
+
+it('a server that is shut down has saved its figures, and another one shows them and its workers', async () => {
+  const [one, other] = [await startServer(db.url), await startServer(db.url)];
+  onTestFinished(() => other.close());
+  await client.createJob({ type: 'moved', items: [{}, {}, {}] });
+  const worker = startWorker('moved', { name: 'mover', url: one.url });
+  const figures = 'query { queue(type: "moved") { figures { succeeded } } }';
+  await expect.poll(async () => (await data(one.url, figures)).queue.figures.succeeded).toBe(3);
+  expect((await data(other.url, figures)).queue.figures.succeeded).toBe(0);
+  await worker.stop();
+  await one.close();
+  expect((await data(other.url, figures)).queue.figures.succeeded).toBe(3);
+});
+
+it('a worker is listed as long as its connection lasts, and whoever only claims as long as it holds something', async () => {
+  const names = async () => {
+    const { workers } = await data(
+      app.url,
+      'query { workers(types: ["seen"]) { name connectedAt types { concurrency holds } } }',
+    );
+    return workers;
+  };
+  const hints =
+    'subscription ($worker: WorkerInput!) { workAvailable(types: ["seen"], worker: $worker) { types } }';
+  const watch = subscribe(app.url, hints, { worker: { name: 'by hand' } });
+  await watch[Symbol.asyncIterator]().next();
+  expect(await names()).toMatchObject([
+    { name: 'by hand', connectedAt: expect.any(String), types: [{ concurrency: null, holds: 0 }] },
+  ]);
+  await client.createJob({ type: 'seen', items: [{}] });
+  const claim =
+    'mutation { claimItems(input: { worker: "claimer", requests: [{ type: "seen", limit: 1 }] }) { __typename } }';
+  await data(app.url, claim);
+  expect(await names()).toMatchObject([
+    { name: 'by hand' },
+    { name: 'claimer', connectedAt: null, types: [{ concurrency: null, holds: 1 }] },
+  ]);
+  await watch.close();
+  await expect
+    .poll(async () => (await names()).map(({ name }: { name: string }) => name))
+    .toEqual(['claimer']);
+});
+
+it.each([
+  ['{ queue(type: "x") { figures(lastMinutes: 0) { claimed } } }', 'lastMinutes'],
+  ['{ queue(type: "x") { figures(lastMinutes: 1441) { claimed } } }', 'lastMinutes'],
+  ['{ queue(type: "x") { history(stepMinutes: 61) { claimed } } }', 'stepMinutes'],
+  ['{ heldItems(first: 1001) { type } }', 'first'],
+  ['{ heldItems(workers: []) { type } }', 'workers'],
+  ['{ workers(first: 0) { name } }', 'first'],
+])('%s is refused for %s', async (query, field) => {
+  const { errors } = await request(app.url, query);
+  expect(errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', field });
+});
+
+it('a history of very many queues costs too much to be asked for', async () => {
+  const { errors } = await request(app.url, '{ queues { history(lastMinutes: 1440) { claimed } } }');
+  expect(errors?.[0]?.extensions).toMatchObject({ code: 'LIMIT_EXCEEDED' });
+});
