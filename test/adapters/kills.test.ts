@@ -1,6 +1,6 @@
 /**
  * An application that saves orders and creates their jobs in one transaction is killed at any moment, time and again: orders and
- * jobs are the same, whatever was under way. `ADAPTER_KILLS` says how often; 20 without it.
+ * jobs are the same, whatever was under way. `ADAPTER_KILLS` says how often; 8 without it.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 
-const kills = Number(process.env.ADAPTER_KILLS ?? 20);
+const kills = Number(process.env.ADAPTER_KILLS ?? 8);
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 let db: TestDatabase;
