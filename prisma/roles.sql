@@ -16,7 +16,12 @@ declare
 begin
   foreach v_role in array '{jobtree_enqueue,jobtree_work,jobtree_watch}'::text[] loop
     if not exists (select from pg_catalog.pg_roles r where r.rolname = v_role) then
-      execute format('create role %I nologin', v_role);
+      begin
+        execute format('create role %I nologin', v_role);
+      exception
+        -- Roles belong to all databases of the server: somebody has just made it for another one.
+        when duplicate_object or unique_violation then null;
+      end;
     end if;
   end loop;
 end

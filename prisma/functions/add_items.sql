@@ -7,7 +7,7 @@
 -- errors     those of lock_open_job; JT002 items that are none (check_items; trace_items; 22003, 22007, 22008, 22P02 or 23514 for a value out of
 --            bounds), JT004 p_seal on a job that its parent seals
 create or replace function jobtree.add_items(p_job_id uuid, p_items json, p_seal boolean default false, p_traces json default null)
-returns table (root_id uuid, type text, positions bigint[], added boolean[])
+returns table (root_id uuid, type text, positions bigint[], added boolean[], ready integer)
 language plpgsql volatile
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
@@ -17,6 +17,7 @@ declare
   v_firsts bigint[];
   v_positions bigint[];
   v_added boolean[];
+  v_ready integer;
   v_job jobtree.job;
 begin
   v_payloads := jobtree.check_items(p_items, 'items');
@@ -24,11 +25,13 @@ begin
   if v_payloads is not null then
     v_firsts := jobtree.insert_payloads(v_job, v_payloads);
     v_positions := jobtree.positions_from(v_firsts, cardinality(v_payloads));
+    v_ready := case when v_job.waits or v_job.run_at > clock_timestamp() then 0 else cardinality(v_payloads) end;
   elsif json_array_length(p_items) > 0 then
-    select i.positions, i.added into v_positions, v_added from jobtree.insert_items(v_job, p_items) i;
+    select i.positions, i.added, i.ready into v_positions, v_added, v_ready from jobtree.insert_items(v_job, p_items) i;
   else
     v_positions := '{}';
     v_added := '{}';
+    v_ready := 0;
   end if;
   if p_traces is not null then
     perform jobtree.trace_items(p_job_id, case when v_added is null then v_positions else array(
@@ -39,6 +42,6 @@ begin
   if p_seal then
     perform jobtree.seal_job(p_job_id);
   end if;
-  return query select v_job.root_id, v_job.type, v_positions, v_added;
+  return query select v_job.root_id, v_job.type, v_positions, v_added, v_ready;
 end
 $$;

@@ -107,7 +107,8 @@ begin
   perform jobtree.cancel_ranges(v_gone.job_ids, v_gone.positions, v_gone.counts, clock_timestamp());
   cancelled := v_gone.items;
   was_busy := cancelled < v_found.items;
-  select jobtree.free_keys(array_agg(p_job_id), array_agg(g.position + n)) into ready
+  -- If states are named, what goes on now would be in another one than when the operation began: promote_blocked sees to it.
+  select jobtree.free_keys(array_agg(p_job_id), array_agg(g.position + n), p_operation.states is null) into ready
   from unnest(v_gone.positions, v_gone.counts, v_gone.keyed) g(position, count, keyed)
   cross join lateral generate_series(0, g.count - 1) n
   where g.keyed

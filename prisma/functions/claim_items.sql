@@ -16,7 +16,8 @@
 --            passed by it; LOCKED if somebody had locked what was left, for longer than the moment that a claim waits; REPEATED
 --            for what a claim got before. Behind the leases stands a row without one for each type whose queue has no more room
 --            (lock_queues): of kind LIMITED, with now in claimed_at and when to look again in deadline_at, or of kind TAKEN
---            where another claim decides about the type just now: try again
+--            where another claim decides about the type just now: try again. And a row of kind KEYED for each type that gave items with
+--            serialize keys: the end of one may make the next ready
 -- locks      rows of queue, of limited types alone, and then queue entries; both skipped where another claim has them
 -- errors     JT002 a limit below 1, a claim id out of time, or the repeated claim was another worker's; JT006 it must be
 --            repeated in a call of its own
@@ -40,7 +41,7 @@ declare
   -- How long it waits for an entry that another claim has, so that the rest of one never looks like nothing.
   v_until constant timestamptz := clock_timestamp() + interval '50 milliseconds';
   v_entries cursor (c_type text, c_high integer, c_low integer, c_place bigint, c_taken tid[]) for
-    select q.ctid as tid, q.count, q.bytes from jobtree.queue_entry q
+    select q.ctid as tid, q.count, q.bytes, q.keyed from jobtree.queue_entry q
     where q.type = c_type and q.run_at is null
       and (-q.priority::integer, q.place) >= (-c_high, c_place) and -q.priority::integer <= -c_low
       and q.ctid <> all (c_taken)
@@ -72,6 +73,8 @@ declare
   v_rooms integer[];
   v_again integer[];
   v_room integer;
+  v_is_keyed boolean;
+  v_keyed text[];
 begin
   if (1 <= all (p_limits)) is not true then
     raise exception 'limits must be whole numbers from 1 on.' using errcode = 'JT002', column = 'limits';
@@ -119,6 +122,7 @@ begin
     end loop;
     v_asking := array_positions(p_types, v_type);
     v_turn := 1;
+    v_is_keyed := false;
     v_room := case when v_type = any (v_limited) then coalesce(v_rooms[array_position(v_limited, v_type)], 0) end;
     v_left := case when v_room = 0 then null else p_limits[v_asking[1]] end;
 
@@ -135,6 +139,7 @@ begin
             exit;
           end if;
           v_bytes := v_bytes + v_entry.bytes;
+          v_is_keyed := v_is_keyed or v_entry.keyed;
           v_from := 0;
           while v_from < v_entry.count and v_left is not null loop
             v_count := least(v_left, v_entry.count - v_from, v_room);
@@ -175,6 +180,9 @@ begin
         exit;
       end if;
     end loop;
+    if v_is_keyed then
+      v_keyed := v_keyed || v_type;
+    end if;
     v_first := v_last + 1;
   end loop;
 
@@ -205,6 +213,13 @@ begin
         case when l.room is null then 'TAKEN' else 'LIMITED' end
       from unnest(v_limited, v_rooms, v_again) l(type, room, again_in_ms), (select clock_timestamp() as now) n
       where coalesce(l.room, 0) = 0;
+  end if;
+  if v_keyed is not null then
+    return query
+      select null::uuid, null::integer, null::uuid, null::uuid, k.type, null::bigint, null::integer, null::text, null::integer,
+        null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz,
+        'KEYED'
+      from unnest(v_keyed) k(type);
   end if;
 end
 $$;

@@ -4,11 +4,12 @@
 -- p_job_ids, p_positions, p_attempts, p_priorities, p_run_at
 --            items with keys, in the order in which they are to run; the number of the next attempt; and when each is due, null for now
 -- p_last     whether heads go behind all that is ready, or to where they stand
+-- returns    how many of them are ready
 -- locks      the keys' rows in their order: who finishes a head meets who goes behind it there
 create or replace function jobtree.enter_keys(
   p_job_ids uuid[], p_positions bigint[], p_attempts integer[], p_priorities smallint[], p_run_at timestamptz[], p_last boolean
 )
-returns void
+returns integer
 language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -21,9 +22,11 @@ declare
   v_heads record;
 begin
   with given as materialized (
-    select u.n, u.job_id, u.position, i.serialize_key collate "C" as key
+    select u.n, u.job_id, u.position, i.key
     from unnest(p_job_ids, p_positions) with ordinality u(job_id, position, n)
-    join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
+    cross join lateral (
+      select i.serialize_key collate "C" as key from jobtree.job_item i where i.job_id = u.job_id and i.position = u.position offset 0
+    ) i
   ), taken as (
     insert into jobtree.serialize_key as k (key, job_id, position, turn)
     select f.key, f.job_id, f.position, nextval('jobtree.blocked_item_turn_seq')
@@ -44,18 +47,20 @@ begin
     select i.serialize_key, g.job_id, g.position, j.type, g.priority, g.attempt, g.run_at,
       case when g.attempt = 1 then greatest(i.created_at, i.run_at) end
     from given g
-    join jobtree.job_item i on i.job_id = g.job_id and i.position = g.position
-    join jobtree.job j on j.id = g.job_id
+    -- One by one: joined, all items of the job might be tried with each.
+    cross join lateral (select i.* from jobtree.job_item i where i.job_id = g.job_id and i.position = g.position offset 0) i
+    cross join lateral (select j.type from jobtree.job j where j.id = g.job_id offset 0) j
     where g.waits
     order by g.n
   )
   select array_agg(g.job_id) as job_ids, array_agg(g.position) as positions, array_agg(g.attempt) as attempts,
-    array_agg(g.priority) as priorities, array_agg(g.run_at) as run_at
+    array_agg(g.priority) as priorities, array_agg(g.run_at) as run_at, count(*) filter (where g.run_at is null)::integer as ready
   into v_heads
   from given g
   where not g.waits;
   if v_heads.job_ids is not null then
     perform jobtree.requeue(v_heads.job_ids, v_heads.positions, v_heads.attempts, v_heads.priorities, v_heads.run_at, p_last);
   end if;
+  return v_heads.ready;
 end
 $$;

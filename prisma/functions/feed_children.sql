@@ -3,7 +3,7 @@
 --
 -- p_job_ids, p_positions   items that this transaction has just let succeed
 -- p_new_items  of each, the JSON array of new items that its report names, if any
--- returns    the types of the children that got items, and how many: {type: count}
+-- returns    the types of the children that got ready items, and how many: {type: count}
 -- locks      none new: the caller has locked the children's rows, shared, and the serialize keys of what is fed
 create or replace function jobtree.feed_children(p_job_ids uuid[], p_positions bigint[], p_new_items json[] default null)
 returns jsonb
@@ -21,6 +21,7 @@ declare
   v_by integer[];
   v_fed bigint[];
   v_items json;
+  v_count integer;
   v_ready jsonb;
   v_is_traced boolean;
 begin
@@ -49,19 +50,20 @@ begin
     end if;
     if v_payloads is not null then
       if num_nonnulls(variadic v_keys) > 0 then
-        select i.positions into v_fed from jobtree.insert_items(v_child, (
-          select json_agg(json_build_object('payload', u.payload, 'serializeKey', u.key)) from unnest(v_payloads, v_keys) u(payload, key)
-        )) i;
+        select i.positions, i.ready into v_fed, v_count
+        from (select json_agg(json_build_object('payload', u.payload, 'serializeKey', u.key)) as items from unnest(v_payloads, v_keys) u(payload, key)) g
+        cross join lateral jobtree.insert_items(v_child, g.items) i;
       else
         v_fed := jobtree.insert_payloads(v_child, v_payloads);
+        v_count := cardinality(v_payloads);
         if v_is_traced then
-          v_fed := jobtree.positions_from(v_fed, cardinality(v_payloads));
+          v_fed := jobtree.positions_from(v_fed, v_count);
         end if;
       end if;
       if v_is_traced then
         perform jobtree.trace_fed(p_job_ids, p_positions, v_child.id, v_fed, v_by);
       end if;
-      v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, cardinality(v_payloads)));
+      v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, v_count));
     end if;
 
     select json_agg(e.value order by u.n, e.n), array_agg(u.n::integer order by u.n, e.n) into v_items, v_by
@@ -69,13 +71,14 @@ begin
     cross join lateral json_array_elements(u.new_items) with ordinality e(value, n)
     where p_new_items is not null and u.job_id = v_child.parent_id and e.value ->> 'type' = v_child.type;
     if v_items is not null then
-      select array(select case when r.added then r.position end from unnest(i.positions, i.added) with ordinality r(position, added, n) order by r.n)
-      into v_fed
+      select array(select case when r.added then r.position end from unnest(i.positions, i.added) with ordinality r(position, added, n) order by r.n),
+        i.ready
+      into v_fed, v_count
       from jobtree.insert_items(v_child, v_items) i;
       if v_is_traced then
         perform jobtree.trace_fed(p_job_ids, p_positions, v_child.id, v_fed, v_by);
       end if;
-      v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, json_array_length(v_items)));
+      v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, v_count));
     end if;
   end loop;
   return v_ready;

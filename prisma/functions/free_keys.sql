@@ -21,8 +21,11 @@ declare
 begin
   select array_agg(i.serialize_key) as keys, array_agg(i.job_id) as job_ids, array_agg(i.position) as positions into v_ended
   from unnest(p_job_ids, p_positions) u(job_id, position)
-  join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
-  where i.serialize_key is not null;
+  cross join lateral (
+    select i.* from jobtree.job_item i
+    where i.job_id = u.job_id and i.position = u.position and i.serialize_key is not null
+    offset 0
+  ) i;
   if v_ended.keys is null then
     return null;
   end if;

@@ -4,10 +4,10 @@
 -- p_job      the job's row, which the caller holds locked, or has just inserted
 -- p_items    JSON array of {payload, dedupeKey?, priority?, runAt?, serializeKey?}, at least one; what is missing comes from the job
 -- returns    for each entry, in order, the item's position, and whether the item is new; if not, an item of the job had the
---            dedupe key already, and the position is that item's
+--            dedupe key already, and the position is that item's. And how many are ready: neither scheduled nor waiting nor blocked
 -- locks      serialize keys in their order; meeting an uncommitted item with the same dedupe key waits for it
 create or replace function jobtree.insert_items(p_job jobtree.job, p_items json)
-returns table (positions bigint[], added boolean[])
+returns table (positions bigint[], added boolean[], ready integer)
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -74,6 +74,7 @@ begin
     group by r.priority, r.due_at, r.keyed, r.run, r.position / r.size
   )
   select (select array_agg(g.dedupe_key order by g.position) from given g) as dedupe_keys, count(*)::integer as added,
+    count(*) filter (where not (i.keyed or p_job.waits) and i.due_at is null)::integer as ready,
     array_agg(i.position order by i.position) filter (where i.keyed) as positions,
     array_agg(i.priority order by i.position) filter (where i.keyed) as priorities,
     array_agg(i.due_at order by i.position) filter (where i.keyed) as due
@@ -84,7 +85,7 @@ begin
     insert into jobtree.progress_delta (root_id, job_id, items) values (p_job.root_id, v_job_id, v_inserted.added);
   end if;
   if v_inserted.positions is not null and not v_waits then
-    perform jobtree.enter_keys(
+    v_inserted.ready := v_inserted.ready + jobtree.enter_keys(
       array_fill(v_job_id, array[cardinality(v_inserted.positions)]), v_inserted.positions,
       array_fill(1, array[cardinality(v_inserted.positions)]), v_inserted.priorities, v_inserted.due, false
     );
@@ -94,11 +95,12 @@ begin
   end if;
 
   if cardinality(v_positions) = v_inserted.added then
-    return query select v_positions, array_fill(true, array[v_inserted.added]);
+    return query select v_positions, array_fill(true, array[v_inserted.added]), v_inserted.ready;
   else
     -- A new statement: it sees what the conflicting transactions committed.
     return query
-      select array_agg(coalesce(i.position, u.position) order by u.n), array_agg(coalesce(i.position = u.position, true) order by u.n)
+      select array_agg(coalesce(i.position, u.position) order by u.n), array_agg(coalesce(i.position = u.position, true) order by u.n),
+        v_inserted.ready
       from unnest(v_positions, v_inserted.dedupe_keys) with ordinality u(position, dedupe_key, n)
       left join jobtree.job_item i on i.job_id = v_job_id and i.dedupe_key = u.dedupe_key;
   end if;

@@ -17,6 +17,7 @@ declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_job record;
   v_released record;
+  v_keyed record;
 begin
   select j.type, j.releasing and j.cancelled_at is null as is_due into v_job from jobtree.job j where j.id = p_job_id;
   with picked as materialized (
@@ -46,7 +47,9 @@ begin
   ready := v_released.ready;
   next_from := case when entries = p_limit then v_released.last + 1 else 0 end;
   if entries < p_limit and v_job.is_due then
-    entries := entries + jobtree.release_keyed(p_job_id, p_limit);
+    select * into v_keyed from jobtree.release_keyed(p_job_id, p_limit);
+    entries := entries + v_keyed.entered;
+    ready := ready + v_keyed.ready;
   end if;
   -- Who adds to the job has its row: then there is one more call.
   perform 1 from jobtree.job j where j.id = p_job_id for no key update skip locked;

@@ -2,10 +2,10 @@
 -- first on: what release_items does with the others. Those whose keys somebody has locked are left for the next call, and so are all
 -- behind them with the same key.
 --
--- returns    how many
+-- returns    how many, and how many of them are ready
 -- locks      queue entries and keys, skipping what somebody else has
 create or replace function jobtree.release_keyed(p_job_id uuid, p_limit integer)
-returns integer
+returns table (entered integer, ready integer)
 language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -21,15 +21,22 @@ declare
 begin
   select array_agg(p.tid) as tids, array_agg(p.key) as keys into v_waiting
   from (
-    select q.ctid as tid, i.serialize_key as key from jobtree.queue_entry q
-    join jobtree.job_item i on i.job_id = q.job_id and i.position = q.position
-    where q.job_id = p_job_id and q.keyed and coalesce(q.run_at = 'infinity', false)
-    order by q.position
-    limit p_limit
-    for update of q skip locked
+    select q.tid, i.key
+    from (
+      select q.ctid as tid, q.position from jobtree.queue_entry q
+      where q.job_id = p_job_id and q.keyed and coalesce(q.run_at = 'infinity', false)
+      order by q.position
+      limit p_limit
+      for update skip locked
+    ) q
+    -- One by one: joined, all items of the job might be tried with each.
+    cross join lateral (
+      select i.serialize_key as key from jobtree.job_item i where i.job_id = p_job_id and i.position = q.position offset 0
+    ) i
   ) p;
   if v_waiting.tids is null then
-    return 0;
+    return query select 0, 0;
+    return;
   end if;
   v_keys := jobtree.lock_keys(v_waiting.keys, false);
 
@@ -45,14 +52,14 @@ begin
     array_agg(case when i.run_at > v_now then i.run_at end order by g.position) as run_at
   into v_entering
   from gone g
-  join jobtree.job_item i on i.job_id = g.job_id and i.position = g.position;
+  cross join lateral (select i.run_at from jobtree.job_item i where i.job_id = p_job_id and i.position = g.position offset 0) i;
   if v_entering.positions is null then
-    return 0;
+    return query select 0, 0;
+    return;
   end if;
-  perform jobtree.enter_keys(
+  return query select cardinality(v_entering.positions), jobtree.enter_keys(
     array_fill(p_job_id, array[cardinality(v_entering.positions)]), v_entering.positions, v_entering.attempts,
     v_entering.priorities, v_entering.run_at, true
   );
-  return cardinality(v_entering.positions);
 end
 $$;

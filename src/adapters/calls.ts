@@ -73,8 +73,8 @@ export async function addItems(
           )
         ),
         woken as materialized (
-          select jobtree.wake_workers(type, cardinality(positions)) from made
-          where ${String(wake)}::text::boolean and cardinality(positions) > 0
+          select jobtree.wake_workers(type, ready) from made
+          where ${String(wake)}::text::boolean and ready > 0
         )
         select json_build_object('positions', positions, 'added', added, 'woken', (select count(*) from woken))::text as answer
         from made`,

@@ -78,6 +78,7 @@ interface AddRow {
   positions: number[];
   /** Null if all are new. */
   added: boolean[] | null;
+  ready: number;
 }
 
 interface PayloadsRow {
@@ -133,8 +134,7 @@ async function insertWithSettings(
   const [row] = await engine.database.call<AddRow>('add_items', jobId, `[${texts}]`, seal, traces);
   if (row === undefined) throw new Error('add_items returned no row');
   engine.effects.touched(row.root_id);
-  const added = row.added?.filter(Boolean).length ?? items.length;
-  if (added > 0) engine.effects.ready(new Map([[row.type, added]]));
+  if (row.ready > 0) engine.effects.ready(new Map([[row.type, row.ready]]));
   return items.map((_, i) => ({
     status: row.added === null || row.added[i] ? 'ADDED' : 'DUPLICATE',
     itemId: itemIdOf({ jobId, position: row.positions[i] as number }),

@@ -10,7 +10,10 @@ import type { ClaimRequest, Given } from './merged.ts';
 
 export type { ClaimRequest };
 
-/** What a worker got, and the types of which there may be more, but their queues are paused or at a limit. */
+/**
+ * What a worker got, and the types of which there may be more when one of its items ends: their queues are paused or at a limit, or the
+ * items have serialize keys.
+ */
 export interface Claimed {
   readonly assignments: readonly Assignment[];
   readonly limitedTypes: readonly string[];
@@ -26,7 +29,7 @@ export async function claimItems(
   return (await claim(engine, worker, requests, claimId)).assignments;
 }
 
-/** The same, with what the limits of types kept back. */
+/** The same, with the types that were kept back. */
 export async function claim(
   engine: Engine,
   worker: string,
@@ -85,7 +88,9 @@ export async function toClaimed(
   const all = rest.length === 0 ? first?.assignments : given.flatMap(({ assignments }) => assignments);
   const assignments = await keepReadable(engine, all ?? []);
   logClaims(engine, assignments);
-  const limitedTypes = requests.flatMap(({ type }, i) => (given[i]?.limit === undefined ? [] : type));
+  const limitedTypes = requests.flatMap(({ type }, i) =>
+    given[i]?.limit !== undefined || given[i]?.isKeyed ? type : [],
+  );
   return { assignments, limitedTypes: [...new Set(limitedTypes)] };
 }
 
@@ -136,16 +141,18 @@ export interface ClaimedRow extends LeaseRow {
   /**
    * CUT: there was more, which was too much for one answer. LOCKED: somebody has locked what was left, and the row may have no
    * lease. REPEATED: what the claim got before. A row for a type without a lease: LIMITED, its queue has no more room; TAKEN,
-   * another claim decides about it just now.
+   * another claim decides about it just now; KEYED, it gave items with serialize keys.
    */
-  readonly kind: 'NEW' | 'CUT' | 'LOCKED' | 'REPEATED' | 'LIMITED' | 'TAKEN';
+  readonly kind: 'NEW' | 'CUT' | 'LOCKED' | 'REPEATED' | 'LIMITED' | 'TAKEN' | 'KEYED';
 }
 
 /** The call itself: the requests of one or several workers. */
 export async function claimForRequests(engine: Engine, requests: readonly ClaimRequest[]): Promise<Given[]> {
   const claim = beginClaim(engine, requests);
   const rows = await engine.database.call<ClaimedRow>('claim_items', ...claim.values, engine.durableClaims);
-  return claim.take(rows);
+  const { answers, tell } = claim.take(rows);
+  tell();
+  return answers;
 }
 
 /** What claim_items takes for these requests, and what is to be done with what it gives. */
@@ -165,37 +172,46 @@ export function beginClaim(engine: Engine, requests: readonly ClaimRequest[]) {
     ranges.map((range) => range.place),
   ];
 
-  function take(rows: readonly ClaimedRow[]): Given[] {
+  /** What each request got; the types of which nothing was left that the claim could see; and what tells others of the claim. */
+  function take(rows: readonly ClaimedRow[]) {
     const limits = new Map<string, ClaimedRow>();
+    const keyed = new Set<string>();
     let kind: ClaimedRow['kind'] | undefined;
     const leases: ClaimedRow[] = [];
     for (const row of rows) {
       if (row.lease_id !== null) leases.push(row);
       if (row.kind === 'LIMITED' || row.kind === 'TAKEN') limits.set(row.type, row);
+      else if (row.kind === 'KEYED') keyed.add(row.type);
       else kind = row.kind;
     }
     for (const rootId of new Set(leases.map((row) => row.root_id))) engine.effects.touched(rootId);
     for (const { lease_id: id, type } of leases) if (id !== null) engine.schemas.noteLease(id, type);
-    const answers = types.map((type): Given => {
+    const given = leases.map((row) => ({ ...row, assignments: toAssignments(row) }));
+    const assignments = types.map((): Assignment[] => []);
+    for (const lease of given) assignments[lease.request - 1]?.push(...lease.assignments);
+    const answers = requests.map(({ type }, i): Given => {
       const row = limits.get(type);
+      const got = assignments[i] as Assignment[];
       return {
-        assignments: [],
+        assignments: got,
         limit: row?.kind as Given['limit'],
+        isKeyed: keyed.has(type) && got.length > 0,
         againInMs: row === undefined ? 0 : againInMs(row),
       };
     });
-    const given = leases.map((row) => ({ ...row, assignments: toAssignments(row) }));
-    for (const { request, assignments } of given) answers[request - 1]?.assignments.push(...assignments);
     // It went alone, so all of it is for one worker, whatever that wants now.
-    if (kind === 'REPEATED') return answers;
+    if (kind === 'REPEATED') return { answers, emptied: new Set<string>(), tell: () => {} };
 
     for (const row of given) countClaim(engine.figures, row, row.assignments.length);
     learn(engine, given, since);
     const isShort = kind === 'CUT' || kind === 'LOCKED';
-    const unmet = tellClaimed(engine, requests, answers, { startedAt, isShort, limits });
-    if (kind === 'CUT') engine.effects.ready(unmet);
-    if (kind === 'LOCKED') for (const type of unmet.keys()) engine.lowWater.locked(type);
-    return answers;
+    const sums = sumUp(requests, answers, limits);
+    const tell = () => {
+      tellClaimed(engine, sums, { startedAt, isShort, limits });
+      if (kind === 'CUT') engine.effects.ready(sums.unmet);
+      if (kind === 'LOCKED') for (const type of sums.unmet.keys()) engine.lowWater.locked(type);
+    };
+    return { answers, emptied: new Set(isShort ? [] : sums.unmet.keys()), tell };
   }
 
   return { values, take };
@@ -221,32 +237,37 @@ function learn(engine: Engine, leases: readonly GivenLease[], since: number): vo
   }
 }
 
-/**
- * Tells, for each type, how much was taken, and whether there was no more; gives how much is missing, by type, where it is not for
- * want of room in the queue.
- */
-function tellClaimed(
-  engine: Engine,
+interface Sums {
+  readonly taken: ReadonlyMap<string, number>;
+  /** How much is missing where it is not for want of room in the queue. */
+  readonly unmet: ReadonlyMap<string, number>;
+}
+
+function sumUp(
   requests: readonly ClaimRequest[],
   answers: readonly Given[],
-  claim: { startedAt: number; isShort: boolean; limits: ReadonlyMap<string, ClaimedRow> },
-): Map<string, number> {
-  const asked = new Map<string, number>();
+  limits: ReadonlyMap<string, ClaimedRow>,
+): Sums {
   const taken = new Map<string, number>();
   const unmet = new Map<string, number>();
   for (const [i, { type, limit }] of requests.entries()) {
-    asked.set(type, (asked.get(type) ?? 0) + limit);
-    taken.set(type, (taken.get(type) ?? 0) + (answers[i]?.assignments.length ?? 0));
+    const got = answers[i]?.assignments.length ?? 0;
+    taken.set(type, (taken.get(type) ?? 0) + got);
+    if (got < limit && !limits.has(type)) unmet.set(type, (unmet.get(type) ?? 0) + limit - got);
   }
-  for (const [type, count] of asked) {
-    const got = taken.get(type) ?? 0;
+  return { taken, unmet };
+}
+
+/** Tells, for each type, how much was taken, and whether there was no more. */
+function tellClaimed(
+  engine: Engine,
+  { taken, unmet }: Sums,
+  claim: { startedAt: number; isShort: boolean; limits: ReadonlyMap<string, ClaimedRow> },
+): void {
+  for (const [type, got] of taken) {
     const limit = claim.limits.get(type);
-    if (limit === undefined) {
-      engine.effects.claimed(type, got, got < count && !claim.isShort, claim.startedAt);
-      if (got < count) unmet.set(type, count - got);
-    } else if (limit.kind === 'LIMITED') {
-      engine.effects.limited(type, againInMs(limit));
-    }
+    if (limit === undefined)
+      engine.effects.claimed(type, got, unmet.has(type) && !claim.isShort, claim.startedAt);
+    else if (limit.kind === 'LIMITED') engine.effects.limited(type, againInMs(limit));
   }
-  return unmet;
 }

@@ -192,7 +192,7 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
   if (job.file != null) walk.files++;
   // What waits for other jobs is no work yet.
   if (items.length > 0 && !job.after?.length)
-    walk.ready.set(job.type, (walk.ready.get(job.type) ?? 0) + items.length);
+    walk.ready.set(job.type, (walk.ready.get(job.type) ?? 0) + mostReady(items));
   const itemTexts = items.map((item, i) => {
     const field = `${path}items[${i}]`;
     const prepared = prepareItem(item, field, walk.limits);
@@ -291,4 +291,10 @@ function checkPath(value: unknown, field: string, hasElement: boolean): void {
       field,
     );
   }
+}
+
+/** Of those with one serialize key the first at most. */
+function mostReady(items: readonly NewItem[]): number {
+  const keys = items.flatMap(({ serializeKey }) => serializeKey ?? []);
+  return items.length - keys.length + new Set(keys).size;
 }

@@ -76,8 +76,9 @@ export async function exchangeParts(
   }
   const [reported, ...claimed] = rows;
   if (reported === undefined) throw new Error('exchange returned no row');
-  const answers = report.take(reported);
-  const given = claim.take(claimed);
+  const { answers: given, emptied, tell } = claim.take(claimed);
+  const answers = report.take(reported, emptied);
+  tell();
   return parts.map((part) => ({
     reports: answers.splice(0, part.reports.length),
     claimed: given.splice(0, part.requests.length),

@@ -17,6 +17,8 @@ export interface Given {
   readonly assignments: Assignment[];
   /** Why it may have got less than there is: no room in the queue of the type, or another claim decides about that just now. */
   readonly limit: 'LIMITED' | 'TAKEN' | undefined;
+  /** It got items with serialize keys: the end of one may make the next ready. */
+  readonly isKeyed: boolean;
   /** With a limit: when there may be room, in milliseconds. */
   readonly againInMs: number;
 }

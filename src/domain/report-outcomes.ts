@@ -240,9 +240,11 @@ export function beginReport(engine: Engine, reports: readonly PreparedReport[]) 
     others.length === 0 ? null : `[${others.map((i) => wholeText(reports[i] as PreparedReport)).join(',')}]`,
   ];
 
-  function take(row: ReportRow): MergedAnswer[] {
+  /** Of the types that a claim in the same transaction has `emptied`, nobody needs to hear. */
+  function take(row: ReportRow, emptied: ReadonlySet<string> = new Set()): MergedAnswer[] {
     for (const rootId of row.root_ids ?? []) engine.effects.touched(rootId);
-    if (row.ready !== null) engine.effects.ready(new Map(Object.entries(row.ready)));
+    const ready = Object.entries(row.ready ?? {}).filter(([type]) => !emptied.has(type));
+    if (ready.length > 0) engine.effects.ready(new Map(ready));
     engine.figures.ended(row.figures);
     const all = Array.from(reports, () => accepted);
     for (const { index, status, retryAt, field, message } of row.answers ?? []) {

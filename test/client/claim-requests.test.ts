@@ -17,6 +17,7 @@ const slots = (type: string, concurrency: number, state: Partial<Slots> = {}): S
   hints: 0,
   dry: false,
   limited: false,
+  follows: false,
   ...state,
 });
 const limits = (all: Slots[], most: number, turn = 0) =>

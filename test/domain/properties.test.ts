@@ -41,7 +41,7 @@ afterAll(async () => {
 
 async function clear(): Promise<void> {
   const tables =
-    'job job_progress progress_delta job_item queue_entry lease outcome failure cancellation dead_letter replay operation tree_deletion queue queue_lease rate_slice'.split(
+    'job job_progress progress_delta job_item queue_entry lease outcome failure cancellation dead_letter replay operation tree_deletion queue queue_lease rate_slice serialize_key blocked_item ended_head'.split(
       ' ',
     );
   await db.query(`truncate ${tables.map((table) => `jobtree.${table}`).join(', ')}`);
@@ -72,8 +72,10 @@ describe('random commands', () => {
   /** Nothing is left to do: what any server finds unfinished, another one finishes. */
   async function settle(model: Model, system: System): Promise<void> {
     await system.finish();
+    await system.promoteBlocked(model, system.engines[1]);
     await findUnfolded(system.engines[1], { from: 0, seen: null });
     for (const tree of model.trees.values()) await system.fold(model, system.engines[1], tree);
+    await system.promoteBlocked(model, system.engines[1]);
     await checkAll(model, system);
   }
 });
@@ -86,6 +88,8 @@ describe('many workers at once', () => {
     batch: fc.integer({ min: 1, max: 40 }),
     keys: fc.array(fc.nat(items), { minLength: items, maxLength: items }),
     actions: fc.array(fc.constantFrom(...actions), { minLength: 50, maxLength: 50 }),
+    lines: fc.constantFrom(0, 1, 5, 50),
+    feedsLines: fc.boolean(),
     claim: fc.integer({ min: 1, max: 30 }),
   });
 
@@ -99,7 +103,7 @@ describe('many workers at once', () => {
       expect((parent?.succeeded ?? 0) + (child?.succeeded ?? 0)).toBe(accepted);
       await checkInvariants(db);
       const pending =
-        'select from jobtree.queue_entry union all select from jobtree.lease where deadline_at is not null';
+        'select from jobtree.queue_entry union all select from jobtree.blocked_item union all select from jobtree.lease where deadline_at is not null';
       expect(await db.query(pending)).toEqual([]);
     });
     await fc.assert(property, { ...replay, numRuns: Number(process.env.PROPERTY_RUNS ?? 1) });

@@ -5,7 +5,7 @@ import { addItems } from '../../src/domain/add-items.ts';
 import type { Assignment } from '../../src/domain/assignment.ts';
 import { cancelJob } from '../../src/domain/cancel-job.ts';
 import { claimItem } from '../../src/domain/claim-item.ts';
-import { claimItems } from '../../src/domain/claim-items.ts';
+import { claim, claimItems } from '../../src/domain/claim-items.ts';
 import { deleteJob } from '../../src/domain/delete-job.ts';
 import { exchange } from '../../src/domain/exchange.ts';
 import type { ItemKey } from '../../src/domain/item-state.ts';
@@ -19,6 +19,7 @@ import { promoteBlocked, promoteDue } from '../../src/domain/sweep.ts';
 import { ItemNotClaimableError } from '../../src/errors.ts';
 import { newType, useEngine } from '../support/engine.ts';
 import { lockWaiters } from '../support/locks.ts';
+import { plansOf } from '../support/plans.ts';
 
 const t = useEngine();
 let other: pg.Client;
@@ -240,6 +241,69 @@ describe('a key', () => {
     expect(await t.items(jobId)).toEqual([]);
   });
 
+  it('costs an adder nothing for what its job has already', async () => {
+    const key = newKey();
+    const { jobId } = await job([]);
+    const items = JSON.stringify(
+      Array.from({ length: 200 }, (_, i) => ({ serializeKey: `${key} ${i % 100}` })),
+    );
+    const plans = await plansOf(t.db, async (client) => {
+      for (let i = 0; i < 3; i++)
+        await client.query('select * from jobtree.add_items($1, $2)', [jobId, items]);
+    });
+    const reads = plans
+      .flatMap(({ nodes }) => nodes)
+      .filter((node) => node['Relation Name'] === 'job_item')
+      .map((node) => (node['Actual Rows'] ?? 0) * (node['Actual Loops'] ?? 1));
+    expect(Math.max(...reads)).toBe(200);
+  });
+
+  it('has workers told of its first item alone', async () => {
+    const key = newKey();
+    t.announced.length = 0;
+    const { type, jobId } = await job(keyed(key, 0, 1));
+    await addItems(t.engine, jobId, [...keyed(key, 2, 3), { payload: 4 }], { seal: false });
+    await addItems(t.engine, jobId, keyed(key, 5), { seal: false });
+    expect(t.announced).toEqual([
+      [type, 1],
+      [type, 1],
+    ]);
+  });
+
+  it('has a worker ask again with its report, and nobody else told, when a claim gave all that there was', async () => {
+    const key = newKey();
+    const { type } = await job(keyed(key, 0, 1));
+    const requests = [{ type, limit: 2 }];
+    const first = await claim(t.engine, 'w', requests);
+    expect([payloadsOf(first.assignments), first.limitedTypes]).toEqual([[0], [type]]);
+    t.ready.length = 0;
+    const next = await exchange(
+      t.engine,
+      first.assignments.map((each) => success(each)),
+      { worker: 'w', requests },
+    );
+    expect([payloadsOf(next.assignments), next.limitedTypes, t.ready]).toEqual([[1], [type], []]);
+    const last = await exchange(
+      t.engine,
+      next.assignments.map((each) => success(each)),
+      { worker: 'w', requests },
+    );
+    expect(last).toMatchObject({ assignments: [], limitedTypes: [] });
+  });
+
+  it('has others told of what a report lets go if its claim left anything', async () => {
+    const [a, b] = [newKey(), newKey()];
+    const { type } = await job([...keyed(a, 0, 1), ...keyed(b, 2, 3)]);
+    const held = await take(type);
+    t.announced.length = 0;
+    await exchange(
+      t.engine,
+      held.map((each) => success(each)),
+      { worker: 'w', requests: [{ type, limit: 1 }] },
+    );
+    expect(t.announced).toEqual([[type, 2]]);
+  });
+
   it('may have 255 characters', async () => {
     const { type } = await job(keyed('ß'.repeat(255), 0, 1));
     expect(await taken(type)).toEqual([0]);
@@ -336,6 +400,16 @@ describe('the head', () => {
     expect(await taken(first.type)).toEqual([]);
     await promote();
     expect(await taken(next.type)).toEqual(keys);
+  });
+
+  it('is cancelled without the next one of its line by an operation that names states', async () => {
+    const key = newKey();
+    const [first, next] = [await job(keyed(key, 0)), await job(keyed(key, 1))];
+    await startOperation(t.engine, 'CANCEL', { types: [first.type, next.type], states: ['READY'] });
+    await t.finish();
+    expect([await statesOf(first.jobId), await statesOf(next.jobId)]).toEqual([['CANCELLED'], ['BLOCKED']]);
+    await promote();
+    expect(await statesOf(next.jobId)).toEqual(['READY']);
   });
 
   it('is expired, and so are those behind it, without a sweep for each', async () => {
@@ -620,6 +694,32 @@ describe('race', () => {
     await other.query('commit');
     await promote();
     expect(await taken(next.type)).toEqual([1]);
+  });
+
+  it('a failed item is replayed behind itself while another key cannot go on: it is not let go twice', async () => {
+    const [a, b] = [newKey('a'), newKey('b')];
+    const { type, jobId } = await job(keyed(a, 0), { sealed: true });
+    const next = await job(keyed(b, 1, 2));
+    const failing = await t.claimOne(type);
+    const ending = await t.claimOne(next.type);
+    await other.query('select from jobtree.serialize_key where key = any ($1) for update', [[a, b]]);
+    await report(failure(failing), success(ending));
+    await other.query('commit');
+    await settle('REPLAY', jobId);
+    expect(await statesOf(jobId)).toEqual(['BLOCKED']);
+    await other.query('begin');
+    await other.query('select from jobtree.blocked_item where key = $1 for update', [b]);
+    await promoteBlocked(t.engine);
+    expect(await statesOf(jobId)).toEqual(['READY']);
+    expect(await t.db.query('select key from jobtree.ended_head where key = any ($1)', [[a, b]])).toEqual([
+      { key: b },
+    ]);
+    const behind = await job(keyed(a, 3));
+    await promoteBlocked(t.engine);
+    expect(await taken(behind.type)).toEqual([]);
+    await other.query('commit');
+    await promote();
+    expect([await taken(next.type), await taken(type)]).toEqual([[2], [0]]);
   });
 
   it('a head ends while an open transaction that adds behind it is rolled back: the key is free', async () => {

@@ -22,6 +22,8 @@ export interface TestEngine {
   readonly db: TestDatabase;
   /** Types of which operations said that they may be claimable, in order. */
   readonly ready: string[];
+  /** The same, with how many items. */
+  readonly announced: [string, number][];
   /** Types of which claims found all that there was, in order. */
   readonly dry: string[];
   /** Types whose queue had no more room for a claim, and when to look again, in order. */
@@ -48,6 +50,7 @@ export interface TestEngine {
 export function useEngine(): TestEngine {
   const test = {
     ready: [] as string[],
+    announced: [] as [string, number][],
     dry: [] as string[],
     limited: [] as TestEngine['limited'],
     unfinished: 0,
@@ -63,7 +66,10 @@ export function useEngine(): TestEngine {
       retention: { retentionSeconds: 604_800, idleSeconds: 86_400, idleExpirySeconds: null },
       effects: {
         touched: () => {},
-        ready: (counts: ReadonlyMap<string, number>) => test.ready.push(...counts.keys()),
+        ready: (counts: ReadonlyMap<string, number>) => {
+          test.ready.push(...counts.keys());
+          test.announced.push(...counts);
+        },
         claimed: (type: string, _taken: number, dry: boolean) => {
           if (dry) test.dry.push(type);
         },

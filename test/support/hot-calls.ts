@@ -40,7 +40,7 @@ export async function makeSubject(db: TestDatabase): Promise<Subject> {
   ]);
   const claim = async (limit: number, ids: string[], type = 'subject') => {
     const rows = await db.query<{ lease_id: string }>(
-      'select lease_id from jobtree.claim_items($1, $2, $3, $4)',
+      'select lease_id from jobtree.claim_items($1, $2, $3, $4) where lease_id is not null',
       [['w'], [type], [limit], ids],
     );
     return rows.map(({ lease_id }) => lease_id);

@@ -317,7 +317,7 @@ $$;
 -- errors     those of lock_open_job; JT002 items that are none (check_items; trace_items; 22003, 22007, 22008, 22P02 or 23514 for a value out of
 --            bounds), JT004 p_seal on a job that its parent seals
 create or replace function jobtree.add_items(p_job_id uuid, p_items json, p_seal boolean default false, p_traces json default null)
-returns table (root_id uuid, type text, positions bigint[], added boolean[])
+returns table (root_id uuid, type text, positions bigint[], added boolean[], ready integer)
 language plpgsql volatile
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
@@ -327,6 +327,7 @@ declare
   v_firsts bigint[];
   v_positions bigint[];
   v_added boolean[];
+  v_ready integer;
   v_job jobtree.job;
 begin
   v_payloads := jobtree.check_items(p_items, 'items');
@@ -334,11 +335,13 @@ begin
   if v_payloads is not null then
     v_firsts := jobtree.insert_payloads(v_job, v_payloads);
     v_positions := jobtree.positions_from(v_firsts, cardinality(v_payloads));
+    v_ready := case when v_job.waits or v_job.run_at > clock_timestamp() then 0 else cardinality(v_payloads) end;
   elsif json_array_length(p_items) > 0 then
-    select i.positions, i.added into v_positions, v_added from jobtree.insert_items(v_job, p_items) i;
+    select i.positions, i.added, i.ready into v_positions, v_added, v_ready from jobtree.insert_items(v_job, p_items) i;
   else
     v_positions := '{}';
     v_added := '{}';
+    v_ready := 0;
   end if;
   if p_traces is not null then
     perform jobtree.trace_items(p_job_id, case when v_added is null then v_positions else array(
@@ -349,7 +352,7 @@ begin
   if p_seal then
     perform jobtree.seal_job(p_job_id);
   end if;
-  return query select v_job.root_id, v_job.type, v_positions, v_added;
+  return query select v_job.root_id, v_job.type, v_positions, v_added, v_ready;
 end
 $$;
 
@@ -951,7 +954,8 @@ begin
   perform jobtree.cancel_ranges(v_gone.job_ids, v_gone.positions, v_gone.counts, clock_timestamp());
   cancelled := v_gone.items;
   was_busy := cancelled < v_found.items;
-  select jobtree.free_keys(array_agg(p_job_id), array_agg(g.position + n)) into ready
+  -- If states are named, what goes on now would be in another one than when the operation began: promote_blocked sees to it.
+  select jobtree.free_keys(array_agg(p_job_id), array_agg(g.position + n), p_operation.states is null) into ready
   from unnest(v_gone.positions, v_gone.counts, v_gone.keyed) g(position, count, keyed)
   cross join lateral generate_series(0, g.count - 1) n
   where g.keyed
@@ -1296,7 +1300,8 @@ $$;
 --            passed by it; LOCKED if somebody had locked what was left, for longer than the moment that a claim waits; REPEATED
 --            for what a claim got before. Behind the leases stands a row without one for each type whose queue has no more room
 --            (lock_queues): of kind LIMITED, with now in claimed_at and when to look again in deadline_at, or of kind TAKEN
---            where another claim decides about the type just now: try again
+--            where another claim decides about the type just now: try again. And a row of kind KEYED for each type that gave items with
+--            serialize keys: the end of one may make the next ready
 -- locks      rows of queue, of limited types alone, and then queue entries; both skipped where another claim has them
 -- errors     JT002 a limit below 1, a claim id out of time, or the repeated claim was another worker's; JT006 it must be
 --            repeated in a call of its own
@@ -1320,7 +1325,7 @@ declare
   -- How long it waits for an entry that another claim has, so that the rest of one never looks like nothing.
   v_until constant timestamptz := clock_timestamp() + interval '50 milliseconds';
   v_entries cursor (c_type text, c_high integer, c_low integer, c_place bigint, c_taken tid[]) for
-    select q.ctid as tid, q.count, q.bytes from jobtree.queue_entry q
+    select q.ctid as tid, q.count, q.bytes, q.keyed from jobtree.queue_entry q
     where q.type = c_type and q.run_at is null
       and (-q.priority::integer, q.place) >= (-c_high, c_place) and -q.priority::integer <= -c_low
       and q.ctid <> all (c_taken)
@@ -1352,6 +1357,8 @@ declare
   v_rooms integer[];
   v_again integer[];
   v_room integer;
+  v_is_keyed boolean;
+  v_keyed text[];
 begin
   if (1 <= all (p_limits)) is not true then
     raise exception 'limits must be whole numbers from 1 on.' using errcode = 'JT002', column = 'limits';
@@ -1399,6 +1406,7 @@ begin
     end loop;
     v_asking := array_positions(p_types, v_type);
     v_turn := 1;
+    v_is_keyed := false;
     v_room := case when v_type = any (v_limited) then coalesce(v_rooms[array_position(v_limited, v_type)], 0) end;
     v_left := case when v_room = 0 then null else p_limits[v_asking[1]] end;
 
@@ -1415,6 +1423,7 @@ begin
             exit;
           end if;
           v_bytes := v_bytes + v_entry.bytes;
+          v_is_keyed := v_is_keyed or v_entry.keyed;
           v_from := 0;
           while v_from < v_entry.count and v_left is not null loop
             v_count := least(v_left, v_entry.count - v_from, v_room);
@@ -1455,6 +1464,9 @@ begin
         exit;
       end if;
     end loop;
+    if v_is_keyed then
+      v_keyed := v_keyed || v_type;
+    end if;
     v_first := v_last + 1;
   end loop;
 
@@ -1485,6 +1497,13 @@ begin
         case when l.room is null then 'TAKEN' else 'LIMITED' end
       from unnest(v_limited, v_rooms, v_again) l(type, room, again_in_ms), (select clock_timestamp() as now) n
       where coalesce(l.room, 0) = 0;
+  end if;
+  if v_keyed is not null then
+    return query
+      select null::uuid, null::integer, null::uuid, null::uuid, k.type, null::bigint, null::integer, null::text, null::integer,
+        null::timestamptz, null::timestamptz, null::smallint, null::bigint, null::boolean, null::integer[], null::text, null::timestamptz,
+        'KEYED'
+      from unnest(v_keyed) k(type);
   end if;
 end
 $$;
@@ -1969,11 +1988,12 @@ $$;
 -- p_job_ids, p_positions, p_attempts, p_priorities, p_run_at
 --            items with keys, in the order in which they are to run; the number of the next attempt; and when each is due, null for now
 -- p_last     whether heads go behind all that is ready, or to where they stand
+-- returns    how many of them are ready
 -- locks      the keys' rows in their order: who finishes a head meets who goes behind it there
 create or replace function jobtree.enter_keys(
   p_job_ids uuid[], p_positions bigint[], p_attempts integer[], p_priorities smallint[], p_run_at timestamptz[], p_last boolean
 )
-returns void
+returns integer
 language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -1986,9 +2006,11 @@ declare
   v_heads record;
 begin
   with given as materialized (
-    select u.n, u.job_id, u.position, i.serialize_key collate "C" as key
+    select u.n, u.job_id, u.position, i.key
     from unnest(p_job_ids, p_positions) with ordinality u(job_id, position, n)
-    join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
+    cross join lateral (
+      select i.serialize_key collate "C" as key from jobtree.job_item i where i.job_id = u.job_id and i.position = u.position offset 0
+    ) i
   ), taken as (
     insert into jobtree.serialize_key as k (key, job_id, position, turn)
     select f.key, f.job_id, f.position, nextval('jobtree.blocked_item_turn_seq')
@@ -2009,19 +2031,21 @@ begin
     select i.serialize_key, g.job_id, g.position, j.type, g.priority, g.attempt, g.run_at,
       case when g.attempt = 1 then greatest(i.created_at, i.run_at) end
     from given g
-    join jobtree.job_item i on i.job_id = g.job_id and i.position = g.position
-    join jobtree.job j on j.id = g.job_id
+    -- One by one: joined, all items of the job might be tried with each.
+    cross join lateral (select i.* from jobtree.job_item i where i.job_id = g.job_id and i.position = g.position offset 0) i
+    cross join lateral (select j.type from jobtree.job j where j.id = g.job_id offset 0) j
     where g.waits
     order by g.n
   )
   select array_agg(g.job_id) as job_ids, array_agg(g.position) as positions, array_agg(g.attempt) as attempts,
-    array_agg(g.priority) as priorities, array_agg(g.run_at) as run_at
+    array_agg(g.priority) as priorities, array_agg(g.run_at) as run_at, count(*) filter (where g.run_at is null)::integer as ready
   into v_heads
   from given g
   where not g.waits;
   if v_heads.job_ids is not null then
     perform jobtree.requeue(v_heads.job_ids, v_heads.positions, v_heads.attempts, v_heads.priorities, v_heads.run_at, p_last);
   end if;
+  return v_heads.ready;
 end
 $$;
 
@@ -2423,7 +2447,7 @@ $$;
 --
 -- p_job_ids, p_positions   items that this transaction has just let succeed
 -- p_new_items  of each, the JSON array of new items that its report names, if any
--- returns    the types of the children that got items, and how many: {type: count}
+-- returns    the types of the children that got ready items, and how many: {type: count}
 -- locks      none new: the caller has locked the children's rows, shared, and the serialize keys of what is fed
 create or replace function jobtree.feed_children(p_job_ids uuid[], p_positions bigint[], p_new_items json[] default null)
 returns jsonb
@@ -2441,6 +2465,7 @@ declare
   v_by integer[];
   v_fed bigint[];
   v_items json;
+  v_count integer;
   v_ready jsonb;
   v_is_traced boolean;
 begin
@@ -2469,19 +2494,20 @@ begin
     end if;
     if v_payloads is not null then
       if num_nonnulls(variadic v_keys) > 0 then
-        select i.positions into v_fed from jobtree.insert_items(v_child, (
-          select json_agg(json_build_object('payload', u.payload, 'serializeKey', u.key)) from unnest(v_payloads, v_keys) u(payload, key)
-        )) i;
+        select i.positions, i.ready into v_fed, v_count
+        from (select json_agg(json_build_object('payload', u.payload, 'serializeKey', u.key)) as items from unnest(v_payloads, v_keys) u(payload, key)) g
+        cross join lateral jobtree.insert_items(v_child, g.items) i;
       else
         v_fed := jobtree.insert_payloads(v_child, v_payloads);
+        v_count := cardinality(v_payloads);
         if v_is_traced then
-          v_fed := jobtree.positions_from(v_fed, cardinality(v_payloads));
+          v_fed := jobtree.positions_from(v_fed, v_count);
         end if;
       end if;
       if v_is_traced then
         perform jobtree.trace_fed(p_job_ids, p_positions, v_child.id, v_fed, v_by);
       end if;
-      v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, cardinality(v_payloads)));
+      v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, v_count));
     end if;
 
     select json_agg(e.value order by u.n, e.n), array_agg(u.n::integer order by u.n, e.n) into v_items, v_by
@@ -2489,13 +2515,14 @@ begin
     cross join lateral json_array_elements(u.new_items) with ordinality e(value, n)
     where p_new_items is not null and u.job_id = v_child.parent_id and e.value ->> 'type' = v_child.type;
     if v_items is not null then
-      select array(select case when r.added then r.position end from unnest(i.positions, i.added) with ordinality r(position, added, n) order by r.n)
-      into v_fed
+      select array(select case when r.added then r.position end from unnest(i.positions, i.added) with ordinality r(position, added, n) order by r.n),
+        i.ready
+      into v_fed, v_count
       from jobtree.insert_items(v_child, v_items) i;
       if v_is_traced then
         perform jobtree.trace_fed(p_job_ids, p_positions, v_child.id, v_fed, v_by);
       end if;
-      v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, json_array_length(v_items)));
+      v_ready := jobtree.add_up(v_ready, jsonb_build_object(v_child.type, v_count));
     end if;
   end loop;
   return v_ready;
@@ -3275,8 +3302,11 @@ declare
 begin
   select array_agg(i.serialize_key) as keys, array_agg(i.job_id) as job_ids, array_agg(i.position) as positions into v_ended
   from unnest(p_job_ids, p_positions) u(job_id, position)
-  join jobtree.job_item i on i.job_id = u.job_id and i.position = u.position
-  where i.serialize_key is not null;
+  cross join lateral (
+    select i.* from jobtree.job_item i
+    where i.job_id = u.job_id and i.position = u.position and i.serialize_key is not null
+    offset 0
+  ) i;
   if v_ended.keys is null then
     return null;
   end if;
@@ -3502,10 +3532,10 @@ $$;
 -- p_job      the job's row, which the caller holds locked, or has just inserted
 -- p_items    JSON array of {payload, dedupeKey?, priority?, runAt?, serializeKey?}, at least one; what is missing comes from the job
 -- returns    for each entry, in order, the item's position, and whether the item is new; if not, an item of the job had the
---            dedupe key already, and the position is that item's
+--            dedupe key already, and the position is that item's. And how many are ready: neither scheduled nor waiting nor blocked
 -- locks      serialize keys in their order; meeting an uncommitted item with the same dedupe key waits for it
 create or replace function jobtree.insert_items(p_job jobtree.job, p_items json)
-returns table (positions bigint[], added boolean[])
+returns table (positions bigint[], added boolean[], ready integer)
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -3572,6 +3602,7 @@ begin
     group by r.priority, r.due_at, r.keyed, r.run, r.position / r.size
   )
   select (select array_agg(g.dedupe_key order by g.position) from given g) as dedupe_keys, count(*)::integer as added,
+    count(*) filter (where not (i.keyed or p_job.waits) and i.due_at is null)::integer as ready,
     array_agg(i.position order by i.position) filter (where i.keyed) as positions,
     array_agg(i.priority order by i.position) filter (where i.keyed) as priorities,
     array_agg(i.due_at order by i.position) filter (where i.keyed) as due
@@ -3582,7 +3613,7 @@ begin
     insert into jobtree.progress_delta (root_id, job_id, items) values (p_job.root_id, v_job_id, v_inserted.added);
   end if;
   if v_inserted.positions is not null and not v_waits then
-    perform jobtree.enter_keys(
+    v_inserted.ready := v_inserted.ready + jobtree.enter_keys(
       array_fill(v_job_id, array[cardinality(v_inserted.positions)]), v_inserted.positions,
       array_fill(1, array[cardinality(v_inserted.positions)]), v_inserted.priorities, v_inserted.due, false
     );
@@ -3592,11 +3623,12 @@ begin
   end if;
 
   if cardinality(v_positions) = v_inserted.added then
-    return query select v_positions, array_fill(true, array[v_inserted.added]);
+    return query select v_positions, array_fill(true, array[v_inserted.added]), v_inserted.ready;
   else
     -- A new statement: it sees what the conflicting transactions committed.
     return query
-      select array_agg(coalesce(i.position, u.position) order by u.n), array_agg(coalesce(i.position = u.position, true) order by u.n)
+      select array_agg(coalesce(i.position, u.position) order by u.n), array_agg(coalesce(i.position = u.position, true) order by u.n),
+        v_inserted.ready
       from unnest(v_positions, v_inserted.dedupe_keys) with ordinality u(position, dedupe_key, n)
       left join jobtree.job_item i on i.job_id = v_job_id and i.dedupe_key = u.dedupe_key;
   end if;
@@ -5359,23 +5391,25 @@ begin
   ), unused as (
     delete from jobtree.serialize_key k where k.key = any (array(select f.key from first f where f.tid is null))
   )
-  select array_agg(n.job_id) as job_ids, array_agg(n.position) as positions, array_agg(n.attempt) as attempts,
+  select array_agg(n.key) || array(select f.key from first f where f.tid is null) as keys,
+    array_agg(n.job_id) as job_ids, array_agg(n.position) as positions, array_agg(n.attempt) as attempts,
     array_agg(n.priority) as priorities, array_agg(case when n.run_at > v_now then n.run_at end) as run_at,
-    jobtree.count_names(array_agg(n.type) filter (where (n.run_at > v_now) is not true)) as ready,
-    count(*) + (select count(*) from first f where f.tid is null) as passed
+    jobtree.count_names(array_agg(n.type) filter (where (n.run_at > v_now) is not true)) as ready
   into v_next
   from next n;
   if v_next.job_ids is not null then
     perform jobtree.requeue(v_next.job_ids, v_next.positions, v_next.attempts, v_next.priorities, v_next.run_at, true);
   end if;
-  if v_next.passed = cardinality(p_keys) then
+  if cardinality(v_next.keys) = cardinality(p_keys) then
     return query select null::integer[], v_next.ready;
     return;
   end if;
   return query
     select array_agg(u.n::integer), v_next.ready
     from unnest(p_keys, p_job_ids, p_positions) with ordinality u(key, job_id, position, n)
-    join jobtree.serialize_key k on k.key = u.key collate "C" and k.job_id = u.job_id and k.position = u.position;
+    -- The head may have been replayed, and be the next one behind itself.
+    where u.key <> all (v_next.keys)
+      and exists (select from jobtree.serialize_key k where k.key = u.key collate "C" and k.job_id = u.job_id and k.position = u.position);
 end
 $$;
 
@@ -5992,6 +6026,7 @@ declare
   v_now constant timestamptz(3) := clock_timestamp();
   v_job record;
   v_released record;
+  v_keyed record;
 begin
   select j.type, j.releasing and j.cancelled_at is null as is_due into v_job from jobtree.job j where j.id = p_job_id;
   with picked as materialized (
@@ -6021,7 +6056,9 @@ begin
   ready := v_released.ready;
   next_from := case when entries = p_limit then v_released.last + 1 else 0 end;
   if entries < p_limit and v_job.is_due then
-    entries := entries + jobtree.release_keyed(p_job_id, p_limit);
+    select * into v_keyed from jobtree.release_keyed(p_job_id, p_limit);
+    entries := entries + v_keyed.entered;
+    ready := ready + v_keyed.ready;
   end if;
   -- Who adds to the job has its row: then there is one more call.
   perform 1 from jobtree.job j where j.id = p_job_id for no key update skip locked;
@@ -6039,10 +6076,10 @@ $$;
 -- first on: what release_items does with the others. Those whose keys somebody has locked are left for the next call, and so are all
 -- behind them with the same key.
 --
--- returns    how many
+-- returns    how many, and how many of them are ready
 -- locks      queue entries and keys, skipping what somebody else has
 create or replace function jobtree.release_keyed(p_job_id uuid, p_limit integer)
-returns integer
+returns table (entered integer, ready integer)
 language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -6058,15 +6095,22 @@ declare
 begin
   select array_agg(p.tid) as tids, array_agg(p.key) as keys into v_waiting
   from (
-    select q.ctid as tid, i.serialize_key as key from jobtree.queue_entry q
-    join jobtree.job_item i on i.job_id = q.job_id and i.position = q.position
-    where q.job_id = p_job_id and q.keyed and coalesce(q.run_at = 'infinity', false)
-    order by q.position
-    limit p_limit
-    for update of q skip locked
+    select q.tid, i.key
+    from (
+      select q.ctid as tid, q.position from jobtree.queue_entry q
+      where q.job_id = p_job_id and q.keyed and coalesce(q.run_at = 'infinity', false)
+      order by q.position
+      limit p_limit
+      for update skip locked
+    ) q
+    -- One by one: joined, all items of the job might be tried with each.
+    cross join lateral (
+      select i.serialize_key as key from jobtree.job_item i where i.job_id = p_job_id and i.position = q.position offset 0
+    ) i
   ) p;
   if v_waiting.tids is null then
-    return 0;
+    return query select 0, 0;
+    return;
   end if;
   v_keys := jobtree.lock_keys(v_waiting.keys, false);
 
@@ -6082,15 +6126,15 @@ begin
     array_agg(case when i.run_at > v_now then i.run_at end order by g.position) as run_at
   into v_entering
   from gone g
-  join jobtree.job_item i on i.job_id = g.job_id and i.position = g.position;
+  cross join lateral (select i.run_at from jobtree.job_item i where i.job_id = p_job_id and i.position = g.position offset 0) i;
   if v_entering.positions is null then
-    return 0;
+    return query select 0, 0;
+    return;
   end if;
-  perform jobtree.enter_keys(
+  return query select cardinality(v_entering.positions), jobtree.enter_keys(
     array_fill(p_job_id, array[cardinality(v_entering.positions)]), v_entering.positions, v_entering.attempts,
     v_entering.priorities, v_entering.run_at, true
   );
-  return cardinality(v_entering.positions);
 end
 $$;
 

@@ -86,13 +86,13 @@ export class Exchanges {
   }
 
   report(held: HeldAssignment): void {
-    if (held.slots.limited) held.slots.dry = false;
+    if (held.slots.follows) held.slots.dry = false;
     this.#reports.push(held);
     this.wake();
   }
 
   release(held: HeldAssignment): void {
-    if (held.slots.limited) held.slots.dry = false;
+    if (held.slots.follows) held.slots.dry = false;
     this.#releases.push(held);
     this.wake();
   }
@@ -284,8 +284,13 @@ export class Exchanges {
     const got = new Map<string, number>();
     for (const { type } of assignments) got.set(type, (got.get(type) ?? 0) + 1);
     for (const [i, { slots, limit }] of claim.requests.entries()) {
-      if ((got.get(slots.type) ?? 0) < limit && slots.hints === hints[i]) slots.dry = true;
-      slots.limited = limitedTypes.includes(slots.type);
+      const isShort = (got.get(slots.type) ?? 0) < limit;
+      if (isShort && slots.hints === hints[i]) slots.dry = true;
+      const isLimited = limitedTypes.includes(slots.type);
+      slots.limited = isLimited && isShort;
+      // What it holds lets others go still, though a claim beside it got nothing.
+      const holds = slots.running + slots.waiting.length > 0 && !got.has(slots.type);
+      slots.follows = isLimited || (slots.follows && holds);
     }
     for (const assignment of assignments) this.#parts.onClaimed(assignment as Assignment, sentAt);
   }

@@ -37,8 +37,10 @@ export interface Slots {
   hints: number;
   /** The last claim got less than it asked for: there is no more, until a hint or the poll. */
   dry: boolean;
-  /** It got less for want of room in the queue of the type: an end of an item makes room, so the next claim goes with its report. */
+  /** It got less for want of room in the queue of the type, or since what it got is of few lines: nothing is claimed ahead. */
   limited: boolean;
+  /** The end of an item may let another one go, by a limit or a serialize key, so the next claim goes with its report. */
+  follows: boolean;
 }
 
 export class HeldAssignment implements HandlerContext {

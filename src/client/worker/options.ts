@@ -98,6 +98,7 @@ function toSlots(type: string, { concurrency, claimAhead = true, handler }: Type
     asked: 0,
     hints: 0,
     dry: false,
+    follows: false,
     limited: false,
   };
 }

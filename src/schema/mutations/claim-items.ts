@@ -16,7 +16,7 @@ const Payload = builder.objectRef<Claimed>('ClaimItemsPayload').implement({
     }),
     limitedTypes: t.exposeStringList('limitedTypes', {
       description:
-        'Types of which there may be more, but their queue is paused, at its limit of concurrency or at its rate. An end of an item makes room: ask again with the report, and at hints.',
+        'Types of which the end of an item may let another one go: their queue is paused, at its limit of concurrency or at its rate, or items that it got have serialize keys. Ask again with the report, and at hints.',
     }),
   }),
 });

@@ -74,6 +74,7 @@ class Step implements fc.AsyncCommand<Model, System> {
 
   async run(model: Model, system: System): Promise<void> {
     await this.#act(model, system);
+    await system.learnKeys(model, false);
     if (++this.#counter.commands % this.#counter.every === 0) await checkAll(model, system);
   }
 
@@ -113,14 +114,23 @@ export function commandsOf(counter: Counter): fc.Arbitrary<fc.AsyncCommand<Model
       [jobId],
     );
     model.addTree(spec, jobs);
-    const rows = await system.db.query<{ job_id: string; position: string; payload: unknown }>(
-      'select job_id, position, payload from jobtree.job_item where job_id = any ($1)',
+    const rows = await system.db.query<{
+      job_id: string;
+      position: string;
+      payload: unknown;
+      serialize_key: string | null;
+    }>(
+      'select job_id, position, payload, serialize_key from jobtree.job_item where job_id = any ($1) order by position',
       [jobs.map(({ id }) => id)],
     );
     const counts = [spec, ...(spec.children ?? [])].map(({ items }) => items?.length ?? 0);
     expect(rows.length).toBe(counts.reduce((sum, count) => sum + count, 0));
-    for (const { job_id, position, payload } of rows) {
-      model.addItem(model.jobs.get(job_id) as ModelJob, { position: Number(position), payload });
+    for (const { job_id, position, payload, serialize_key: serializeKey } of rows) {
+      model.addItem(model.jobs.get(job_id) as ModelJob, {
+        position: Number(position),
+        payload,
+        serializeKey,
+      });
     }
   });
 
@@ -234,12 +244,16 @@ export function commandsOf(counter: Counter): fc.Arbitrary<fc.AsyncCommand<Model
       more = swept.more;
     }
     expect(lost).toBe(model.sweep());
+    await system.learnKeys(model, true);
   });
   const due = step('comeDue', { n }, (model, system, { n }) => comeDue(model, system, n));
   const promote = step('promote', { server }, async (model, system, { server }) => {
     while (await promoteDue(engineOf(system, server)));
     for (const item of model.items()) if (item.state === 'DUE') item.state = 'READY';
   });
+  const promoteKeys = step('promoteBlocked', { server }, (model, system, { server }) =>
+    system.promoteBlocked(model, engineOf(system, server)),
+  );
   const fold = step('fold', { server, n, all: fc.boolean() }, (model, system, { server, n, all }) =>
     foldSome(model, system, server, n, all),
   );
@@ -248,7 +262,7 @@ export function commandsOf(counter: Counter): fc.Arbitrary<fc.AsyncCommand<Model
   );
   const choice = fc.constantFrom('ITEMS', 'JOB', 'TYPE') as fc.Arbitrary<Choice>;
   const states = fc.option(
-    fc.subarray(['WAITING', 'SCHEDULED', 'READY', 'HELD'] as PendingState[], { minLength: 1 }),
+    fc.subarray(['WAITING', 'SCHEDULED', 'READY', 'BLOCKED', 'HELD'] as PendingState[], { minLength: 1 }),
   );
   const cancelItems = step('cancelItems', { server, n, choice, states }, (model, system, args) =>
     cancelSome(model, system, args.server, args.n, args.choice, args.states),
@@ -303,10 +317,11 @@ export function commandsOf(counter: Counter): fc.Arbitrary<fc.AsyncCommand<Model
       n,
       kinds: fc.array(cutKind as fc.Arbitrary<CutKind>, { minLength: 1, maxLength: 3 }),
       by: fc.constantFrom('TERMINATE', 'SOCKET') as fc.Arbitrary<'TERMINATE' | 'SOCKET'>,
-      beside: fc.constantFrom('NOTHING', 'CLAIM', 'REPORT', 'FAIL', 'ADD', 'FOLD'),
+      beside: fc.constantFrom('NOTHING', 'CLAIM', 'REPORT', 'FAIL', 'ADD', 'FOLD', 'PROMOTE_BLOCKED'),
     },
     (model, system, args) =>
       system.cutTransaction(
+        model,
         args.kinds.map((kind, i) => toStatement(model, kind, args.n + i)),
         args.by,
         () => beside(model, system, args.server, args.beside, args.n),
@@ -332,6 +347,7 @@ export function commandsOf(counter: Counter): fc.Arbitrary<fc.AsyncCommand<Model
     ...often(3, sweep),
     due,
     promote,
+    ...often(2, promoteKeys),
     ...often(3, fold),
     cancelStep,
     ...often(3, cancelItems),

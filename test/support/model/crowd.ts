@@ -14,7 +14,7 @@ import { type JobProgress, readTrees } from '../../../src/domain/progress.ts';
 import { releaseAssignments } from '../../../src/domain/release-assignments.ts';
 import { type Report, reportOutcomes } from '../../../src/domain/report-outcomes.ts';
 import { sealJob } from '../../../src/domain/seal-job.ts';
-import { promoteDue, sweepLeases } from '../../../src/domain/sweep.ts';
+import { promoteBlocked, promoteDue, sweepLeases } from '../../../src/domain/sweep.ts';
 import { JobSealedError } from '../../../src/errors.ts';
 import type { TestDatabase } from '../database.ts';
 
@@ -37,6 +37,9 @@ export interface CrowdPlan {
   /** Of the items; those that collide are added once. */
   readonly keys: readonly number[];
   readonly actions: readonly Action[];
+  /** Over so many serialize keys items of either job, or without any. */
+  readonly lines: number;
+  readonly feedsLines: boolean;
   /** How many items a worker claims at a time. */
   readonly claim: number;
 }
@@ -48,6 +51,8 @@ export class Crowd {
   readonly #engines: readonly Engine[];
   readonly #plan: CrowdPlan;
   readonly #accepted = new Map<string, number>();
+  /** Serialize keys of which a worker has an item, and which it is. */
+  readonly #running = new Map<string, string>();
   #root = '';
   #produced = false;
   #turn = 0;
@@ -61,7 +66,8 @@ export class Crowd {
   /** Until the tree is complete; gives its progress, the parent's and the child's. */
   async run(): Promise<{ accepted: number; jobs: readonly JobProgress[] }> {
     const [parent = '', child = ''] = types;
-    const children = [{ type: child, backoffMs: [0], maxFailuresPerItem: 1_000, feed: {} }];
+    const feed = this.#plan.feedsLines ? { payload: 'payload', serializeKey: 'payload.line' } : {};
+    const children = [{ type: child, backoffMs: [0], maxFailuresPerItem: 1_000, feed }];
     const engine = this.#engine();
     const { jobId } = await createJob(engine, {
       type: parent,
@@ -99,7 +105,7 @@ export class Crowd {
   async #produce(from: number): Promise<void> {
     const { batch, keys } = this.#plan;
     for (let i = from; i < keys.length; i += 2 * batch) {
-      const items = keys.slice(i, i + batch).map((key) => ({ payload: key, dedupeKey: `k${key}` }));
+      const items = keys.slice(i, i + batch).map((key) => this.#toItem(key));
       const added = await addItems(this.#engine(), this.#root, items, { seal: false });
       // The response was lost: the same call again, on another server.
       const again = i % 3 === 0 ? await addItems(this.#engine(), this.#root, items, { seal: false }) : [];
@@ -107,11 +113,32 @@ export class Crowd {
     }
   }
 
+  #toItem(key: number) {
+    const { lines } = this.#plan;
+    if (lines === 0 || key % 2 === 0) return { payload: { key }, dedupeKey: `k${key}` };
+    const line = `line ${key % lines}`;
+    return { payload: { key, line }, dedupeKey: `k${key}`, serializeKey: line };
+  }
+
+  /** Of each key one item at a time. */
+  #begin({ id, payload, type }: Assignment): void {
+    const { line } = payload.value as { line?: string };
+    if (line === undefined || (type === types[1] && !this.#plan.feedsLines)) return;
+    expect(this.#running.has(line), `${line} runs twice`).toBe(false);
+    this.#running.set(line, id);
+  }
+
+  /** Before it does: the next one may be claimed before the answer is here. */
+  #willEnd(id: string): void {
+    for (const [line, running] of this.#running) if (running === id) this.#running.delete(line);
+  }
+
   /** What servers do beside the calls. */
   async #tend(engine: Engine): Promise<void> {
     while (!(await this.#isComplete())) {
       await sweepLeases(engine, new Date(0));
       await promoteDue(engine);
+      await promoteBlocked(engine);
       await findMissedEntries(engine);
       await foldProgress(engine, this.#root, 0);
     }
@@ -126,12 +153,14 @@ export class Crowd {
         const again = await claimItems(this.#engine(), worker, requests, claimId);
         expect(again.map(({ id }) => id).sort()).toEqual(held.map(({ id }) => id).sort());
       }
+      for (const assignment of held) this.#begin(assignment);
       const together: Assignment[] = [];
       for (const assignment of held) {
         const action = this.#plan.actions[this.#turn++ % this.#plan.actions.length];
         if (action === 'SUCCEED_TOGETHER') together.push(assignment);
         else await this.#end(assignment.id, action);
       }
+      for (const { id } of together) this.#willEnd(id);
       const statuses = await this.#report(together.map(({ id }) => ({ assignmentId: id, result: id })));
       expect(statuses).toEqual(together.map(() => 'ACCEPTED'));
       if (held.length === 0) await turn();
@@ -139,6 +168,7 @@ export class Crowd {
   }
 
   async #end(id: string, action: Action | undefined): Promise<void> {
+    this.#willEnd(id);
     const success = { assignmentId: id, result: id };
     const failure = { assignmentId: id, failure: { code: 'E', message: 'no' } };
     switch (action) {

@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { claimItems } from '../../../src/domain/claim-items.ts';
 import { foldProgress } from '../../../src/domain/fold-progress.ts';
-import { failure, jobOf, pick, some, success, toItems, treeOf, types } from './inputs.ts';
+import { promoteBlocked } from '../../../src/domain/sweep.ts';
+import { failure, jobOf, lines, pick, some, success, toItems, treeOf, types } from './inputs.ts';
 import type { Model, ModelReport } from './model.ts';
 import { add } from './operations.ts';
 import type { Statement, System } from './system.ts';
@@ -21,6 +22,9 @@ export const cutKind = fc.constantFrom(
   'CANCEL',
   'DELETE',
   'CREATE',
+  'PROMOTE_BLOCKED',
+  'CANCEL_ITEMS',
+  'REPLAY',
 );
 export type CutKind =
   | 'CLAIM'
@@ -35,7 +39,10 @@ export type CutKind =
   | 'SEAL'
   | 'CANCEL'
   | 'DELETE'
-  | 'CREATE';
+  | 'CREATE'
+  | 'PROMOTE_BLOCKED'
+  | 'CANCEL_ITEMS'
+  | 'REPLAY';
 
 /** A call of a stored function that is never committed. */
 export function toStatement(model: Model, kind: CutKind, from: number): Statement {
@@ -69,7 +76,7 @@ export function toStatement(model: Model, kind: CutKind, from: number): Statemen
       return [
         'select * from jobtree.add_items($1, $2)',
         job,
-        JSON.stringify(toItems({ size: 1 + (from % 50), specs: [] })),
+        JSON.stringify(toItems({ size: 1 + (from % 50), specs: from % 3 > 0 ? lines : [] })),
       ];
     case 'SEAL':
       return ['select * from jobtree.seal_job($1)', job];
@@ -78,7 +85,19 @@ export function toStatement(model: Model, kind: CutKind, from: number): Statemen
     case 'DELETE':
       return ['select jobtree.delete_job($1), jobtree.fold_progress($1), jobtree.delete_tree($1)', root];
     case 'CREATE':
-      return ['select * from jobtree.create_job($1)', JSON.stringify({ type: 'a', items: [{ payload: 1 }] })];
+      return [
+        'select * from jobtree.create_job($1)',
+        JSON.stringify({ type: 'a', items: toItems({ size: 1 + (from % 10), specs: lines }) }),
+      ];
+    case 'PROMOTE_BLOCKED':
+      return ['select * from jobtree.promote_blocked()'];
+    case 'CANCEL_ITEMS':
+    case 'REPLAY':
+      return [
+        'select r.* from jobtree.start_operation($1, $2) s cross join lateral jobtree.run_operation(s.operation_id) r',
+        kind === 'REPLAY' ? 'REPLAY' : 'CANCEL',
+        JSON.stringify({ types: [pick(types, from)] }),
+      ];
   }
 }
 
@@ -116,7 +135,7 @@ export async function beside(
         system,
         at,
         from,
-        { size: 1 + (from % 20), specs: [{ key: 1, priority: null, due: null }] },
+        { size: 1 + (from % 20), specs: [{ key: 1, priority: null, due: null, line: null }, ...lines] },
         false,
       );
     case 'FOLD': {
@@ -125,5 +144,7 @@ export async function beside(
       await foldProgress(engine, tree.root.id, 0);
       return system.readProgress(model, tree);
     }
+    case 'PROMOTE_BLOCKED':
+      await promoteBlocked(engine);
   }
 }

@@ -22,8 +22,21 @@ export const itemSpec = fc.record({
   key: fc.option(fc.nat(40), { freq: 3 }),
   priority: fc.option(fc.integer({ min: -2, max: 2 }), { freq: 2 }),
   due: fc.option(fc.constantFrom('PAST', 'LATER'), { freq: 2 }),
+  line: fc.option(fc.nat(4), { freq: 2 }),
 });
-export type ItemSpec = { key: number | null; priority: number | null; due: string | null };
+export type ItemSpec = {
+  key: number | null;
+  priority: number | null;
+  due: string | null;
+  line: number | null;
+};
+/** Of each second item one of a few serialize keys, in no regular order. */
+export const lines: ItemSpec[] = [3, null, 0, 1, null, 1, null, 0, 4, null].map((line) => ({
+  key: null,
+  priority: null,
+  due: null,
+  line,
+}));
 export const batch = fc.oneof(
   fc.record({ size: fc.integer({ min: 1, max: 200 }), specs: fc.constant([] as ItemSpec[]) }),
   fc.record({
@@ -41,6 +54,7 @@ export function toItems({ size, specs }: Batch) {
     return {
       payload,
       ...(spec?.key != null && { dedupeKey: `k${spec.key + (i % 7)}` }),
+      ...(spec?.line != null && { serializeKey: `s${spec.line}` }),
       ...(spec?.priority != null && { priority: spec.priority }),
       ...(spec?.due != null && { runAt: new Date(Date.now() + (spec.due === 'PAST' ? -hour : hour)) }),
     };
@@ -65,6 +79,8 @@ export const treeSpec = fc.record({
     priority: fc.integer({ min: -1, max: 1 }),
     later: fc.boolean(),
     sealed: fc.boolean(),
+    keyed: fc.boolean(),
+    blocks: fc.boolean(),
     count: fc.constantFrom(null, null, null, 0, 2, 10),
     share: fc.constantFrom(null, null, null, 0, 20, 60),
   }),
@@ -79,7 +95,9 @@ export function toTree({
   key,
   items,
 }: typeof treeSpec extends fc.Arbitrary<infer T> ? T : never): NewJob {
-  const { maxFailuresPerItem, backoffMs, priority, later, sealed, count, share } = settings;
+  const { maxFailuresPerItem, backoffMs, priority, later, sealed, count, share, keyed, blocks } = settings;
+  const specs = keyed ? lines : [];
+  const fedKey = keyed && { serializeKey: 'result.key' };
   const typeAt = (offset: number) => types[(type + offset) % types.length] as string;
   const job = (offset: number, rest: Partial<NewJob> = {}): NewJob => ({
     type: typeAt(offset),
@@ -90,6 +108,7 @@ export function toTree({
     backoffJitter: 0,
     priority,
     heartbeatIntervalMs: hour,
+    serializeOnFailure: blocks ? 'BLOCK' : 'CONTINUE',
     ...rest,
   });
   const children: Record<typeof shape, NewJob[]> = {
@@ -97,26 +116,28 @@ export function toTree({
     CHAIN: [job(1, { feed: {}, children: [job(2, { feed: { payload: 'payload.v' } })] })],
     FOR_EACH: [
       job(1, { feed: { forEach: 'result.list' } }),
-      job(2, { feed: { forEach: 'result.list', payload: { e: 'element', n: 'payload.n' } } }),
+      job(2, { feed: { forEach: 'result.list', payload: { e: 'element', n: 'payload.n' }, ...fedKey } }),
     ],
-    TEMPLATE: [job(1, { feed: { payload: { n: 'payload.n', v: 'result.v', none: 'result.none.0' } } })],
+    TEMPLATE: [
+      job(1, { feed: { payload: { n: 'payload.n', v: 'result.v', none: 'result.none.0' }, ...fedKey } }),
+    ],
     REPORTS: [job(1, { feed: { source: 'REPORTS' } }), job(2, { feed: {} })],
     INDEPENDENT: [
-      job(1, { sealed: settings.sealed, items: toItems({ size: 3, specs: [] }) }),
+      job(1, { sealed: settings.sealed, items: toItems({ size: 3, specs }) }),
       job(1, { feed: {} }),
     ],
     AFTER: [
       // Sometimes none, so that what waits for it goes on soon.
-      job(1, { sealed: true, items: toItems({ size: items % 3, specs: [] }) }),
-      job(2, { feed: {}, after: [typeAt(1)] }),
-      job(3, { sealed, after: [typeAt(1)], items: toItems({ size: 150, specs: [] }) }),
+      job(1, { sealed: true, items: toItems({ size: items % 3, specs }) }),
+      job(2, { feed: { ...fedKey }, after: [typeAt(1)] }),
+      job(3, { sealed, after: [typeAt(1)], items: toItems({ size: 150, specs }) }),
     ],
   };
   return job(0, {
     sealed: sealed && items > 0,
     ...(key !== null && { dedupeKey: `t${key}` }),
     ...(later && items % 4 === 0 && { runAt: new Date(Date.now() + hour) }),
-    items: toItems({ size: items, specs: [] }),
+    items: toItems({ size: items, specs }),
     children: children[shape],
   });
 }
@@ -158,8 +179,12 @@ export function withOthers(model: Model, ids: readonly string[], others: number)
   return [...ids, ...ended, crypto.randomUUID(), ...(lease === undefined ? [] : [`${lease.slice(0, 34)}ff`])];
 }
 
-export function toResult(id: string, i: number): { v: string; list: unknown } {
-  return { v: id, list: i % 20 === 19 ? 'no list' : Array.from({ length: i % 3 }, (_, k) => `${id}/${k}`) };
+/** A text, a number, none; and what is no key. */
+const resultKey = (i: number) => (i % 29 === 28 ? ['f0'] : ['f0', 's1', 7, null, 'f0'][i % 5]);
+
+export function toResult(id: string, i: number): { v: string; list: unknown; key: unknown } {
+  const list = i % 20 === 19 ? 'no list' : Array.from({ length: i % 3 }, (_, k) => `${id}/${k}`);
+  return { v: id, list, key: resultKey(i) };
 }
 
 export const success = (model: Model, id: string, i: number): ModelReport => {
@@ -169,7 +194,13 @@ export const success = (model: Model, id: string, i: number): ModelReport => {
   return {
     assignmentId: id,
     result,
-    newItems: [{ type: i % 12 === 11 ? 'unknown' : child.type, payload: { n: i } }],
+    newItems: [
+      {
+        type: i % 12 === 11 ? 'unknown' : child.type,
+        payload: { n: i },
+        ...(i % 3 > 0 && { serializeKey: `s${i % 4}` }),
+      },
+    ],
   };
 };
 export const failure = (id: string, permanent: boolean, code = 'E'): ModelReport => ({

@@ -155,7 +155,7 @@ export async function compareWithModel({ db }: System, model: Model): Promise<vo
   for (const { job_id, position, state, attempt, lease_id } of rows) {
     const item = model.jobs.get(job_id)?.items.get(Number(position));
     const expected = item === undefined ? 'GONE' : shownState(item);
-    const waits = expected === 'READY' || expected === 'SCHEDULED' || expected === 'HELD';
+    const waits = expected !== undefined && ['READY', 'SCHEDULED', 'BLOCKED', 'HELD'].includes(expected);
     const lease = expected === 'HELD' ? item?.assignment?.leaseId : null;
     if (state !== expected || lease_id !== lease || (waits && attempt !== item?.attempt)) {
       wrong.push({
@@ -171,6 +171,17 @@ export async function compareWithModel({ db }: System, model: Model): Promise<vo
     }
   }
   expect(wrong.slice(0, 5)).toEqual([]);
+  const lines = await db.query<{ key: string; items: string[] }>(
+    `select l.key, array_agg(l.job_id || ':' || l.position order by l.turn) as items
+     from (
+       select k.key, k.job_id, k.position, k.turn from jobtree.serialize_key k
+       where not exists (select from jobtree.ended_head e where e.job_id = k.job_id and e.position = k.position and not e.held)
+       union all
+       select b.key, b.job_id, b.position, b.turn from jobtree.blocked_item b
+     ) l
+     group by l.key`,
+  );
+  expect(Object.fromEntries(lines.map(({ key, items }) => [key, items]))).toEqual(model.lines.ids());
   const dead = await db.query<{ id: string }>(
     `select concat(job_id, ':', position) as id from jobtree.dead_letter`,
   );

@@ -6,6 +6,7 @@
  *     READY       claims find it
  *     SCHEDULED   it waits for an instant that lies far ahead
  *     DUE         that instant is over, and nobody has promoted it: only a claim by name finds it
+ *     BLOCKED     another item has its serialize key (lines.ts)
  *     HELD        a worker has it, under the item's assignment
  *     SUCCEEDED, FAILED
  *     CANCELLED   by itself, and not with its job
@@ -13,12 +14,23 @@
  * What is pending in a cancelled job counts as cancelled, whatever its state here.
  */
 import type { Feed, NewJob } from '../../../src/domain/create-job.ts';
+import { ModelLines } from './lines.ts';
 
-export type State = 'WAITING' | 'READY' | 'SCHEDULED' | 'DUE' | 'HELD' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
+export type State =
+  | 'WAITING'
+  | 'READY'
+  | 'SCHEDULED'
+  | 'DUE'
+  | 'BLOCKED'
+  | 'HELD'
+  | 'SUCCEEDED'
+  | 'FAILED'
+  | 'CANCELLED';
 
 export interface ModelItem {
   readonly job: ModelJob;
   readonly position: number;
+  readonly serializeKey: string | undefined;
   priority: number;
   payload: unknown;
   attempt: number;
@@ -27,7 +39,7 @@ export interface ModelItem {
   /** It failed for good, and was neither replayed nor discarded. */
   dead: boolean;
   state: State;
-  /** What it becomes when its job waits no longer. */
+  /** What it becomes when its job waits no longer, or it is the head of its key. */
   released: State;
   /** The last assignment that had it. */
   assignment: ModelAssignment | undefined;
@@ -45,6 +57,7 @@ export interface ModelJob {
   readonly keys: Map<string, number>;
   /** Its items are due later unless they say otherwise. */
   readonly later: boolean;
+  readonly blocksOnFailure: boolean;
   /** How many of its items may fail, and which share of them. */
   readonly tolerated: { readonly count: number | null; readonly share: number | null };
   /** The jobs that it waits for. */
@@ -52,6 +65,7 @@ export interface ModelJob {
   waits: boolean;
   sealed: boolean;
   cancelled: boolean;
+  deleted: boolean;
   /** Cancelled since more items failed than are tolerated. */
   failed: boolean;
   /** By a replay, once or more. */
@@ -76,11 +90,23 @@ export interface ModelAssignment {
   end: 'REPORTED' | 'RELEASED' | 'LOST' | 'CANCELLED' | undefined;
 }
 
+interface NewModelItem {
+  readonly type: string;
+  readonly payload: unknown;
+  readonly serializeKey?: string;
+}
+
+/** What a report makes for a child. */
+export interface Fed {
+  readonly payload: unknown;
+  readonly key: string | null;
+}
+
 export interface ModelReport {
   readonly assignmentId: string;
   readonly result?: unknown;
   readonly failure?: { readonly code: string; readonly message: string; readonly permanent: boolean };
-  readonly newItems?: readonly { readonly type: string; readonly payload: unknown }[];
+  readonly newItems?: readonly NewModelItem[];
 }
 
 export interface ModelClaim {
@@ -106,6 +132,7 @@ export class Model {
   readonly jobs = new Map<string, ModelJob>();
   readonly assignments = new Map<string, ModelAssignment>();
   readonly claims: ModelClaim[] = [];
+  readonly lines = new ModelLines();
   /** Jobs that a fold has completed. */
   readonly completed = new Set<string>();
   /** Assignments that ended, the last ones. */
@@ -164,6 +191,7 @@ export class Model {
         items: new Map(),
         keys: new Map(),
         later: job.runAt != null,
+        blocksOnFailure: job.serializeOnFailure === 'BLOCK',
         tolerated: {
           count: job.toleratedFailureCount ?? null,
           share: job.toleratedFailurePercentage ?? null,
@@ -172,6 +200,7 @@ export class Model {
         waits: (job.after ?? []).length > 0,
         sealed: job.sealed ?? false,
         cancelled: false,
+        deleted: false,
         failed: false,
         reopened: false,
       };
@@ -192,7 +221,10 @@ export class Model {
 
   removeTree({ root, jobs }: ModelTree): void {
     this.trees.delete(root.id);
-    for (const job of jobs) this.jobs.delete(job.id);
+    for (const job of jobs) {
+      job.deleted = true;
+      this.jobs.delete(job.id);
+    }
     for (const [id, { item }] of this.assignments) if (jobs.includes(item.job)) this.assignments.delete(id);
     for (const { assignments } of this.claims) {
       assignments.splice(0, assignments.length, ...assignments.filter(({ id }) => this.assignments.has(id)));
@@ -201,12 +233,28 @@ export class Model {
 
   addItem(
     job: ModelJob,
-    item: { position: number; priority?: number; payload: unknown; state?: State },
+    item: {
+      position: number;
+      priority?: number;
+      payload: unknown;
+      serializeKey: string | null | undefined;
+      state?: State;
+    },
   ): void {
     const { position, payload, priority = job.priority, state: released = initial(job) } = item;
-    const state = job.waits ? 'WAITING' : released;
     const fresh = { attempt: 1, forgiven: 0, dead: false, assignment: undefined };
-    job.items.set(position, { job, position, priority, payload, state, released, ...fresh });
+    const added: ModelItem = {
+      job,
+      position,
+      priority,
+      payload,
+      serializeKey: item.serializeKey ?? undefined,
+      state: 'WAITING',
+      released,
+      ...fresh,
+    };
+    job.items.set(position, added);
+    if (!job.waits) this.lines.enter(added);
   }
 
   hold(item: ModelItem, assignment: { id: string; leaseId: string; worker: string }): ModelAssignment {
@@ -219,9 +267,9 @@ export class Model {
     return held;
   }
 
-  /** What a report is answered, and what it does; gives the payloads that it makes for each child. */
-  report(report: ModelReport): { status: string; fed: Map<ModelJob, unknown[]> } {
-    const fed = new Map<ModelJob, unknown[]>();
+  /** What a report is answered, and what it does; gives the items that it makes for each child. */
+  report(report: ModelReport): { status: string; fed: Map<ModelJob, Fed[]> } {
+    const fed = new Map<ModelJob, Fed[]>();
     const assignment = this.assignments.get(report.assignmentId);
     if (assignment === undefined) return { status: 'STALE', fed };
     if (!isOpen(assignment) || assignment.item.job.cancelled) {
@@ -236,10 +284,11 @@ export class Model {
     const takers = (type: string) => children.filter((child) => child.type === type).length;
     if (report.newItems?.some(({ type }) => takers(type) !== 1)) return { status: 'INVALID', fed };
     for (const child of children) {
-      const payloads = fedPayloads(child.feed ?? {}, item.payload, report.result);
-      if (payloads === undefined) return { status: 'INVALID', fed };
-      for (const { type, payload } of report.newItems ?? []) if (type === child.type) payloads.push(payload);
-      if (payloads.length > 0 && !child.cancelled) fed.set(child, payloads);
+      const items = fedItems(child, item.payload, report.result);
+      if (items === undefined) return { status: 'INVALID', fed: new Map() };
+      for (const { type, payload, serializeKey: key = null } of report.newItems ?? [])
+        if (type === child.type) items.push({ payload, key });
+      if (items.length > 0 && !child.cancelled) fed.set(child, items);
     }
     this.#end(assignment, 'REPORTED', report);
     item.state = 'SUCCEEDED';
@@ -292,7 +341,15 @@ export class Model {
 
   /** Tries an item again that failed for good: its job is open again, and what that feeds. */
   replay(item: ModelItem): void {
-    Object.assign(item, { state: 'READY', dead: false, forgiven: item.attempt, attempt: item.attempt + 1 });
+    const keepsKey = item.dead && item.job.blocksOnFailure;
+    Object.assign(item, {
+      released: 'READY',
+      dead: false,
+      forgiven: item.attempt,
+      attempt: item.attempt + 1,
+    });
+    if (keepsKey) item.state = 'READY';
+    else this.lines.enter(item);
     this.#reopen(item.job);
   }
 
@@ -354,20 +411,23 @@ function isSame(known: ModelReport | undefined, { failure, result }: ModelReport
 }
 
 /** What one success makes by the mapping of a child; undefined if it can't be mapped. */
-function fedPayloads(feed: Feed, payload: unknown, result: unknown): unknown[] | undefined {
-  if (feed.source === 'REPORTS') return [];
+function fedItems({ feed, cancelled }: ModelJob, payload: unknown, result: unknown): Fed[] | undefined {
+  if (feed == null || feed.source === 'REPORTS') return [];
   const list = feed.forEach == null ? [undefined] : lookUp(feed.forEach, { payload, result });
   if (!Array.isArray(list)) return undefined;
-  return list.map((element) => {
+  const items = list.map((element) => {
+    const roots = { payload, result, element };
     const template = feed.payload ?? (feed.forEach == null ? 'result' : 'element');
-    if (typeof template === 'string') return lookUp(template, { payload, result, element });
-    return Object.fromEntries(
-      Object.entries(template).map(([key, path]) => [
-        key,
-        lookUp(String(path), { payload, result, element }),
-      ]),
-    );
+    const made =
+      typeof template === 'string'
+        ? lookUp(template, roots)
+        : Object.fromEntries(
+            Object.entries(template).map(([key, path]) => [key, lookUp(String(path), roots)]),
+          );
+    return { payload: made, key: feed.serializeKey == null ? null : lookUp(feed.serializeKey, roots) };
   });
+  if (!cancelled && items.some(({ key }) => typeof key === 'object' && key !== null)) return undefined;
+  return items.map(({ payload, key }) => ({ payload, key: key === null ? null : String(key) }));
 }
 
 function lookUp(path: string, roots: Record<string, unknown>): unknown {

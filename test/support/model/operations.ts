@@ -243,6 +243,8 @@ export async function cancelSome(
   const filter = { ...chosen.filter, ...(states && { states }) };
   await operate(system, at, 'CANCEL', filter, { total: items.size, done: items.size });
   for (const item of items) model.cancel(item);
+  // An operation that names states leaves it for later, or what it lets go would be in one of them.
+  if (states === null) await system.learnKeys(model, true);
 }
 
 /** Replays or discards dead letters. */
@@ -262,7 +264,9 @@ export async function settleSome(
   const dead = chosen.items.filter((item) => item.dead);
   const done = kind === 'DISCARD' ? dead : dead.filter(({ job }) => !job.cancelled);
   await operate(system, at, kind, chosen.filter, { total: dead.length, done: done.length });
-  for (const item of done) {
+  // In the order in which the operation goes through them.
+  const order = ({ job, position }: ModelItem) => `${job.id}:${String(position).padStart(20, '0')}`;
+  for (const item of done.sort((x, y) => (order(x) < order(y) ? -1 : 1))) {
     if (kind === 'REPLAY') model.replay(item);
     else item.dead = false;
   }
@@ -290,7 +294,7 @@ export async function change(
   if (changes.priority !== undefined) item.priority = changes.priority ?? item.job.priority;
   if (changes.runAt === undefined) return;
   item.released = changes.runAt === null ? 'READY' : 'SCHEDULED';
-  if (item.state !== 'WAITING') item.state = item.released;
+  if (item.state !== 'WAITING' && item.state !== 'BLOCKED') item.state = item.released;
 }
 
 export async function remove(model: Model, system: System, at: number, from: number): Promise<void> {
@@ -311,5 +315,12 @@ export async function comeDue(model: Model, system: System, from: number): Promi
     `update jobtree.queue_entry set run_at = clock_timestamp() - interval '1 s' where job_id = $1 and run_at < 'infinity'`,
     [job.id],
   );
-  for (const item of job.items.values()) if (item.state === 'SCHEDULED') item.state = 'DUE';
+  await system.db.query(
+    `update jobtree.blocked_item set run_at = clock_timestamp() - interval '1 s' where job_id = $1 and run_at is not null`,
+    [job.id],
+  );
+  for (const item of job.items.values()) {
+    if (item.state === 'SCHEDULED') item.state = 'DUE';
+    if (item.state === 'BLOCKED') item.released = 'READY';
+  }
 }

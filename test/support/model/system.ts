@@ -16,13 +16,16 @@ import { parseItemId, splitAssignmentId } from '../../../src/domain/item-state.t
 import { findMissedEntries } from '../../../src/domain/missed-entries.ts';
 import { type JobProgress, readTrees, revision } from '../../../src/domain/progress.ts';
 import { type Report, reportOutcomes } from '../../../src/domain/report-outcomes.ts';
+import { promoteBlocked } from '../../../src/domain/sweep.ts';
 import type { TestDatabase } from '../database.ts';
 import {
+  type Fed,
   initial,
   isFinished,
   isOverLimit,
   type Model,
   type ModelAssignment,
+  type ModelItem,
   type ModelJob,
   type ModelReport,
   type ModelTree,
@@ -33,6 +36,10 @@ export interface ClaimRequest {
   readonly limit: number;
 }
 
+interface FedRow extends Fed {
+  readonly position: number;
+}
+
 export type Statement = readonly [text: string, ...values: unknown[]];
 
 export class System {
@@ -41,6 +48,8 @@ export class System {
   /** Trees of which an engine said that they have something to fold. */
   readonly touched = new Set<string>();
   /** What was read of each job last. */
+  /** Somebody else's transaction is open, and has locked anything. */
+  #isCutting = false;
   readonly #known = new Map<string, JobProgress & { readonly revision: string }>();
 
   constructor(db: TestDatabase, databases: readonly [Database, Database]) {
@@ -124,21 +133,46 @@ export class System {
   ): Promise<void> {
     const expected = reports.map((report) => model.report(report));
     expect(answers.map(({ status }) => status)).toEqual(expected.map(({ status }) => status));
-    const fed = new Map<ModelJob, unknown[]>();
-    for (const [child, payloads] of expected.flatMap((each) => [...each.fed])) {
-      fed.set(child, [...(fed.get(child) ?? []), ...payloads]);
+    const fed = new Map<ModelJob, Fed[]>();
+    for (const [child, items] of expected.flatMap((each) => [...each.fed])) {
+      fed.set(child, [...(fed.get(child) ?? []), ...items]);
     }
-    for (const [child, payloads] of fed) await this.#learnFed(model, child, payloads);
+    await this.#learnFed(model, fed);
+    await this.learnKeys(model, !this.#isCutting);
   }
 
-  async #learnFed(model: Model, child: ModelJob, payloads: readonly unknown[]): Promise<void> {
-    const rows = await this.db.query<{ position: string; payload: unknown }>(
-      'select position, payload from jobtree.job_item where job_id = $1 and position > $2 order by position',
-      [child.id, Math.max(-1, ...child.items.keys())],
+  /** What was fed together has entered the lines in the order of its positions. */
+  async #learnFed(model: Model, fed: ReadonlyMap<ModelJob, readonly Fed[]>): Promise<void> {
+    const found: [ModelJob, FedRow][] = [];
+    for (const [child, items] of fed) {
+      const rows = await this.db.query<FedRow>(
+        'select position::float8, payload, serialize_key as key from jobtree.job_item where job_id = $1 and position > $2',
+        [child.id, Math.max(-1, ...child.items.keys())],
+      );
+      const texts = (values: readonly Fed[]) =>
+        values.map(({ payload, key }) => JSON.stringify([payload, key])).sort();
+      expect(texts(rows)).toEqual(texts(items));
+      for (const row of rows) found.push([child, row]);
+    }
+    for (const [child, { position, payload, key }] of found.sort(([, x], [, y]) => x.position - y.position))
+      model.addItem(child, { position, payload, serializeKey: key });
+  }
+
+  /** Which keys have gone on whose heads have ended. Those that have not can wait for promote_blocked, but not if it was to be `atOnce`. */
+  async learnKeys(model: Model, atOnce: boolean): Promise<void> {
+    const rows = await this.db.query<{ key: string }>(
+      `select k.key from jobtree.serialize_key k
+       join jobtree.ended_head e on e.job_id = k.job_id and e.position = k.position
+       where not e.held`,
     );
-    const texts = (values: readonly unknown[]) => values.map((value) => JSON.stringify(value)).sort();
-    expect(texts(rows.map(({ payload }) => payload))).toEqual(texts(payloads));
-    for (const { position, payload } of rows) model.addItem(child, { position: Number(position), payload });
+    model.lines.goOn(new Set(rows.map(({ key }) => key)), atOnce);
+  }
+
+  /** Lets all keys go on whose heads have ended. */
+  async promoteBlocked(model: Model, engine: Engine): Promise<void> {
+    while (await promoteBlocked(engine));
+    expect(await this.db.query('select from jobtree.ended_head where not held')).toEqual([]);
+    await this.learnKeys(model, true);
   }
 
   /** Folds a tree to the end, and compares its counters with the model. */
@@ -223,6 +257,7 @@ export class System {
          j.waits or j.releasing as waits, p.outcome
        from jobtree.job j join jobtree.job_progress p on p.job_id = j.id`,
     );
+    const released: ModelItem[] = [];
     const outcomes = new Map(rows.map(({ id, outcome }) => [id, outcome]));
     const ended = ({ after }: ModelJob) => after.map(({ id }) => outcomes.get(id));
     for (const { id, sealed, failed, cancelled, waits, outcome } of rows) {
@@ -239,10 +274,32 @@ export class System {
       } else if (job.waits && !waits) {
         expect(new Set(ended(job))).toEqual(new Set(['SUCCEEDED']));
         job.waits = false;
-        for (const item of job.items.values()) if (item.state === 'WAITING') item.state = item.released;
+        released.push(...[...job.items.values()].filter(({ state }) => state === 'WAITING'));
       }
       if (outcome !== null)
         expect(outcome).toBe(job.failed ? 'FAILED' : job.cancelled ? 'CANCELLED' : 'SUCCEEDED');
+    }
+    await this.#learnReleased(model, released);
+    await this.learnKeys(model, false);
+  }
+
+  /** Of several jobs that were released together any may have been the first in a line, each in the order of its own items. */
+  async #learnReleased(model: Model, released: readonly ModelItem[]): Promise<void> {
+    if (released.length === 0) return;
+    const turns = await this.db.query<{ job_id: string; position: string; turn: string }>(
+      `select job_id, position, turn from jobtree.serialize_key where job_id is not null
+       union all
+       select job_id, position, turn from jobtree.blocked_item`,
+    );
+    const known = new Map(turns.map(({ job_id, position, turn }) => [`${job_id}:${position}`, Number(turn)]));
+    const turnOf = ({ job, position }: ModelItem) => known.get(`${job.id}:${position}`) ?? 0;
+    const last = new Map<string, number>();
+    for (const item of [...released].sort((x, y) => turnOf(x) - turnOf(y))) {
+      const line = `${item.job.id}, ${item.serializeKey}`;
+      if (item.serializeKey !== undefined)
+        expect(item.position, 'the order in a line').toBeGreaterThan(last.get(line) ?? -1);
+      last.set(line, item.position);
+      model.lines.enter(item);
     }
   }
 
@@ -256,6 +313,7 @@ export class System {
    * done, and cuts the connection. Nothing of the transaction may remain.
    */
   async cutTransaction(
+    model: Model,
     statements: readonly Statement[],
     by: 'TERMINATE' | 'SOCKET',
     meanwhile: () => Promise<void>,
@@ -264,6 +322,7 @@ export class System {
     client.on('error', () => {});
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     const pid = rows[0]?.pid;
+    this.#isCutting = true;
     await client.query('begin');
     try {
       for (const [text, ...values] of statements) await client.query(text, values);
@@ -280,8 +339,12 @@ export class System {
     if (by === 'SOCKET') destroySocket(client);
     else await this.db.query('select pg_terminate_backend($1)', [pid]);
     while ((await this.db.query('select from pg_stat_activity where pid = $1', [pid])).length > 0);
-    await running;
+    await running.finally(() => {
+      this.#isCutting = false;
+    });
     await client.end().catch(() => {});
+    // What passed by what the transaction had locked.
+    await this.#learnVerdicts(model);
   }
 
   async #somebodyWaits(): Promise<boolean> {
@@ -295,10 +358,16 @@ export class System {
   learnAdded(
     model: Model,
     job: ModelJob,
-    items: readonly { payload: unknown; dedupeKey?: string; priority?: number; runAt?: Date }[],
+    items: readonly {
+      payload: unknown;
+      dedupeKey?: string;
+      serializeKey?: string;
+      priority?: number;
+      runAt?: Date;
+    }[],
     answers: readonly { status: string; itemId?: string }[],
   ): void {
-    for (const [i, { payload, dedupeKey, priority, runAt }] of items.entries()) {
+    for (const [i, { payload, dedupeKey, serializeKey, priority, runAt }] of items.entries()) {
       const { jobId, position } = parseItemId(answers[i]?.itemId ?? '') ?? { jobId: '', position: 0 };
       expect(jobId).toBe(job.id);
       const known = dedupeKey === undefined ? undefined : job.keys.get(dedupeKey);
@@ -308,7 +377,13 @@ export class System {
       if (known !== undefined) continue;
       if (dedupeKey !== undefined) job.keys.set(dedupeKey, position);
       const state = runAt === undefined ? initial(job) : runAt.getTime() > Date.now() ? 'SCHEDULED' : 'READY';
-      model.addItem(job, { position, payload, state, ...(priority === undefined ? {} : { priority }) });
+      model.addItem(job, {
+        position,
+        payload,
+        serializeKey,
+        state,
+        ...(priority === undefined ? {} : { priority }),
+      });
     }
   }
 }
