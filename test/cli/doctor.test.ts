@@ -308,7 +308,12 @@ test('deltas that stay uncounted, beside a server', async () => {
 
 test('a worker that has missed a heartbeat, beside a server', async () => {
   const patient = await createPatient();
+  const startedAt = new Date();
   await serve(patient.url);
+  // It has looked: from then on it sees no gap.
+  const sweptAt = async () =>
+    (await patient.client.query<{ swept_at: Date }>('select swept_at from jobtree.watch')).rows[0]?.swept_at;
+  await expect.poll(async () => ((await sweptAt()) ?? 0) > startedAt).toBe(true);
   const lease = await claim(patient);
   await patient.client.query(`update jobtree.watch set resumed_at = now() - interval '1 day'`);
   await patient.client.query(
