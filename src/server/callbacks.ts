@@ -10,11 +10,9 @@ import {
   pruneDeliveries,
 } from '../domain/callback-deliveries.ts';
 import type { Engine } from '../domain/engine.ts';
-import { Signal } from '../events/signal.ts';
 import { sendCallback } from './callback-request.ts';
+import { Loop, pollMs } from './loop.ts';
 
-/** So often it looks for what is due. */
-const pollMs = 1_000;
 const pruneEveryMs = 60_000;
 const mostAtOnce = 64;
 const mostPerHost = 4;
@@ -23,46 +21,36 @@ export class Callbacks {
   readonly #engine: Engine;
   readonly #timeoutMs: number;
   readonly #logger: Logger;
-  readonly #stopped = new AbortController();
   readonly #underWay = new Map<Promise<void>, LeasedDelivery>();
-  /** A place became free since it looked last. */
-  #freed = false;
-  readonly #woken = new Signal();
-  #loop: Promise<void> | undefined;
+  readonly #loop: Loop;
   #pruneAt = 0;
 
   constructor(options: { engine: Engine; timeoutMs: number; logger: Logger }) {
     this.#engine = options.engine;
     this.#timeoutMs = options.timeoutMs;
     this.#logger = options.logger;
+    this.#loop = new Loop({
+      look: () => this.#look(),
+      logger: options.logger,
+      failure: 'callbacks could not be looked at; it is tried again',
+    });
   }
 
   start(): void {
-    this.#loop = this.#run();
+    this.#loop.start();
   }
 
   /** What is under way is broken off: its lease is over soon, and another server sends it again. */
   async stop(): Promise<void> {
-    this.#stopped.abort();
-    this.#woken.fire();
-    await this.#loop;
+    await this.#loop.stop();
     await Promise.all(this.#underWay.keys());
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#stopped;
-    while (!signal.aborted) {
-      this.#freed = false;
-      try {
-        await this.#sendSome();
-        if (performance.now() >= this.#pruneAt && !(await pruneDeliveries(this.#engine)))
-          this.#pruneAt = performance.now() + pruneEveryMs;
-      } catch (error) {
-        this.#logger.warn({ err: error }, 'callbacks could not be looked at; it is tried again');
-      }
-      // There may be something new by then.
-      if (!this.#freed && !signal.aborted) await this.#woken.wait(pollMs);
-    }
+  async #look(): Promise<number> {
+    await this.#sendSome();
+    if (performance.now() >= this.#pruneAt && !(await pruneDeliveries(this.#engine)))
+      this.#pruneAt = performance.now() + pruneEveryMs;
+    return pollMs;
   }
 
   async #sendSome(): Promise<void> {
@@ -77,8 +65,8 @@ export class Callbacks {
     for (const delivery of deliveries) {
       const sent = this.#send(delivery).finally(() => {
         this.#underWay.delete(sent);
-        this.#freed = true;
-        this.#woken.fire();
+        // A place is free, and there may be something new by then.
+        this.#loop.poke();
       });
       this.#underWay.set(sent, delivery);
     }
@@ -90,9 +78,9 @@ export class Callbacks {
     const answer = await sendCallback(delivery, {
       addresses: this.#engine.callbackAddresses,
       timeoutMs: this.#timeoutMs,
-      signal: this.#stopped.signal,
+      signal: this.#loop.signal,
     });
-    if (this.#stopped.signal.aborted && answer.error !== undefined) return;
+    if (this.#loop.signal.aborted && answer.error !== undefined) return;
     if (answer.error === undefined)
       this.#logger.debug({ messageId, endpoint, attempt }, 'a callback was delivered');
     else

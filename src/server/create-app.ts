@@ -36,9 +36,9 @@ import { Operations } from './operations.ts';
 import { createGuard } from './origin.ts';
 import { Parts } from './parts.ts';
 import { Quota } from './quota.ts';
-import { Reaper } from './reaper.ts';
+import { createReaper } from './reaper.ts';
 import { createResults } from './results.ts';
-import { Scheduler } from './scheduler.ts';
+import { createScheduler } from './scheduler.ts';
 import { Stalls } from './stalls.ts';
 import { StartTime } from './start-time.ts';
 import { SubscriptionCosts } from './subscription-costs.ts';
@@ -162,8 +162,8 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     logPayloads: config.logPayloads,
   });
   const sweeper = new Sweeper({ engine, intervalMs: config.sweepIntervalMs, logger });
-  const scheduler = new Scheduler({ engine, logger });
-  const reaper = new Reaper({ engine, logger });
+  const scheduler = createScheduler({ engine, logger });
+  const reaper = createReaper({ engine, logger });
   const bookkeeper = new Bookkeeper({ engine, logger });
   const uploads = new Uploads({ database, lifetimeMs: config.uploadLifetimeMs });
   const importer = new Importer({ engine, uploads, maxTextBytes: config.maxFileTextBytes, logger });

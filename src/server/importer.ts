@@ -6,11 +6,9 @@ import type { Logger } from 'pino';
 import type { Engine } from '../domain/engine.ts';
 import { importsWait, type LeasedImport, leaseImports } from '../domain/file-imports.ts';
 import type { Uploads } from '../domain/uploads.ts';
-import { Signal } from '../events/signal.ts';
 import { importFile } from '../files/import-file.ts';
+import { Loop, pollMs } from './loop.ts';
 
-/** So often it looks for imports that wait. */
-const pollMs = 1_000;
 /** So often it looks for uploads whose time is over. */
 const pruneEveryMs = 10_000;
 /** Each takes a connection while its rows are added. */
@@ -21,13 +19,9 @@ export class Importer {
   readonly #uploads: Uploads;
   readonly #maxTextBytes: number;
   readonly #logger: Logger;
-  readonly #stopped = new AbortController();
   readonly #underWay = new Set<Promise<void>>();
   #othersWait = false;
-  /** Something may be new since it looked last. */
-  #isPoked = false;
-  readonly #woken = new Signal();
-  #loop: Promise<void> | undefined;
+  readonly #loop: Loop;
   #pruneAt = 0;
 
   constructor(options: { engine: Engine; uploads: Uploads; maxTextBytes: number; logger: Logger }) {
@@ -35,38 +29,29 @@ export class Importer {
     this.#uploads = options.uploads;
     this.#maxTextBytes = options.maxTextBytes;
     this.#logger = options.logger;
+    this.#loop = new Loop({
+      look: async () => {
+        await this.#look();
+        return performance.now() >= this.#pruneAt && (await this.#prune()) ? 0 : pollMs;
+      },
+      logger: options.logger,
+      failure: 'imports could not be looked at; it is tried again',
+    });
   }
 
   start(): void {
-    this.#loop = this.#run();
+    this.#loop.start();
   }
 
   /** There is something to import. */
   poke(): void {
-    this.#isPoked = true;
-    this.#woken.fire();
+    this.#loop.poke();
   }
 
   /** What is under way is given back, and another server goes on with it. */
   async stop(): Promise<void> {
-    this.#stopped.abort();
-    this.#woken.fire();
-    await this.#loop;
+    await this.#loop.stop();
     await Promise.all(this.#underWay);
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stopped;
-    while (!signal.aborted) {
-      this.#isPoked = false;
-      try {
-        await this.#look();
-        if (performance.now() >= this.#pruneAt) await this.#prune();
-      } catch (error) {
-        this.#logger.warn({ err: error }, 'imports could not be looked at; it is tried again');
-      }
-      if (!this.#isPoked && !signal.aborted) await this.#woken.wait(pollMs);
-    }
   }
 
   async #look(): Promise<void> {
@@ -91,7 +76,7 @@ export class Importer {
         uploads: this.#uploads,
         leased,
         maxTextBytes: this.#maxTextBytes,
-        signal: this.#stopped.signal,
+        signal: this.#loop.signal,
         othersWait: () => this.#othersWait,
       });
     } catch (error) {
@@ -99,10 +84,10 @@ export class Importer {
     }
   }
 
-  /** A little at a time, while imports go on. */
-  async #prune(): Promise<void> {
+  /** A little at a time, while imports go on; resolves to whether there is more. */
+  async #prune(): Promise<boolean> {
     const more = await this.#uploads.prune();
-    this.#pruneAt = performance.now() + (more ? 0 : pruneEveryMs);
-    if (more) this.#isPoked = true;
+    if (!more) this.#pruneAt = performance.now() + pruneEveryMs;
+    return more;
   }
 }

@@ -6,47 +6,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Engine } from '../domain/engine.ts';
 import { reapSome } from '../domain/retention.ts';
+import { Loop, pollMs } from './loop.ts';
 
-/** So often it looks for what is due. */
-const pollMs = 1_000;
 /** Postgres works on it for so much of the time. */
 const share = 1 / 8;
 
-export class Reaper {
-  readonly #engine: Engine;
-  readonly #logger: Logger;
-  readonly #stopped = new AbortController();
-  #loop: Promise<void> | undefined;
-
-  constructor(options: { engine: Engine; logger: Logger }) {
-    this.#engine = options.engine;
-    this.#logger = options.logger;
-  }
-
-  start(): void {
-    this.#loop = this.#run();
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped.abort();
-    await this.#loop;
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stopped;
-    const rest = (tookMs: number) => this.#pause(tookMs * (1 / share - 1));
-    while (!signal.aborted) {
-      let more = false;
-      try {
-        more = await reapSome(this.#engine, rest);
-      } catch (error) {
-        this.#logger.warn({ err: error }, 'trees could not be reaped; it is tried again');
-      }
-      if (!more) await this.#pause(pollMs);
-    }
-  }
-
-  async #pause(ms: number): Promise<void> {
-    await delay(ms, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
-  }
+export function createReaper({ engine, logger }: { engine: Engine; logger: Logger }): Loop {
+  const look = async (signal: AbortSignal) => {
+    const rest = (tookMs: number) =>
+      delay(tookMs * (1 / share - 1), undefined, { signal }).catch(() => undefined);
+    return (await reapSome(engine, rest)) ? 0 : pollMs;
+  };
+  return new Loop({ look, logger, failure: 'trees could not be reaped; it is tried again' });
 }
