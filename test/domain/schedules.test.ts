@@ -105,7 +105,8 @@ describe('a schedule that is due', () => {
     const { waitMs, failed } = await fire();
     expect(failed).toBe(false);
     expect(waitMs).toBeGreaterThan(30_000);
-    expect(waitMs).toBeLessThanOrEqual(60_000);
+    // A time is stored in milliseconds, so it may have been rounded up by half of one.
+    expect(waitMs).toBeLessThanOrEqual(60_001);
     await deleteSchedule(t.engine, name);
   });
 
