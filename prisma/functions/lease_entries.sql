@@ -31,8 +31,15 @@ declare
   v_claim_id constant uuid := jobtree.new_id();
 begin
   return query
-  with gone as (
-    delete from jobtree.queue_entry q where q.ctid = any (p_tids) returning q.ctid as tid, q.*
+  with taken as (
+    -- Once for each entry, whatever it is divided into: to look for each of many in a list of as many takes the square of that.
+    select u.tid, array_agg(u."from" order by u.n) as froms, array_agg(u.count order by u.n) as counts,
+      array_agg(u.request order by u.n) as requests, array_agg(u.n order by u.n) as ns
+    from unnest(p_tids, p_froms, p_counts, p_requests) with ordinality u(tid, "from", count, request, n)
+    group by u.tid
+  ), gone as (
+    delete from jobtree.queue_entry q using taken t where q.ctid = t.tid
+    returning q.*, t.tid, t.froms, t.counts, t.requests, t.ns
   ), wanted as materialized (
     select g.*, j.root_id, j.heartbeat_interval_ms, j.cancelled_at, p.started_at
     from gone g
@@ -43,9 +50,9 @@ begin
   ), part as materialized (
     select jobtree.new_lease_id(coalesce(p_claim_ids[u.request], v_claim_id)) as id, u.request, u.count, u.n,
       w.tid, w.job_id, w.root_id, w.type, w.position + u."from" as position, w.place + u."from" as place, w.attempt, w.priority, w.keyed,
-      w.heartbeat_interval_ms, u."from" + u.count < w.count as has_rest, i.payloads, i.bytes, w.ready_at
-    from unnest(p_tids, p_froms, p_counts, p_requests) with ordinality u(tid, "from", count, request, n)
-    join wanted w on w.tid = u.tid and w.cancelled_at is null
+      w.heartbeat_interval_ms, u."from" + u.count < w.count as has_rest, i.payloads, i.bytes, w.ready_at, w.count as entry_count, w.bytes as entry_bytes
+    from wanted w
+    cross join lateral unnest(w.froms, w.counts, w.requests, w.ns) u("from", count, request, n)
     cross join lateral (
       select string_agg(i.payload::text, E'\x1e') as payloads, sum(i.payload_bytes) as bytes
       from (
@@ -54,11 +61,14 @@ begin
         order by i.position
       ) i
     ) i
+    where w.cancelled_at is null
   ), rest as (
     insert into jobtree.queue_entry (job_id, position, place, bytes, attempt, count, priority, type, keyed, ready_at)
-    select w.job_id, w.position + t.count, w.place + t.count, greatest(w.bytes - t.bytes, 0), w.attempt, w.count - t.count, w.priority, w.type, w.keyed, w.ready_at
-    from (select p.tid, sum(p.count)::integer as count, sum(p.bytes) as bytes from part p group by p.tid) t
-    join wanted w on w.tid = t.tid and w.count > t.count
+    select p.job_id, max(p.position + p.count), max(p.place + p.count), greatest(p.entry_bytes - sum(p.bytes), 0), p.attempt,
+      p.entry_count - sum(p.count), p.priority, p.type, p.keyed, p.ready_at
+    from part p
+    group by p.tid, p.job_id, p.entry_bytes, p.attempt, p.entry_count, p.priority, p.type, p.keyed, p.ready_at
+    having p.entry_count > sum(p.count)
   ), leased as (
     insert into jobtree.lease (
       id, job_id, claim_id, position, claimed_at, heartbeat_at, deadline_at, attempt, count, priority, open, worker, keyed

@@ -82,6 +82,33 @@ test('the story of a bad deploy: a group, an example, a corrected item, and then
   expect((await client.job(id)).progress).toMatchObject({ status: 'COMPLETED', failed: 4 });
 });
 
+test('a digest counts what failed since then, of these types, and has the largest groups first', async () => {
+  const [few, many] = [await failing(2), await failing(5)];
+  const types = [few.type, many.type];
+  // Four of five failed a day ago.
+  await db.query(
+    `update jobtree.dead_letter set died_at = died_at - interval '1 day'
+     where ctid = any (array(select ctid from jobtree.dead_letter where type = $1 limit 4))`,
+    [many.type],
+  );
+  const counts = async (hours: number, options: { types?: string[]; first?: number }) => {
+    const since = new Date(Date.now() - hours * 3_600_000);
+    const entries = await client.deadLetterDigest(since, options);
+    return entries.map(({ count, group }) => [group?.type, count, group?.count]);
+  };
+  expect(await counts(48, { types })).toEqual([
+    [many.type, 5, 5],
+    [few.type, 2, 2],
+  ]);
+  expect(await counts(1, { types })).toEqual([
+    [few.type, 2, 2],
+    [many.type, 1, 5],
+  ]);
+  expect(await counts(1, { types, first: 1 })).toEqual([[few.type, 2, 2]]);
+  expect(await counts(48, { types: [few.type] })).toEqual([[few.type, 2, 2]]);
+  expect(await counts(0, { types })).toEqual([]);
+});
+
 test.each([
   [{}, {}, 'INVALID_INPUT', 'filter'],
   [{ types: [] }, {}, 'INVALID_INPUT', 'filter.types'],

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, expectTypeOf, test } from 'vitest';
 import { defineType, type JobSpec, JobtreeError } from '../../src/client/index.ts';
 import { toJobInput } from '../../src/client/job-spec.ts';
 
@@ -59,4 +59,22 @@ test('a defined type gives its name and policies to its jobs', () => {
     items: [{ payload: { to: 'a' } }, { payload: { to: 'b' }, dedupeKey: 'k' }],
     children: [],
   });
+});
+
+test('a defined type ties its producers and its handler to one payload and one result', () => {
+  const resize = defineType<{ url: string }, number>('resize');
+  const handle = resize.handler((payload) => {
+    expectTypeOf(payload).toEqualTypeOf<{ url: string }>();
+    return payload.url.length;
+  });
+  expectTypeOf(resize.item).parameter(0).toEqualTypeOf<{ url: string }>();
+  // The compiler refuses what the other side does not expect.
+  resize.job({ items: [{ url: 'a' }, resize.item({ url: 'b' })] });
+  // @ts-expect-error: a payload of another shape
+  resize.job({ items: [{ path: 'a' }] });
+  // @ts-expect-error: an item of another shape
+  resize.item({ path: 'a' });
+  // @ts-expect-error: a handler that gives another result
+  resize.handler((payload) => payload.url);
+  expect(handle).toBeTypeOf('function');
 });

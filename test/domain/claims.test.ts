@@ -16,6 +16,31 @@ const t = useEngine();
 const payloads = (assignments: readonly Assignment[]) => assignments.map(({ payload }) => payload.value);
 const ids = (assignments: readonly Assignment[]) => assignments.map(({ id }) => id);
 
+describe('a hold lasts for three heartbeat intervals', () => {
+  const intervalMs = 7_000;
+  const lengthOf = ({ heartbeatAt, deadlineAt }: Assignment) => deadlineAt.getTime() - heartbeatAt.getTime();
+
+  it('from a claim of a type, a claim of one item, and a heartbeat', async () => {
+    const type = newType();
+    const { [type]: jobId = '' } = await t.create({ type, items: [{}, {}], heartbeatIntervalMs: intervalMs });
+    const [, second] = await t.items(jobId);
+    const [claimed] = await claimItems(t.engine, 'w', [{ type, limit: 1 }]);
+    const named = await claimItem(t.engine, second as ItemKey, 'w');
+    for (const one of [claimed as Assignment, named]) {
+      expect(lengthOf(one)).toBe(3 * intervalMs);
+      expect(one.heartbeatAt).toEqual(one.claimedAt);
+    }
+    const { id } = claimed as Assignment;
+    await heartbeat(t.engine, [id]);
+    const [row] = await t.db.query<{ ms: number; beat: boolean }>(
+      `select 1000 * extract(epoch from deadline_at - heartbeat_at)::float8 as ms, heartbeat_at > claimed_at as beat
+       from jobtree.assignment where id = $1`,
+      [id],
+    );
+    expect(row).toEqual({ ms: 3 * intervalMs, beat: true });
+  });
+});
+
 describe('the size of a claim', () => {
   /** A job whose items have payloads of so many bytes each; the text begins with the item's number. */
   async function createLarge(bytes: readonly number[]): Promise<string> {

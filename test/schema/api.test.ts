@@ -69,6 +69,22 @@ describe('reads', () => {
     });
   });
 
+  it('shows the results of final stages: leaves, unless a job says otherwise', async () => {
+    const id = await createJob(app.url, {
+      type: 'stage',
+      items: [{ payload: 1 }],
+      finalStage: true,
+      children: [
+        { type: 'stage', items: [{ payload: 2 }], finalStage: false },
+        { type: 'stage', items: [{ payload: 3 }], children: [{ type: 'stage', items: [{ payload: 4 }] }] },
+      ],
+    });
+    await work(app.url, 'stage', 9, 'done');
+    const { job } = await data(app.url, 'query ($id: ID!) { job(id: $id) { results { nodes { payload } } } }', { id });
+    const payloads = job.results.nodes.map(({ payload }: { payload: number }) => payload);
+    expect(payloads.toSorted()).toEqual([1, 4]);
+  });
+
   it('pages items by cursor, forwards and backwards, and by status', async () => {
     const id = await createJob(app.url, {
       type: 'paged',
