@@ -13,7 +13,7 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_payloads json[];
+  v_payloads text[];
   v_firsts bigint[];
   v_positions bigint[];
   v_added boolean[];

@@ -12,11 +12,11 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_job jobtree.job;
-  v_payloads constant json[] := string_to_array(p_payloads, E'\x1e')::json[];
+  v_payloads constant text[] := string_to_array(p_payloads, E'\x1e');
   v_firsts bigint[];
 begin
   if strpos(p_payloads, '\u') > 0 then
-    perform jobtree.check_text(array_to_json(v_payloads));
+    perform jobtree.check_text(array_to_json(v_payloads::json[]));
   end if;
   v_job := jobtree.lock_open_job(p_job_id, false);
   v_firsts := jobtree.insert_payloads(v_job, v_payloads);

@@ -5,15 +5,15 @@
 --
 -- p_items    as insert_items has it
 -- p_field    what the list is called in the error: items
--- returns    the payloads, if the items have nothing else: insert_payloads takes them; null otherwise, and if there are none
+-- returns    the texts of the payloads, if the items have nothing else: insert_payloads takes them; null otherwise, and if there are none
 -- errors     JT002, with the field in the error's column; 22P05 or 22P02 for a character that Postgres can't hold
 create or replace function jobtree.check_items(p_items json, p_field text)
-returns json[]
+returns text[]
 language plpgsql immutable
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_payloads json[];
+  v_payloads text[];
   v_problem record;
   v_deep text;
 begin
@@ -24,10 +24,10 @@ begin
   if strpos(p_items::text, '\u') > 0 then
     perform jobtree.check_text(p_items);
   end if;
-  select case when bool_and(coalesce(octet_length(g.item::text) - octet_length(g.payload::text) = 12, false)) then array_agg(g.payload) end
+  select case when bool_and(coalesce(octet_length(g.item::text) - octet_length(g.payload) = 12, false)) then array_agg(g.payload) end
   into v_payloads
   from (
-    select e.value as item, e.value -> 'payload' as payload from json_array_elements(p_items) e(value) offset 0
+    select e.value as item, (e.value -> 'payload')::text as payload from json_array_elements(p_items) e(value) offset 0
   ) g;
   -- Most have fewer lists and objects, all together, than one may be deep.
   if octet_length(p_items::text) - octet_length(replace(replace(p_items::text, '[', ''), '{', '')) > 256 then

@@ -6,7 +6,7 @@
 -- returns    what check_items returns
 -- errors     JT002, with the field in the error's column
 create or replace function jobtree.check_job(p_job jsonb, p_items json, p_path integer[])
-returns json[]
+returns text[]
 language plpgsql stable
 as $$
 declare

@@ -27,7 +27,7 @@ declare
   v_existing uuid;
   v_node record;
   v_spec jsonb;
-  v_payloads json[];
+  v_payloads text[];
   v_job jobtree.job;
   v_waits boolean := false;
   v_keys text[];

@@ -54,7 +54,7 @@ begin
         from (select json_agg(json_build_object('payload', u.payload, 'serializeKey', u.key)) as items from unnest(v_payloads, v_keys) u(payload, key)) g
         cross join lateral jobtree.insert_items(v_child, g.items) i;
       else
-        v_fed := jobtree.insert_payloads(v_child, v_payloads);
+        v_fed := jobtree.insert_payloads(v_child, v_payloads::text[]);
         v_count := cardinality(v_payloads);
         if v_is_traced then
           v_fed := jobtree.positions_from(v_fed, v_count);

@@ -24,7 +24,7 @@ as $$
 #variable_conflict use_column
 declare
   v_now constant timestamptz(3) := clock_timestamp();
-  v_payloads constant json[] := string_to_array(p_payloads, E'\x1e')::json[];
+  v_payloads constant text[] := string_to_array(p_payloads, E'\x1e');
   v_count constant integer := coalesce(cardinality(v_payloads), 0);
   v_position bigint;
   v_job jobtree.job;
@@ -67,7 +67,7 @@ begin
     loop
       if v_run.is_bad then
         perform jobtree.insert_bad_lines(
-          v_job, v_payloads[v_run.first : v_run.last],
+          v_job, v_payloads[v_run.first : v_run.last]::json[],
           array(select u.problem from unnest(p_bad, p_problems) u(n, problem) where u.n between v_run.first and v_run.last order by u.n)
         );
       else

@@ -323,7 +323,7 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_payloads json[];
+  v_payloads text[];
   v_firsts bigint[];
   v_positions bigint[];
   v_added boolean[];
@@ -370,11 +370,11 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_job jobtree.job;
-  v_payloads constant json[] := string_to_array(p_payloads, E'\x1e')::json[];
+  v_payloads constant text[] := string_to_array(p_payloads, E'\x1e');
   v_firsts bigint[];
 begin
   if strpos(p_payloads, '\u') > 0 then
-    perform jobtree.check_text(array_to_json(v_payloads));
+    perform jobtree.check_text(array_to_json(v_payloads::json[]));
   end if;
   v_job := jobtree.lock_open_job(p_job_id, false);
   v_firsts := jobtree.insert_payloads(v_job, v_payloads);
@@ -998,15 +998,15 @@ $$;
 --
 -- p_items    as insert_items has it
 -- p_field    what the list is called in the error: items
--- returns    the payloads, if the items have nothing else: insert_payloads takes them; null otherwise, and if there are none
+-- returns    the texts of the payloads, if the items have nothing else: insert_payloads takes them; null otherwise, and if there are none
 -- errors     JT002, with the field in the error's column; 22P05 or 22P02 for a character that Postgres can't hold
 create or replace function jobtree.check_items(p_items json, p_field text)
-returns json[]
+returns text[]
 language plpgsql immutable
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_payloads json[];
+  v_payloads text[];
   v_problem record;
   v_deep text;
 begin
@@ -1017,10 +1017,10 @@ begin
   if strpos(p_items::text, '\u') > 0 then
     perform jobtree.check_text(p_items);
   end if;
-  select case when bool_and(coalesce(octet_length(g.item::text) - octet_length(g.payload::text) = 12, false)) then array_agg(g.payload) end
+  select case when bool_and(coalesce(octet_length(g.item::text) - octet_length(g.payload) = 12, false)) then array_agg(g.payload) end
   into v_payloads
   from (
-    select e.value as item, e.value -> 'payload' as payload from json_array_elements(p_items) e(value) offset 0
+    select e.value as item, (e.value -> 'payload')::text as payload from json_array_elements(p_items) e(value) offset 0
   ) g;
   -- Most have fewer lists and objects, all together, than one may be deep.
   if octet_length(p_items::text) - octet_length(replace(replace(p_items::text, '[', ''), '{', '')) > 256 then
@@ -1064,7 +1064,7 @@ $$;
 -- returns    what check_items returns
 -- errors     JT002, with the field in the error's column
 create or replace function jobtree.check_job(p_job jsonb, p_items json, p_path integer[])
-returns json[]
+returns text[]
 language plpgsql stable
 as $$
 declare
@@ -1554,7 +1554,7 @@ declare
   v_existing uuid;
   v_node record;
   v_spec jsonb;
-  v_payloads json[];
+  v_payloads text[];
   v_job jobtree.job;
   v_waits boolean := false;
   v_keys text[];
@@ -2498,7 +2498,7 @@ begin
         from (select json_agg(json_build_object('payload', u.payload, 'serializeKey', u.key)) as items from unnest(v_payloads, v_keys) u(payload, key)) g
         cross join lateral jobtree.insert_items(v_child, g.items) i;
       else
-        v_fed := jobtree.insert_payloads(v_child, v_payloads);
+        v_fed := jobtree.insert_payloads(v_child, v_payloads::text[]);
         v_count := cardinality(v_payloads);
         if v_is_traced then
           v_fed := jobtree.positions_from(v_fed, v_count);
@@ -3639,10 +3639,11 @@ $$;
 -- for the others.
 --
 -- p_job      the job's row, which the caller holds locked, or has just inserted
--- p_payloads at least one
+-- p_payloads JSON texts, at least one: turned into JSON as they are stored, because each turn between json and text is a copy
 -- returns    the first position of each 1,024 items, which stand one behind the other
 -- locks      none
-create or replace function jobtree.insert_payloads(p_job jobtree.job, p_payloads json[])
+-- errors     22P02 for a text that is no JSON
+create or replace function jobtree.insert_payloads(p_job jobtree.job, p_payloads text[])
 returns bigint[]
 language plpgsql volatile
 set enable_seqscan = off
@@ -3657,22 +3658,22 @@ declare
   v_count constant integer := cardinality(p_payloads);
   v_first bigint;
   v_size integer;
-  v_some json[];
+  v_some text[];
   v_firsts bigint[] := '{}';
 begin
-  select jobtree.entry_size(max(octet_length(u.payload::text))) into v_size from unnest(p_payloads) u(payload);
+  select jobtree.entry_size(max(octet_length(u.payload))) into v_size from unnest(p_payloads) u(payload);
 
   for v_from in 0 .. v_count - 1 by 1024 loop
     v_first := nextval('jobtree.block_seq') * 1024;
     v_firsts := v_firsts || v_first;
     v_some := case when v_count <= 1024 then p_payloads else p_payloads[v_from + 1 : v_from + 1024] end;
     insert into jobtree.job_item (job_id, position, created_at, payload_bytes, run_at, payload)
-    select v_job_id, v_first + u.n - 1, v_now, octet_length(u.payload::text), v_run_at, u.payload
+    select v_job_id, v_first + u.n - 1, v_now, octet_length(u.payload), v_run_at, u.payload::json
     from unnest(v_some) with ordinality u(payload, n);
     insert into jobtree.queue_entry (job_id, position, place, bytes, run_at, attempt, count, priority, type)
     select v_job_id, v_first + g.n, v_first + g.n, g.bytes, v_due_at, 1, g.count, p_job.priority, p_job.type
     from (
-      select min(u.n) - 1 as n, sum(octet_length(u.payload::text)) as bytes, count(*) as count
+      select min(u.n) - 1 as n, sum(octet_length(u.payload)) as bytes, count(*) as count
       from unnest(v_some) with ordinality u(payload, n)
       group by (u.n - 1) / v_size
     ) g;
@@ -4991,7 +4992,7 @@ as $$
 #variable_conflict use_column
 declare
   v_now constant timestamptz(3) := clock_timestamp();
-  v_payloads constant json[] := string_to_array(p_payloads, E'\x1e')::json[];
+  v_payloads constant text[] := string_to_array(p_payloads, E'\x1e');
   v_count constant integer := coalesce(cardinality(v_payloads), 0);
   v_position bigint;
   v_job jobtree.job;
@@ -5034,7 +5035,7 @@ begin
     loop
       if v_run.is_bad then
         perform jobtree.insert_bad_lines(
-          v_job, v_payloads[v_run.first : v_run.last],
+          v_job, v_payloads[v_run.first : v_run.last]::json[],
           array(select u.problem from unnest(p_bad, p_problems) u(n, problem) where u.n between v_run.first and v_run.last order by u.n)
         );
       else
