@@ -119,7 +119,7 @@ const settings = {
     .max(100_000_000_000_000)
     .default(50_000_000_000)
     .describe(
-      'The most text that a file may have that is imported, in bytes once it is decompressed. An import that comes to more ends there.',
+      'The most text that an imported file may have, in bytes once it is decompressed. An import that comes to more ends there.',
     ),
   JOBTREE_UPLOAD_LIFETIME_MS: milliseconds(1_000, 31_536_000_000, 86_400_000).describe(
     'How long an upload is kept after its last byte, in milliseconds; one that is being imported is kept until that is over.',
@@ -156,7 +156,7 @@ const settings = {
     .max(1_000_000)
     .default(5_000)
     .describe(
-      'The most queries and mutations that may be under way at once, in all. The last quarter is for those that keep leases alive: heartbeats, reports, exchanges and releases. One more is told to come again.',
+      'The most queries and mutations that may be under way at once, in all; 90 % of them from one address over HTTP. The last quarter is for those that keep leases alive: heartbeats, reports, exchanges and releases. One more is refused with UNAVAILABLE.',
     ),
   JOBTREE_MAX_OPERATIONS_PER_SOCKET: z.coerce
     .number()
@@ -171,7 +171,7 @@ const settings = {
     .min(1)
     .max(1_000_000)
     .default(5_000)
-    .describe('Messages are read from a WebSocket no faster than this, beyond as many at once after a rest.'),
+    .describe('How many messages a second are read from a WebSocket; after a rest, as many at once.'),
   JOBTREE_MAX_CONNECTIONS_PER_ADDRESS: z.coerce
     .number()
     .int()
@@ -251,16 +251,14 @@ const settings = {
     .min(1)
     .max(1_000)
     .default(3)
-    .describe(
-      'An item that a worker has had for so many times the p99 of its type counts as [slow](figures.md#slow-items).',
-    ),
+    .describe('An item counts as slow when a worker has had it for this many times the p99 of its type.'),
   JOBTREE_SLOW_AFTER_MS: milliseconds(0, 86_400_000, 10_000).describe(
-    'And not before this time, in milliseconds.',
+    'No item counts as slow before this time, in milliseconds.',
   ),
   JOBTREE_METRICS: z
     .enum(['true', 'false'])
     .default('true')
-    .describe('Whether /metrics answers with [metrics](figures.md#prometheus) for Prometheus.'),
+    .describe('Whether /metrics answers with metrics for Prometheus.'),
   JOBTREE_METRICS_TYPES: z.coerce
     .number()
     .int()
@@ -268,7 +266,7 @@ const settings = {
     .max(1_000)
     .default(100)
     .describe(
-      'So many types at most have metrics of their own, those that the server sees first; the others are added up as `other`.',
+      'How many types have metrics of their own, those that the server sees first; the others are added up as `other`.',
     ),
   JOBTREE_SHUTDOWN_DELAY_MS: milliseconds(0, 600_000, 0).describe(
     'How long the server goes on after SIGTERM while /readyz already says 503, for load balancers to notice, in milliseconds.',
@@ -283,7 +281,7 @@ const settings = {
   JOBTREE_LOG_PAYLOADS: z
     .enum(['true', 'false'])
     .default('false')
-    .describe('Whether payloads and results may stand in the log.'),
+    .describe('Whether payloads and results may be logged.'),
   JOBTREE_ALLOWED_HOSTS: z
     .string()
     .regex(
@@ -302,7 +300,7 @@ const settings = {
     )
     .optional()
     .describe(
-      'Web pages of these origins may use the API: `https://app.example.com`, with commas between, or `*` for all. Without it, only pages of its own.',
+      'Web pages of these origins may use the API: `https://app.example.com`, with commas between, or `*` for all. Without it, only pages of the server itself.',
     ),
   JOBTREE_GRAPHIQL: z
     .enum(['true', 'false'])

@@ -16,7 +16,7 @@ export const exitCodeMeanings: Record<keyof typeof exitCodes, string> = {
   failure: 'it failed, or the server refused it; the message says why',
   usage: "an argument, an option or a setting can't be used",
   itemsFailed: 'the job is complete, but it, or some of its items, failed or were cancelled',
-  notFound: 'there is no such job or schedule (any more)',
+  notFound: 'what an id or a name stands for does not exist (any more)',
   unreachable: "the server or the database can't be reached",
   badFile: "the file can't be read as what it should be",
   warnings: 'it works, but something should be looked at',

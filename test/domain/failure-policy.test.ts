@@ -1,6 +1,6 @@
 /**
  * Failure policies over trees of three stages, each feeding the next, at every point where a limit can be passed: all trees end, with
- * the outcomes that docs/failures.md says. The long form: FAILURE_POLICY_TREES, how many trees with random outcomes (20).
+ * the outcomes that docs/failure-policies.md says. The long form: FAILURE_POLICY_TREES, how many trees with random outcomes (20).
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
