@@ -80,7 +80,11 @@ describe('reads', () => {
       ],
     });
     await work(app.url, 'stage', 9, 'done');
-    const { job } = await data(app.url, 'query ($id: ID!) { job(id: $id) { results { nodes { payload } } } }', { id });
+    const { job } = await data(
+      app.url,
+      'query ($id: ID!) { job(id: $id) { results { nodes { payload } } } }',
+      { id },
+    );
     const payloads = job.results.nodes.map(({ payload }: { payload: number }) => payload);
     expect(payloads.toSorted()).toEqual([1, 4]);
   });

@@ -84,9 +84,12 @@ test('a worker says what started, what failed and why, and what came of the rest
     name: 'talker',
     logger,
     types: {
-      told: (payload) => {
-        if (payload === 'bad') throw Object.assign(new Error('It is bad.'), { code: 'BAD_ROW' });
-        return 'secret result';
+      told: {
+        concurrency: 2,
+        handler: (payload) => {
+          if (payload === 'bad') throw Object.assign(new Error('It is bad.'), { code: 'BAD_ROW' });
+          return 'secret result';
+        },
       },
     },
   });
