@@ -10,7 +10,6 @@ returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timesta
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
-set enable_hashjoin = off
 set enable_mergejoin = off
 set enable_material = off
 set plan_cache_mode = force_generic_plan

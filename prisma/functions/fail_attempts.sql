@@ -34,11 +34,16 @@ begin
       -- One draw for a lease, so that its items that fail together wait together.
       (v_now + (1 + j.backoff_jitter * l.draw) * interval '1 millisecond'
         * coalesce(j.backoff_ms[least(a.tries, cardinality(j.backoff_ms))], 0))::timestamptz(3) as due_at
-    from unnest(p_lease_ids, p_numbers, p_failures) with ordinality u(lease_id, number, failure, n)
-    join (
-      select l.*, random() as draw from jobtree.lease l where l.id = any (p_lease_ids) offset 0
-    ) l on l.id = u.lease_id
-    join jobtree.job j on j.id = l.job_id
+    from (
+      select u.lease_id, array_agg(u.number) as numbers, array_agg(u.failure) as failures, array_agg(u.n) as ns, random() as draw
+      from unnest(p_lease_ids, p_numbers, p_failures) with ordinality u(lease_id, number, failure, n)
+      group by u.lease_id
+    ) g
+    cross join lateral (select l.*, g.draw from jobtree.lease l where l.id = g.lease_id offset 0) l
+    cross join lateral (select j.* from jobtree.job j where j.id = l.job_id offset 0) j
+    cross join lateral (
+      select l.id as lease_id, u.* from unnest(g.numbers, g.failures, g.ns) u(number, failure, n)
+    ) u
     cross join lateral (
       -- The first attempt of an item was never replayed.
       select l.attempt - case

@@ -24,19 +24,19 @@ begin
   perform set_config('synchronous_commit', 'off', true);
 
   with kept as materialized (
-    select l.id, l.open, l.deadlines, l.deadline_at, l.count, v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond' as next
-    from jobtree.lease l
+    select k.*, u.named
+    from (select u.id, u.named from unnest(p_lease_ids, p_named) u(id, named) order by u.id) u
     cross join lateral (
-      select j.heartbeat_interval_ms from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0
-    ) j
-    where l.id = any (p_lease_ids) and l.open <> v_none
-    order by l.id
-    for no key update of l skip locked
+      select l.id, l.open, l.deadlines, l.deadline_at, l.count, v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond' as next
+      from jobtree.lease l
+      cross join lateral (
+        select j.heartbeat_interval_ms from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0
+      ) j
+      where l.id = u.id and l.open <> v_none
+      for no key update of l skip locked
+    ) k
   ), moved as (
-    select k.*, u.named, (k.open & u.named) = k.open as whole
-    from unnest(p_lease_ids, p_named) u(id, named)
-    join kept k on k.id = u.id
-    where (k.open & u.named) <> v_none
+    select k.*, (k.open & k.named) = k.open as whole from kept k where (k.open & k.named) <> v_none
   )
   update jobtree.lease l
   set heartbeat_at = v_now, deadline_at = case when m.whole then m.next else d.first end,

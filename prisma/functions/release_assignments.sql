@@ -32,16 +32,17 @@ begin
     from (select g.lease_id, bit_or(jobtree.bit_at(g.number)) as bits from given g group by g.lease_id) g
     where l.id = g.lease_id
   )
-  select array_agg(g.id) as ids, array_agg(g.type) as types, array_agg(g.job_id) as job_ids, array_agg(g.position) as positions,
+  select jsonb_object_agg(g.id, jsonb_build_array(g.type, g.priority, g.position)) as by_id,
+    array_agg(g.job_id) as job_ids, array_agg(g.position) as positions,
     array_agg(g.attempt) as attempts, array_agg(g.priority) as priorities
   into v_given
   from given g;
 
   perform jobtree.requeue(v_given.job_ids, v_given.positions, v_given.attempts, v_given.priorities, null, false);
   return query
-  select u.id, case when g.id is null then 'STALE' else 'RELEASED' end, g.type, g.priority, g.place
+  select u.id, case when g.given is null then 'STALE' else 'RELEASED' end, g.given ->> 0, (g.given ->> 1)::smallint, (g.given ->> 2)::bigint
   from unnest(p_ids) with ordinality u(id, n)
-  left join unnest(v_given.ids, v_given.types, v_given.priorities, v_given.positions) g(id, type, priority, place) on g.id = u.id
+  cross join lateral (select v_given.by_id -> u.id::text as given offset 0) g
   order by u.n;
 end
 $$;

@@ -114,6 +114,13 @@ export function parseWholeNumber(lowest: number, highest: number): (text: string
   };
 }
 
+/** `0.2` */
+export function parseShare(text: string): number {
+  const value = text === '' ? Number.NaN : Number(text);
+  if (value >= 0 && value <= 1) return value;
+  throw new InvalidArgumentError('Give a number from 0 to 1.');
+}
+
 /** How many failed items a job tolerates. */
 export type Tolerance =
   | { readonly toleratedFailureCount: number }

@@ -16,6 +16,7 @@ import {
   parseInstant,
   parseRate,
   parseSeconds,
+  parseShare,
   parseTolerance,
   parseWholeNumber,
 } from './figures.ts';
@@ -68,8 +69,9 @@ program
   .addHelpText(
     'after',
     `
-It only reads, needs no server, and takes some seconds. Give it the settings of the servers: DATABASE_URL, REDIS_URL and others.
-${exitCodesHelp('success', 'failure', 'usage', 'unreachable', 'warnings', 'sick')}`,
+It only reads, needs no server, and takes some seconds. Give it the settings of the servers.
+
+${settings}${exitCodesHelp('success', 'failure', 'usage', 'unreachable', 'warnings', 'sick')}`,
   )
   .action(run('end', async (options) => (await import('./commands/doctor.ts')).doctor(options)));
 
@@ -286,6 +288,7 @@ program
   .option('--priority <n>', 'of new jobs that name none', orNone(parseWholeNumber(-32_768, 32_767)))
   .option('--max-failures <n>', 'of new jobs that name none', orNone(parseWholeNumber(0, 1_000)))
   .option('--backoff <times>', 'of new jobs that name none: 30s,5m,30m', orNone(parseDurations))
+  .option('--backoff-jitter <share>', 'of new jobs that name none: 0 to 1', orNone(parseShare))
   .option('--heartbeat-interval <time>', 'of new jobs that name none', orNone(parseDuration))
   .addOption(urlOption())
   .addOption(jsonOption('the type as JSON'))

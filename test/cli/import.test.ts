@@ -339,6 +339,7 @@ test('what it can not do is said at once', async () => {
   const cases: [string[], number, string][] = [
     [[file], 2, 'Give either --type'],
     [[file, '--type', 't', '--job', unknownJob], 2, 'Give either --type'],
+    [[file, '--job', unknownJob, '--max-failures', '3'], 2, '--max-failures is for a new job'],
     [[unnamed, '--type', 't'], 2, 'say what it is with --format'],
     [[file, '--type', 't', '--priority', 'high'], 2, "option '--priority <n>' argument 'high' is invalid"],
     [[file, '--type', 't', '--tolerate', '100.1%'], 2, 'a share from 0% to 100%'],

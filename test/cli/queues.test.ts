@@ -14,16 +14,17 @@ const documented = (name: string) => example('queues.md', name);
 test('queue sets what options name, and shows it; queues lists it', async () => {
   await server.client.createJob({ type: 'letters', items: Array(1_234).fill({}).slice(0, 1_000) });
   const lines = [
-    'letters: 1,000 ready, 0 scheduled, 0 blocked, 0 running',
+    'letters: 1,000 ready, 0 scheduled, 0 waiting, 0 blocked, 0 running',
     'limits: paused, 5 at once, 100 in 10s, expires after 90m',
     'new jobs, priority: 0',
     'new jobs, failures per item: 7',
     'new jobs, backoff: 500ms, 2s',
+    'new jobs, backoff jitter: 0.2',
     'new jobs, heartbeat: 5s',
     '',
   ];
   const options =
-    '--pause --concurrency 5 --rate 100/10s --lifetime 1.5h --priority 0 --max-failures 7 --backoff 500ms,2s';
+    '--pause --concurrency 5 --rate 100/10s --lifetime 1.5h --priority 0 --max-failures 7 --backoff 500ms,2s --backoff-jitter 0.2';
   const args = ['queue', 'letters', ...options.split(' '), '--heartbeat-interval', '5s'];
   expect(await run(args, env())).toEqual({ code: 0, stdout: lines.join('\n'), stderr: '' });
   const listed = (await run(['queues'], env())).stdout;
@@ -34,13 +35,12 @@ test('queue sets what options name, and shows it; queues lists it', async () => 
 
   const none = [
     '--resume',
-    ...['concurrency', 'rate', 'lifetime', 'priority', 'max-failures', 'backoff'].flatMap((name) => [
-      `--${name}`,
-      'none',
-    ]),
+    ...['concurrency', 'rate', 'lifetime', 'priority', 'max-failures', 'backoff', 'backoff-jitter'].flatMap(
+      (name) => [`--${name}`, 'none'],
+    ),
   ];
   expect((await run(['queue', 'letters', ...none], env())).stdout).toBe(
-    'letters: 1,000 ready, 0 scheduled, 0 blocked, 0 running\nlimits: none\nnew jobs, heartbeat: 5s\n',
+    'letters: 1,000 ready, 0 scheduled, 0 waiting, 0 blocked, 0 running\nlimits: none\nnew jobs, heartbeat: 5s\n',
   );
   const json = await run(['queue', 'letters', '--json'], env());
   expect(JSON.parse(json.stdout)).toMatchObject({

@@ -123,6 +123,66 @@ describe.each(Object.entries(states))('on %s', (state, fill) => {
   }
 });
 
+/** Items of two priorities in turns have an entry each, and then a lease each: the most that a batch can be divided into. */
+describe('a batch of 500 lone items is not compared item by item', () => {
+  const count = 500;
+  const claim = `select lease_id from jobtree.claim_items('{w}', '{lone}', '{${count}}')`;
+  const ids = `(select array_agg(l.id order by l.id) from jobtree.lease l)`;
+  const ones = `array_fill(1, '{${count}}')`;
+  const texts = (text: string) => `array_to_json(array_fill('${text}'::json, '{${count}}'))`;
+  const failures = texts('{"code":"E","message":"no"}');
+  let db: TestDatabase;
+  beforeAll(async () => {
+    db = await createDatabase();
+    const items = Array.from({ length: count }, (_, i) => ({ payload: i, priority: i % 2 }));
+    await db.query('select jobtree.create_job($1)', [
+      JSON.stringify({ type: 'lone', backoffMs: [0], items, children: [{ type: 'fed', feed: {} }] }),
+    ]);
+  });
+  afterAll(() => db.drop());
+
+  it.each([
+    ['claimed', []],
+    ['reported', [`select jobtree.report_results(${ids}, ${ones}, ${texts('1')}, p_wait => false)`]],
+    [
+      'failed, and claimed again',
+      [
+        `select jobtree.report_results('{}', '{}', '[]', ${ids}, ${ones}, ${failures}, p_wait => false)`,
+        claim,
+      ],
+    ],
+    [
+      'reported by a caller that waits',
+      [`select jobtree.report_results('{}', '{}', '[]', ${ids}, ${ones}, ${failures})`],
+    ],
+    ['kept', [`select jobtree.keep_leases(${ids}, array_fill(jobtree.bit_at(1), '{${count}}'))`]],
+    [
+      'released',
+      ['select jobtree.release_assignments(array_agg(jobtree.assignment_id(l.id, 1))) from jobtree.lease l'],
+    ],
+    [
+      'lost',
+      [
+        `update jobtree.lease set deadline_at = now() - interval '1 s'`,
+        `select jobtree.sweep_leases(p_limit => ${count})`,
+      ],
+    ],
+    ['cancelled', ['select jobtree.cancel_job(j.id) from jobtree.job j where j.depth = 0']],
+  ])('%s', async (_, statements) => {
+    const plans = await plansOf(db, (client) =>
+      inTransaction(client, async () => {
+        expect((await client.query(claim)).rowCount).toBe(count);
+        for (const statement of statements) await client.query(statement);
+      }),
+    );
+    const squares = plans.flatMap(({ query, nodes }) => {
+      const most = Math.max(...nodes.map((node) => node['Rows Removed by Join Filter'] ?? 0));
+      return most > 10 * count ? [`${most}: ${query.slice(0, 300)}`] : [];
+    });
+    expect(squares).toEqual([]);
+  });
+});
+
 describe('a job that the statistics do not know', () => {
   let db: TestDatabase;
   let subject: Subject;

@@ -17,6 +17,7 @@ export interface PlanNode {
   readonly 'Actual Loops'?: number;
   readonly 'Actual Rows'?: number;
   readonly 'Shared Hit Blocks'?: number;
+  readonly 'Rows Removed by Join Filter'?: number;
   readonly Schema?: string;
   readonly Plans?: readonly PlanNode[];
 }

@@ -12,7 +12,6 @@ returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timesta
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
-set enable_hashjoin = off
 set enable_mergejoin = off
 set enable_material = off
 set plan_cache_mode = force_generic_plan
@@ -2283,11 +2282,16 @@ begin
       -- One draw for a lease, so that its items that fail together wait together.
       (v_now + (1 + j.backoff_jitter * l.draw) * interval '1 millisecond'
         * coalesce(j.backoff_ms[least(a.tries, cardinality(j.backoff_ms))], 0))::timestamptz(3) as due_at
-    from unnest(p_lease_ids, p_numbers, p_failures) with ordinality u(lease_id, number, failure, n)
-    join (
-      select l.*, random() as draw from jobtree.lease l where l.id = any (p_lease_ids) offset 0
-    ) l on l.id = u.lease_id
-    join jobtree.job j on j.id = l.job_id
+    from (
+      select u.lease_id, array_agg(u.number) as numbers, array_agg(u.failure) as failures, array_agg(u.n) as ns, random() as draw
+      from unnest(p_lease_ids, p_numbers, p_failures) with ordinality u(lease_id, number, failure, n)
+      group by u.lease_id
+    ) g
+    cross join lateral (select l.*, g.draw from jobtree.lease l where l.id = g.lease_id offset 0) l
+    cross join lateral (select j.* from jobtree.job j where j.id = l.job_id offset 0) j
+    cross join lateral (
+      select l.id as lease_id, u.* from unnest(g.numbers, g.failures, g.ns) u(number, failure, n)
+    ) u
     cross join lateral (
       -- The first attempt of an item was never replayed.
       select l.attempt - case
@@ -3856,19 +3860,19 @@ begin
   perform set_config('synchronous_commit', 'off', true);
 
   with kept as materialized (
-    select l.id, l.open, l.deadlines, l.deadline_at, l.count, v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond' as next
-    from jobtree.lease l
+    select k.*, u.named
+    from (select u.id, u.named from unnest(p_lease_ids, p_named) u(id, named) order by u.id) u
     cross join lateral (
-      select j.heartbeat_interval_ms from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0
-    ) j
-    where l.id = any (p_lease_ids) and l.open <> v_none
-    order by l.id
-    for no key update of l skip locked
+      select l.id, l.open, l.deadlines, l.deadline_at, l.count, v_now + 3 * j.heartbeat_interval_ms * interval '1 millisecond' as next
+      from jobtree.lease l
+      cross join lateral (
+        select j.heartbeat_interval_ms from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0
+      ) j
+      where l.id = u.id and l.open <> v_none
+      for no key update of l skip locked
+    ) k
   ), moved as (
-    select k.*, u.named, (k.open & u.named) = k.open as whole
-    from unnest(p_lease_ids, p_named) u(id, named)
-    join kept k on k.id = u.id
-    where (k.open & u.named) <> v_none
+    select k.*, (k.open & k.named) = k.open as whole from kept k where (k.open & k.named) <> v_none
   )
   update jobtree.lease l
   set heartbeat_at = v_now, deadline_at = case when m.whole then m.next else d.first end,
@@ -6004,16 +6008,17 @@ begin
     from (select g.lease_id, bit_or(jobtree.bit_at(g.number)) as bits from given g group by g.lease_id) g
     where l.id = g.lease_id
   )
-  select array_agg(g.id) as ids, array_agg(g.type) as types, array_agg(g.job_id) as job_ids, array_agg(g.position) as positions,
+  select jsonb_object_agg(g.id, jsonb_build_array(g.type, g.priority, g.position)) as by_id,
+    array_agg(g.job_id) as job_ids, array_agg(g.position) as positions,
     array_agg(g.attempt) as attempts, array_agg(g.priority) as priorities
   into v_given
   from given g;
 
   perform jobtree.requeue(v_given.job_ids, v_given.positions, v_given.attempts, v_given.priorities, null, false);
   return query
-  select u.id, case when g.id is null then 'STALE' else 'RELEASED' end, g.type, g.priority, g.place
+  select u.id, case when g.given is null then 'STALE' else 'RELEASED' end, g.given ->> 0, (g.given ->> 1)::smallint, (g.given ->> 2)::bigint
   from unnest(p_ids) with ordinality u(id, n)
-  left join unnest(v_given.ids, v_given.types, v_given.priorities, v_given.positions) g(id, type, priority, place) on g.id = u.id
+  cross join lateral (select v_given.by_id -> u.id::text as given offset 0) g
   order by u.n;
 end
 $$;

@@ -42,11 +42,31 @@ export interface ImportOptions extends ApiOptions {
   readonly patience: number;
 }
 
+/** What a job that exists has already. */
+const ofNewJobs = [
+  'dedupeKey',
+  'blockOnFailure',
+  'maxFailures',
+  'tolerate',
+  'backoff',
+  'priority',
+  'callback',
+  'retention',
+] as const satisfies readonly (keyof ImportOptions)[];
+
 export async function importFile(file: string, options: ImportOptions): Promise<number> {
   if ((options.type === undefined) === (options.job === undefined)) {
     throw new CommandError(
       exitCodes.usage,
       'Give either --type, for a new job, or --job, for one that exists.',
+    );
+  }
+  const [policy] = ofNewJobs.filter((name) => options.job !== undefined && options[name] !== undefined);
+  if (policy !== undefined) {
+    const option = policy.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    throw new CommandError(
+      exitCodes.usage,
+      `--${option} is for a new job: the one of --job keeps what it has.`,
     );
   }
   const format = options.format ?? formatOf(file);

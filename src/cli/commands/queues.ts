@@ -22,6 +22,7 @@ export interface QueueOptions extends ApiOptions {
   readonly priority?: number | 'none';
   readonly maxFailures?: number | 'none';
   readonly backoff?: number[] | 'none';
+  readonly backoffJitter?: number | 'none';
   readonly heartbeatInterval?: number | 'none';
 }
 
@@ -45,6 +46,7 @@ function toSettings(options: QueueOptions): QueueSettings {
     priority: orNull(options.priority),
     maxFailuresPerItem: orNull(options.maxFailures),
     backoffMs: orNull(options.backoff),
+    backoffJitter: orNull(options.backoffJitter),
     heartbeatIntervalMs: orNull(options.heartbeatInterval),
   };
 }
@@ -68,7 +70,8 @@ function limits({ paused, concurrency, rate, lifetimeMs }: Queue): string[] {
 }
 
 function describe(queue: Queue): string {
-  const { type, ready, scheduled, blocked, running, deadLetterAlert: alert, alertedAt } = queue;
+  const { type, deadLetterAlert: alert, alertedAt } = queue;
+  const states = ['ready', 'scheduled', 'waiting', 'blocked', 'running'] as const;
   const defaults = [
     ['priority', queue.priority],
     ['failures per item', queue.maxFailuresPerItem],
@@ -77,7 +80,7 @@ function describe(queue: Queue): string {
     ['heartbeat', queue.heartbeatIntervalMs == null ? null : duration(queue.heartbeatIntervalMs)],
   ].filter(([, value]) => value != null);
   return [
-    `${type}: ${count(ready)} ready, ${count(scheduled)} scheduled, ${count(blocked)} blocked, ${count(running)} running`,
+    `${type}: ${states.map((state) => `${count(queue[state])} ${state}`).join(', ')}`,
     `limits: ${limits(queue).join(', ') || 'none'}`,
     ...(alert == null
       ? []

@@ -11,7 +11,7 @@ import { type Judgement, ok, span, warning } from './finding.ts';
 const answerMs = 3_000;
 /** A relay gives a sign of life twice a second, and another one takes over within three. */
 const relayMs = 4_000;
-const oldestVersion = 6;
+const oldestVersion = '6.2';
 
 /** What Redis passes on, on channels of this database; `prefix` is undefined if Postgres did not say which. */
 export async function checkRedis(
@@ -82,7 +82,7 @@ async function judgeServer(redis: Redis): Promise<Judgement[]> {
   const value = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
   const found: Judgement[] = [];
   const version = value('redis_version');
-  if (version !== undefined && Number.parseInt(version, 10) < oldestVersion)
+  if (version !== undefined && version.localeCompare(oldestVersion, 'en', { numeric: true }) < 0)
     found.push(
       warning(`It is Redis ${version}: jobtree needs ${oldestVersion} or newer.`, 'Use a newer one.'),
     );
