@@ -2,14 +2,15 @@
 -- once it has failed more than maxFailuresPerItem times, or for good. Both count from when it was added, or replayed. Of the failures
 -- of an item the first and the last twenty are kept.
 --
--- p_lease_ids, p_numbers   open assignments, each once, whose leases this transaction has locked
+-- p_lease_ids, p_numbers   assignments, each once
 -- p_failures what went wrong, in the same order: {code, message, permanent?}
 -- p_lost     whether it is that the heartbeat stopped
--- returns    the trees; the types that got ready items, tried again or let go by their keys, and how many; of each when the item
---            is due again: null if it is not; and figures as report_results has them
--- locks      those of promote_next
+-- returns    the trees; the types that got ready items, tried again or let go by their keys, and how many; which failures counted, from 1 on, and
+--            when the item of each of these is due again: null if it is not; and figures as report_results has them
+-- locks      leases in the order of their ids, skipping those that somebody else has, whose failures do not count, as those of items
+--            that are not open do not; then those of promote_next
 create or replace function jobtree.fail_attempts(p_lease_ids uuid[], p_numbers integer[], p_failures json[], p_lost boolean)
-returns table (root_ids uuid[], ready jsonb, retries timestamptz[], figures json[])
+returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[], figures json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -38,11 +39,18 @@ begin
       select u.lease_id, array_agg(u.number) as numbers, array_agg(u.failure) as failures, array_agg(u.n) as ns, random() as draw
       from unnest(p_lease_ids, p_numbers, p_failures) with ordinality u(lease_id, number, failure, n)
       group by u.lease_id
+      order by u.lease_id
     ) g
-    cross join lateral (select l.*, g.draw from jobtree.lease l where l.id = g.lease_id offset 0) l
+    cross join lateral (
+      select l.*, g.draw from jobtree.lease l
+      cross join lateral (select from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0) j
+      where l.id = g.lease_id
+      for update of l skip locked
+    ) l
     cross join lateral (select j.* from jobtree.job j where j.id = l.job_id offset 0) j
     cross join lateral (
       select l.id as lease_id, u.* from unnest(g.numbers, g.failures, g.ns) u(number, failure, n)
+      where case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end
     ) u
     cross join lateral (
       -- The first attempt of an item was never replayed.
@@ -66,7 +74,7 @@ begin
   )
   select array_agg(distinct e.root_id) as root_ids,
     jobtree.count_names(array_agg(e.type) filter (where not e.is_final and e.due_at <= v_now)) as ready,
-    array_agg(case when not e.is_final then e.due_at end order by e.n) as due,
+    coalesce(array_agg(e.n::integer order by e.n), '{}') as ns, array_agg(case when not e.is_final then e.due_at end order by e.n) as due,
     array_agg(e.job_id) filter (where not e.is_final) as job_ids, array_agg(e.position) filter (where not e.is_final) as positions,
     array_agg(e.attempt + 1) filter (where not e.is_final) as attempts, array_agg(e.priority) filter (where not e.is_final) as priorities,
     array_agg(case when e.due_at > v_now then e.due_at end) filter (where not e.is_final) as waits,
@@ -105,6 +113,6 @@ begin
   if v_ended.positions is not null then
     perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);
   end if;
-  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.due, v_ended.figures;
+  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.ns, v_ended.due, v_ended.figures;
 end
 $$;

@@ -27,6 +27,7 @@ declare
   v_figures json[];
   v_retries jsonb;
   v_left integer[];
+  v_failed_ns integer[];
   v_done record;
   v_keys text[];
 begin
@@ -67,7 +68,14 @@ begin
     v_roots := v_roots || v_done.root_ids;
     v_figures := v_figures || v_done.figures;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
-    select jsonb_object_agg(r.n, r.retry_at) into v_retries from unnest(v_open.failed_ns, v_done.retries) r(n, retry_at);
+    v_failed_ns := v_open.failed_ns;
+    select jsonb_object_agg(v_failed_ns[r.n], r.retry_at) into v_retries from unnest(v_done.accepted, v_done.retries) r(n, retry_at);
+    if cardinality(v_done.accepted) < cardinality(v_failed_ns) then
+      -- Their job was cancelled just now.
+      v_open.ns := array(
+        select n from unnest(v_open.ns) n where n <> all (v_failed_ns) or v_retries ? n::text
+      );
+    end if;
   end if;
   if v_keys is not null then
     perform jobtree.drop_keys(v_keys);

@@ -27,7 +27,7 @@ declare
   v_ready jsonb;
   v_figures json[];
   v_answers jsonb;
-  -- Of the results and failures, which counted, from 1 on; null for all results.
+  -- Of the results and failures, which counted, from 1 on; null for all of them.
   v_accepted integer[];
   v_done record;
   v_ns integer[];
@@ -50,18 +50,19 @@ begin
     end if;
   end if;
   if not p_wait and cardinality(p_failed_numbers) > 0 then
-    select * into v_done from jobtree.accept_failures(p_failed_lease_ids, p_failed_numbers, p_failures);
+    select * into v_done
+    from jobtree.fail_attempts(p_failed_lease_ids, p_failed_numbers, array(select f from json_array_elements(p_failures) f), false);
     v_roots := v_roots || v_done.root_ids;
     v_figures := v_figures || v_done.figures;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
     select jsonb_agg(jsonb_build_object('index', v_count + u.n - 1, 'status', 'ACCEPTED', 'retryAt', u.retry_at)) into v_answers
     from unnest(v_done.accepted, v_done.retries) u(n, retry_at)
     where u.retry_at is not null;
-    v_accepted := coalesce(v_accepted, array(select generate_series(1, v_count))) || array(select v_count + n from unnest(v_done.accepted) n);
+    if v_accepted is not null or cardinality(v_done.accepted) < cardinality(p_failed_numbers) then
+      v_accepted := coalesce(v_accepted, array(select generate_series(1, v_count))) || array(select v_count + n from unnest(v_done.accepted) n);
+    end if;
   end if;
-  if p_others is null
-    and (v_accepted is null and cardinality(p_failed_numbers) = 0 or cardinality(v_accepted) = v_count + cardinality(p_failed_numbers))
-  then
+  if p_others is null and (v_accepted is null or cardinality(v_accepted) = v_count + cardinality(p_failed_numbers)) then
     return query select v_roots, v_ready, v_answers::json, v_figures;
     return;
   end if;

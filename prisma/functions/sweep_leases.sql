@@ -53,7 +53,7 @@ begin
 
   -- None are lost if it was the silent items of a lease that were reported.
   return query
-    select coalesce(cardinality(v_numbers), 0), cardinality(v_leases), f.root_ids, f.ready, f.figures
+    select coalesce(cardinality(f.accepted), 0), cardinality(v_leases), f.root_ids, f.ready, f.figures
     from (select) o
     left join jobtree.fail_attempts(
       v_lost_leases, v_numbers,

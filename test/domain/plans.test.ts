@@ -131,6 +131,8 @@ describe('a batch of 500 lone items is not compared item by item', () => {
   const ones = `array_fill(1, '{${count}}')`;
   const texts = (text: string) => `array_to_json(array_fill('${text}'::json, '{${count}}'))`;
   const failures = texts('{"code":"E","message":"no"}');
+  const finalFailures = texts('{"code":"E","message":"no","permanent":true}');
+  const failForGood = `select jobtree.report_results('{}', '{}', '[]', ${ids}, ${ones}, ${finalFailures}, p_wait => false)`;
   let db: TestDatabase;
   beforeAll(async () => {
     db = await createDatabase();
@@ -165,6 +167,22 @@ describe('a batch of 500 lone items is not compared item by item', () => {
       [
         `update jobtree.lease set deadline_at = now() - interval '1 s'`,
         `select jobtree.sweep_leases(p_limit => ${count})`,
+      ],
+    ],
+    ['failed for good', [failForGood]],
+    [
+      'replayed',
+      [
+        failForGood,
+        `select jobtree.replay_items(j.id, array_agg(d.job_id), array_agg(d.position))
+         from jobtree.job j, jobtree.dead_letter d where j.depth = 0 group by j.id`,
+      ],
+    ],
+    [
+      'discarded',
+      [
+        failForGood,
+        'select jobtree.discard_items(array_agg(d.job_id), array_agg(d.position)) from jobtree.dead_letter d',
       ],
     ],
     ['cancelled', ['select jobtree.cancel_job(j.id) from jobtree.job j where j.depth = 0']],

@@ -1,46 +1,5 @@
 set local check_function_bodies = off;
 
--- Takes failures, of those reports whose lease and item are open: what accept_results is for results.
---
--- p_lease_ids, p_numbers, p_failures
---            the assignments, each named once, and a JSON array of what went wrong: {code, message, permanent}
--- returns    the trees that changed, the types that have ready items again and how many, which reports counted, from 1 on, and
---            when the item of each of these is due again: null if it is not; and figures as report_results has them
--- locks      leases in the order of their ids, skipping those that somebody else has. Their reports do not count
-create or replace function jobtree.accept_failures(p_lease_ids uuid[], p_numbers integer[], p_failures json)
-returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[], figures json[])
-language plpgsql volatile
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_mergejoin = off
-set enable_material = off
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  v_open record;
-begin
-  with locked as materialized (
-    select l.id, l.open from jobtree.lease l
-    cross join lateral (select from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0) j
-    where l.id = any (p_lease_ids)
-    order by l.id
-    for update of l skip locked
-  )
-  select array_agg(u.n::integer) as ns, array_agg(u.lease_id) as lease_ids, array_agg(u.number) as numbers, array_agg(u.failure) as failures
-  into v_open
-  from rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_failures)) with ordinality u(lease_id, number, failure, n)
-  join locked k on k.id = u.lease_id
-  where case when u.number > 0 then get_bit(k.open, u.number - 1) = 1 end;
-  if v_open.ns is null then
-    return query select null::uuid[], null::jsonb, '{}'::integer[], null::timestamptz[], null::json[];
-    return;
-  end if;
-  return query
-    select f.root_ids, f.ready, v_open.ns, f.retries, f.figures
-    from jobtree.fail_attempts(v_open.lease_ids, v_open.numbers, v_open.failures, false) f;
-end
-$$;
-
 -- Takes results, of those reports whose lease and item are open: the hot half of reporting. Most calls report under one lease, and
 -- then a few small statements cost less than one large one.
 --
@@ -2250,14 +2209,15 @@ $$;
 -- once it has failed more than maxFailuresPerItem times, or for good. Both count from when it was added, or replayed. Of the failures
 -- of an item the first and the last twenty are kept.
 --
--- p_lease_ids, p_numbers   open assignments, each once, whose leases this transaction has locked
+-- p_lease_ids, p_numbers   assignments, each once
 -- p_failures what went wrong, in the same order: {code, message, permanent?}
 -- p_lost     whether it is that the heartbeat stopped
--- returns    the trees; the types that got ready items, tried again or let go by their keys, and how many; of each when the item
---            is due again: null if it is not; and figures as report_results has them
--- locks      those of promote_next
+-- returns    the trees; the types that got ready items, tried again or let go by their keys, and how many; which failures counted, from 1 on, and
+--            when the item of each of these is due again: null if it is not; and figures as report_results has them
+-- locks      leases in the order of their ids, skipping those that somebody else has, whose failures do not count, as those of items
+--            that are not open do not; then those of promote_next
 create or replace function jobtree.fail_attempts(p_lease_ids uuid[], p_numbers integer[], p_failures json[], p_lost boolean)
-returns table (root_ids uuid[], ready jsonb, retries timestamptz[], figures json[])
+returns table (root_ids uuid[], ready jsonb, accepted integer[], retries timestamptz[], figures json[])
 language plpgsql volatile
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -2286,11 +2246,18 @@ begin
       select u.lease_id, array_agg(u.number) as numbers, array_agg(u.failure) as failures, array_agg(u.n) as ns, random() as draw
       from unnest(p_lease_ids, p_numbers, p_failures) with ordinality u(lease_id, number, failure, n)
       group by u.lease_id
+      order by u.lease_id
     ) g
-    cross join lateral (select l.*, g.draw from jobtree.lease l where l.id = g.lease_id offset 0) l
+    cross join lateral (
+      select l.*, g.draw from jobtree.lease l
+      cross join lateral (select from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0) j
+      where l.id = g.lease_id
+      for update of l skip locked
+    ) l
     cross join lateral (select j.* from jobtree.job j where j.id = l.job_id offset 0) j
     cross join lateral (
       select l.id as lease_id, u.* from unnest(g.numbers, g.failures, g.ns) u(number, failure, n)
+      where case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end
     ) u
     cross join lateral (
       -- The first attempt of an item was never replayed.
@@ -2314,7 +2281,7 @@ begin
   )
   select array_agg(distinct e.root_id) as root_ids,
     jobtree.count_names(array_agg(e.type) filter (where not e.is_final and e.due_at <= v_now)) as ready,
-    array_agg(case when not e.is_final then e.due_at end order by e.n) as due,
+    coalesce(array_agg(e.n::integer order by e.n), '{}') as ns, array_agg(case when not e.is_final then e.due_at end order by e.n) as due,
     array_agg(e.job_id) filter (where not e.is_final) as job_ids, array_agg(e.position) filter (where not e.is_final) as positions,
     array_agg(e.attempt + 1) filter (where not e.is_final) as attempts, array_agg(e.priority) filter (where not e.is_final) as priorities,
     array_agg(case when e.due_at > v_now then e.due_at end) filter (where not e.is_final) as waits,
@@ -2353,7 +2320,7 @@ begin
   if v_ended.positions is not null then
     perform jobtree.requeue(v_ended.job_ids, v_ended.positions, v_ended.attempts, v_ended.priorities, v_ended.waits, true);
   end if;
-  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.due, v_ended.figures;
+  return query select v_ended.root_ids, jobtree.add_up(v_ended.ready, v_freed), v_ended.ns, v_ended.due, v_ended.figures;
 end
 $$;
 
@@ -6517,6 +6484,7 @@ declare
   v_figures json[];
   v_retries jsonb;
   v_left integer[];
+  v_failed_ns integer[];
   v_done record;
   v_keys text[];
 begin
@@ -6557,7 +6525,14 @@ begin
     v_roots := v_roots || v_done.root_ids;
     v_figures := v_figures || v_done.figures;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
-    select jsonb_object_agg(r.n, r.retry_at) into v_retries from unnest(v_open.failed_ns, v_done.retries) r(n, retry_at);
+    v_failed_ns := v_open.failed_ns;
+    select jsonb_object_agg(v_failed_ns[r.n], r.retry_at) into v_retries from unnest(v_done.accepted, v_done.retries) r(n, retry_at);
+    if cardinality(v_done.accepted) < cardinality(v_failed_ns) then
+      -- Their job was cancelled just now.
+      v_open.ns := array(
+        select n from unnest(v_open.ns) n where n <> all (v_failed_ns) or v_retries ? n::text
+      );
+    end if;
   end if;
   if v_keys is not null then
     perform jobtree.drop_keys(v_keys);
@@ -6692,7 +6667,7 @@ declare
   v_ready jsonb;
   v_figures json[];
   v_answers jsonb;
-  -- Of the results and failures, which counted, from 1 on; null for all results.
+  -- Of the results and failures, which counted, from 1 on; null for all of them.
   v_accepted integer[];
   v_done record;
   v_ns integer[];
@@ -6715,18 +6690,19 @@ begin
     end if;
   end if;
   if not p_wait and cardinality(p_failed_numbers) > 0 then
-    select * into v_done from jobtree.accept_failures(p_failed_lease_ids, p_failed_numbers, p_failures);
+    select * into v_done
+    from jobtree.fail_attempts(p_failed_lease_ids, p_failed_numbers, array(select f from json_array_elements(p_failures) f), false);
     v_roots := v_roots || v_done.root_ids;
     v_figures := v_figures || v_done.figures;
     v_ready := jobtree.add_up(v_ready, v_done.ready);
     select jsonb_agg(jsonb_build_object('index', v_count + u.n - 1, 'status', 'ACCEPTED', 'retryAt', u.retry_at)) into v_answers
     from unnest(v_done.accepted, v_done.retries) u(n, retry_at)
     where u.retry_at is not null;
-    v_accepted := coalesce(v_accepted, array(select generate_series(1, v_count))) || array(select v_count + n from unnest(v_done.accepted) n);
+    if v_accepted is not null or cardinality(v_done.accepted) < cardinality(p_failed_numbers) then
+      v_accepted := coalesce(v_accepted, array(select generate_series(1, v_count))) || array(select v_count + n from unnest(v_done.accepted) n);
+    end if;
   end if;
-  if p_others is null
-    and (v_accepted is null and cardinality(p_failed_numbers) = 0 or cardinality(v_accepted) = v_count + cardinality(p_failed_numbers))
-  then
+  if p_others is null and (v_accepted is null or cardinality(v_accepted) = v_count + cardinality(p_failed_numbers)) then
     return query select v_roots, v_ready, v_answers::json, v_figures;
     return;
   end if;
@@ -7467,7 +7443,7 @@ begin
 
   -- None are lost if it was the silent items of a lease that were reported.
   return query
-    select coalesce(cardinality(v_numbers), 0), cardinality(v_leases), f.root_ids, f.ready, f.figures
+    select coalesce(cardinality(f.accepted), 0), cardinality(v_leases), f.root_ids, f.ready, f.figures
     from (select) o
     left join jobtree.fail_attempts(
       v_lost_leases, v_numbers,
