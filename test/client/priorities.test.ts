@@ -80,6 +80,8 @@ test.each(priorityCounts)('items of %i priorities are all found at once', async 
   });
   const order: number[] = [];
   worker.on('claimed', ({ payload }) => order.push((payload as number) % priorities));
+  let released = 0;
+  worker.on('released', () => released++);
   const startedAt = performance.now();
   await worker.start();
   for await (const progress of client.watchJob(id))
@@ -87,13 +89,15 @@ test.each(priorityCounts)('items of %i priorities are all found at once', async 
   tookMs.set(priorities, performance.now() - startedAt);
   await worker.stop();
 
+  expect(claims.reduce((sum, { items }) => sum + items, 0)).toBe(itemCount + released);
+  // On a busy machine the worker may give back what it claimed ahead: then the order says nothing.
+  if (released > 0) return;
   // Nothing came back, so what a later claim got was ready before: no claim has missed it.
   const missed = claims.filter(
     ({ items, locked }, i) =>
       items === 0 && !locked && claims.some((later) => later.endedBefore > i && later.items > 0),
   );
   expect(missed).toEqual([]);
-  expect(claims.reduce((sum, { items }) => sum + items, 0)).toBe(itemCount);
   // From the highest on; two claims under way may come back in either order.
   const disorder = order.filter((priority, i) => i >= heldAtOnce && priority > (order[i - heldAtOnce] ?? 0));
   expect(disorder).toEqual([]);
