@@ -6,7 +6,7 @@
  * A Redis Cluster passes every message on to all its nodes, so a plain connection to any of them does.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { Redis, type RedisOptions } from 'ioredis';
+import type { Redis, RedisOptions } from 'ioredis';
 import type { Logger } from 'pino';
 import type { RedisConfig } from '../redis-url.ts';
 import { withTimeout } from './with-timeout.ts';
@@ -68,6 +68,8 @@ export class RedisLink {
 
   async #keep(): Promise<void> {
     const { config, logger, purpose } = this.#options;
+    // Loaded here, because a server without Redis starts sooner without it.
+    const { Redis } = await import('ioredis');
     let address = Math.floor(Math.random() * config.addresses.length);
     let failures = 0;
     while (!this.#stopped.signal.aborted) {
