@@ -2236,12 +2236,12 @@ begin
   end if;
 
   with ended as materialized (
-    select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, l.keyed, l.claimed_at, j.root_id, j.type,
+    select u.lease_id, u.number, u.n, l.job_id, l.position + u.number - 1 as position, l.attempt, l.priority, l.worker, l.keyed, l.claimed_at, l.root_id, l.type,
       u.failure ->> 'code' as code, u.failure ->> 'message' as message,
-      coalesce((u.failure ->> 'permanent')::boolean, false) or a.tries > j.max_failures_per_item as is_final,
+      coalesce((u.failure ->> 'permanent')::boolean, false) or a.tries > l.max_failures_per_item as is_final,
       -- One draw for a lease, so that its items that fail together wait together.
-      (v_now + (1 + j.backoff_jitter * l.draw) * interval '1 millisecond'
-        * coalesce(j.backoff_ms[least(a.tries, cardinality(j.backoff_ms))], 0))::timestamptz(3) as due_at
+      (v_now + (1 + l.backoff_jitter * l.draw) * interval '1 millisecond'
+        * coalesce(l.backoff_ms[least(a.tries, cardinality(l.backoff_ms))], 0))::timestamptz(3) as due_at
     from (
       select u.lease_id, array_agg(u.number) as numbers, array_agg(u.failure) as failures, array_agg(u.n) as ns, random() as draw
       from unnest(p_lease_ids, p_numbers, p_failures) with ordinality u(lease_id, number, failure, n)
@@ -2249,12 +2249,11 @@ begin
       order by u.lease_id
     ) g
     cross join lateral (
-      select l.*, g.draw from jobtree.lease l
-      cross join lateral (select from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0) j
+      select l.*, g.draw, j.root_id, j.type, j.max_failures_per_item, j.backoff_ms, j.backoff_jitter from jobtree.lease l
+      cross join lateral (select j.* from jobtree.job j where j.id = l.job_id and j.cancelled_at is null offset 0) j
       where l.id = g.lease_id
       for update of l skip locked
     ) l
-    cross join lateral (select j.* from jobtree.job j where j.id = l.job_id offset 0) j
     cross join lateral (
       select l.id as lease_id, u.* from unnest(g.numbers, g.failures, g.ns) u(number, failure, n)
       where case when u.number > 0 then get_bit(l.open, u.number - 1) = 1 end
@@ -2308,13 +2307,14 @@ begin
   end if;
   if v_ended.last_attempt > 40 then
     delete from jobtree.failure f where f.ctid = any (array(
-      select o.tid from unnest(p_lease_ids, p_numbers) u(lease_id, number)
+      select o.tid from unnest(p_lease_ids, p_numbers) with ordinality u(lease_id, number, n)
       cross join lateral (select l.* from jobtree.lease l where l.id = u.lease_id and l.attempt > 40 offset 0) l
       cross join lateral (
         select f.ctid as tid from jobtree.failure f
         where f.job_id = l.job_id and f.position = l.position + u.number - 1 and f.attempt = l.attempt - 20
         offset 0
       ) o
+      where u.n = any (v_ended.ns)
     ));
   end if;
   if v_ended.positions is not null then

@@ -61,8 +61,8 @@ export async function importFile(file: string, options: ImportOptions): Promise<
       'Give either --type, for a new job, or --job, for one that exists.',
     );
   }
-  const [policy] = ofNewJobs.filter((name) => options.job !== undefined && options[name] !== undefined);
-  if (policy !== undefined) {
+  const policy = ofNewJobs.find((name) => options[name] !== undefined);
+  if (options.job !== undefined && policy !== undefined) {
     const option = policy.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     throw new CommandError(
       exitCodes.usage,
