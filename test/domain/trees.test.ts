@@ -345,6 +345,37 @@ describe('retries', () => {
     expect((await t.fold(job))[type]).toMatchObject({ failed: 0 });
   });
 
+  it('loses no failure of an item to a report that does not count', async () => {
+    const type = newType();
+    const { [type]: job = '' } = await t.create({
+      type,
+      maxFailuresPerItem: 1_000,
+      backoffMs: [0],
+      items: [{}, {}],
+    });
+    const failure = { code: 'E', message: 'no' };
+    for (let attempt = 1; attempt <= 50; attempt++) {
+      const held = await claimItems(t.engine, 'w', [{ type, limit: 2 }]);
+      await reportOutcomes(
+        t.engine,
+        held.map(({ id }) => ({ assignmentId: id, failure })),
+      );
+    }
+    const { id } = await t.claimOne(type);
+    const [first, second] = await t.items(job);
+    const { itemId } = await t.claimOne(type);
+    expect(itemId).toContain(String(second?.position));
+    // The second of a lease that has two is the other item; that of a lease of one is nobody's.
+    const [answer, stale] = await reportOutcomes(t.engine, [
+      { assignmentId: id, failure },
+      { assignmentId: `${id.slice(0, 34)}02`, failure },
+    ]);
+    expect([answer?.status, stale?.status]).toEqual(['ACCEPTED', 'STALE']);
+    const [ofFirst, ofSecond] = await readFailures(t.engine.database, [first as ItemKey, second as ItemKey]);
+    expect(ofFirst?.map(({ attempt }) => attempt).slice(20, 22)).toEqual([32, 33]);
+    expect(ofSecond?.map(({ attempt }) => attempt).slice(20, 22)).toEqual([31, 32]);
+  });
+
   it('waits out the backoff of the attempt, with up to the jitter on top', async () => {
     const type = newType();
     await t.create({
