@@ -43,6 +43,7 @@ import { Stalls } from './stalls.ts';
 import { StartTime } from './start-time.ts';
 import { SubscriptionCosts } from './subscription-costs.ts';
 import { Sweeper } from './sweeper.ts';
+import { UploadStore } from './upload-store.ts';
 import { createUploads } from './uploads.ts';
 import { SocketServer, type SocketServerOptions } from './websocket.ts';
 
@@ -166,6 +167,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   const reaper = createReaper({ engine, logger });
   const bookkeeper = new Bookkeeper({ engine, logger });
   const uploads = new Uploads({ database, lifetimeMs: config.uploadLifetimeMs });
+  const uploadStore = new UploadStore({ uploads, maxBytes: config.maxUploadBytes });
   const importer = new Importer({ engine, uploads, maxTextBytes: config.maxFileTextBytes, logger });
   const callbacks = new Callbacks({ engine, timeoutMs: config.callbackTimeoutMs, logger });
 
@@ -218,8 +220,8 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     results: createResults({ database, isClosing: () => lifetime.isClosing, logger }),
     uploads: createUploads({
       uploads,
+      store: uploadStore,
       addressOf,
-      maxBytes: config.maxUploadBytes,
       isClosing: () => lifetime.isClosing,
       logger,
     }),

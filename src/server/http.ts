@@ -11,7 +11,8 @@ import type { ServeMetrics } from './metrics.ts';
 import type { Guard, Refusal } from './origin.ts';
 import { inLine } from './pipelining.ts';
 import type { ServeResults } from './results.ts';
-import { isUploadPath, type ServeUploads, streamedBytes } from './uploads.ts';
+import { streamedBytes } from './upload-store.ts';
+import { isUploadPath, type ServeUploads } from './uploads.ts';
 
 /** Its headers have come by then; the rest of a request is watched by `stalls.ts`, since uploads take as long as they take. */
 const requestTimeouts = {
