@@ -21,11 +21,12 @@ export interface FileOptions {
 }
 
 export interface NewFile extends FileOptions {
-  readonly uploadId: string;
+  readonly uploadId?: string | null | undefined;
 }
 
 export function checkFile(file: NewFile, field: string): NewFile {
-  const { format, encoding, delimiter, quote, header } = file;
+  const { uploadId, format, encoding, delimiter, quote, header } = file;
+  if (uploadId == null) throw new InvalidInputError(`${field} names no upload.`, `${field}.uploadId`);
   if (format !== 'CSV') {
     const extra = (['delimiter', 'quote', 'header'] as const).find((name) => file[name] != null);
     if (extra !== undefined)
@@ -52,7 +53,7 @@ export function checkFile(file: NewFile, field: string): NewFile {
     throw new InvalidInputError(`${field}.delimiter and ${field}.quote are the same.`, `${field}.delimiter`);
   }
   return {
-    uploadId: file.uploadId,
+    uploadId,
     format,
     encoding: encoding ?? undefined,
     delimiter: delimiter ?? undefined,

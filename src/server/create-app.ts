@@ -32,6 +32,7 @@ import { Importer } from './importer.ts';
 import { createJsonPost } from './json-post.ts';
 import { Lifetime } from './lifetime.ts';
 import { createMetrics } from './metrics.ts';
+import { createMultipartPost } from './multipart-post.ts';
 import { Operations } from './operations.ts';
 import { createGuard } from './origin.ts';
 import { Parts } from './parts.ts';
@@ -225,6 +226,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       isClosing: () => lifetime.isClosing,
       logger,
     }),
+    multipartPost: createMultipartPost({ yoga, operations, store: uploadStore, addressOf }),
     jsonPost: createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes }),
     yoga,
   });
