@@ -99,8 +99,10 @@ export interface Row {
   readonly line: number;
   /** JSON text. */
   readonly payload: string;
-  /** What is wrong with the line. */
+  /** What is wrong with it: then it becomes a failed item. */
   readonly problem?: string | undefined;
+  /** Of the failure. BAD_LINE by default: the line can't be read. */
+  readonly code?: 'INVALID_PAYLOAD' | undefined;
 }
 
 interface ImportRow {
@@ -147,10 +149,12 @@ export async function noteImport(
   { rows, place, bytesRead, next }: ImportNote,
 ): Promise<'NOTED' | 'LOST' | 'SEALED'> {
   const bad: number[] = [];
+  const codes: string[] = [];
   const problems: string[] = [];
-  for (const [i, { problem }] of rows.entries()) {
+  for (const [i, { problem, code }] of rows.entries()) {
     if (problem === undefined) continue;
     bad.push(i + 1);
+    codes.push(code ?? 'BAD_LINE');
     problems.push(problem);
   }
   const [row] = await engine.database.call<{
@@ -163,6 +167,7 @@ export async function noteImport(
     leaseId,
     rows.length === 0 ? null : joinTexts(rows.map(({ payload }) => payload)),
     bad,
+    codes,
     problems,
     place.position,
     place.line,

@@ -74,6 +74,11 @@ export class TypeSchemas {
     return this.#known[part].size > 0;
   }
 
+  /** Whether this type has one. */
+  has(part: Part, type: string): boolean {
+    return this.#known[part].has(type);
+  }
+
   /** Reads which there are, from now on. */
   async refresh(): Promise<void> {
     // What is being read may be older.
@@ -142,7 +147,11 @@ export class TypeSchemas {
   }
 
   /** What is wrong with each value; undefined where nothing is. */
-  async check(part: Part, values: readonly Checked[]): Promise<(InvalidInputError | undefined)[]> {
+  async check(
+    part: Part,
+    values: readonly Checked[],
+    maxWork = maxWorkOfCall,
+  ): Promise<(InvalidInputError | undefined)[]> {
     const problems: (InvalidInputError | undefined)[] = [];
     let work = 0;
     let turnAt = performance.now();
@@ -155,7 +164,7 @@ export class TypeSchemas {
       const validators = await this.#validatorsOf(part, versions);
       const cost = validators.reduce((sum, { validator }) => sum + validator.cost, 0);
       work += cost * value.length;
-      if (work > maxWorkOfCall)
+      if (work > maxWork)
         throw new InvalidInputError(
           `${value.field} and what comes before it are too much to be checked in one call: send several.`,
           value.field,

@@ -15,6 +15,7 @@ import {
 } from '../domain/file-imports.ts';
 import type { Uploads } from '../domain/uploads.ts';
 import { BusyError } from '../errors.ts';
+import { checkRows } from './check-rows.ts';
 import { splitCsv } from './csv.ts';
 import { splitJsonArray } from './json-array.ts';
 import { splitLines, splitNdjson } from './lines.ts';
@@ -134,7 +135,7 @@ async function addAll(
       if (isOver) return;
       throw split;
     }
-    for (const row of split.rows) {
+    for (const row of await checkRows(engine, leased.jobId, split.rows)) {
       rows.push(row);
       length += row.payload.length;
     }

@@ -3464,14 +3464,14 @@ begin
 end
 $$;
 
--- Puts lines that can't be read into a job: items that no worker sees, with a failure and a dead letter each. A corrected payload can be
+-- Puts lines that can't be read, or make no payload of its type, into a job: items that no worker sees, with a failure and a dead letter each. A corrected payload can be
 -- replayed.
 --
 -- p_job      the job's row, which the caller holds locked
 -- p_payloads what is known of each line
--- p_problems what is wrong with each
+-- p_codes, p_problems   what is wrong with each
 -- locks      none
-create or replace function jobtree.insert_bad_lines(p_job jobtree.job, p_payloads json[], p_problems text[])
+create or replace function jobtree.insert_bad_lines(p_job jobtree.job, p_payloads json[], p_codes text[], p_problems text[])
 returns void
 language plpgsql volatile
 set enable_seqscan = off
@@ -3487,12 +3487,12 @@ begin
   select v_job_id, u.position, v_now, octet_length(u.payload::text), p_job.run_at, u.payload
   from rows from (unnest(v_positions), unnest(p_payloads)) u(position, payload);
   insert into jobtree.failure (job_id, position, attempt, at, lost, code, message)
-  select v_job_id, u.position, 1, v_now, false, 'BAD_LINE', u.problem
-  from unnest(v_positions, p_problems) u(position, problem);
+  select v_job_id, u.position, 1, v_now, false, u.code, u.problem
+  from unnest(v_positions, p_codes, p_problems) u(position, code, problem);
   insert into jobtree.progress_delta (root_id, job_id, items) values (p_job.root_id, v_job_id, v_count);
   perform jobtree.bury_items(
     array_fill(v_job_id, array[v_count]), v_positions, array_fill(null::uuid, array[v_count]),
-    array_fill('BAD_LINE'::text, array[v_count]), p_problems, false
+    p_codes, p_problems, false
   );
 end
 $$;
@@ -4938,12 +4938,12 @@ end
 $$;
 
 -- Adds the next items of a file import, and notes how far it is, in one transaction: so no crash loses a line or adds one twice. Lines
--- that can't be read become items that have failed for good.
+-- that can't be read, or make no payload of the job's type, become items that have failed for good.
 --
 -- p_lease_id what lease_imports gave; with another one, somebody else has taken over
 -- p_payloads as add_payloads has it; null for no items, which keeps the lease
 -- p_bad      which of the items are bad lines, from 1, in their order
--- p_problems what is wrong with each of those
+-- p_codes, p_problems   what is wrong with each of those
 -- p_position, p_line, p_columns, p_bytes_read   how far it is behind these items
 -- p_done     whether that is the end of the file: then the job is sealed
 -- p_lease_ms how long the caller has it from now on, in milliseconds; null gives it back
@@ -4952,7 +4952,7 @@ $$;
 -- locks      the import's row, then the job's (lock_open_job), and those of bury_items
 -- errors     22P05 for a text that Postgres can't hold
 create or replace function jobtree.note_import(
-  p_job_id uuid, p_lease_id uuid, p_payloads text, p_bad integer[], p_problems text[], p_position bigint, p_line bigint, p_columns jsonb,
+  p_job_id uuid, p_lease_id uuid, p_payloads text, p_bad integer[], p_codes text[], p_problems text[], p_position bigint, p_line bigint, p_columns jsonb,
   p_bytes_read bigint, p_done boolean, p_lease_ms integer
 )
 returns table (status text, root_id uuid, type text)
@@ -5007,6 +5007,7 @@ begin
       if v_run.is_bad then
         perform jobtree.insert_bad_lines(
           v_job, v_payloads[v_run.first : v_run.last]::json[],
+          array(select u.code from unnest(p_bad, p_codes) u(n, code) where u.n between v_run.first and v_run.last order by u.n),
           array(select u.problem from unnest(p_bad, p_problems) u(n, problem) where u.n between v_run.first and v_run.last order by u.n)
         );
       else
