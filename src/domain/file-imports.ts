@@ -151,11 +151,11 @@ export async function noteImport(
   const bad: number[] = [];
   const codes: string[] = [];
   const problems: string[] = [];
-  for (const [i, { problem, code }] of rows.entries()) {
+  for (const [i, { line, problem, code }] of rows.entries()) {
     if (problem === undefined) continue;
     bad.push(i + 1);
     codes.push(code ?? 'BAD_LINE');
-    problems.push(problem);
+    problems.push(`Line ${line}: ${problem}`);
   }
   const [row] = await engine.database.call<{
     status: 'NOTED' | 'LOST' | 'SEALED';
@@ -217,11 +217,16 @@ export type FileErrorCode = keyof typeof fileErrorCodes;
 /** The file as a whole can't be read any further. */
 export class FileError extends Error {
   readonly code: FileErrorCode;
+  /** Where that was found; undefined for what concerns no line. */
+  readonly line: number | undefined;
+  readonly reason: string;
 
-  constructor(code: FileErrorCode, message: string) {
-    super(message);
+  constructor(code: FileErrorCode, reason: string, line?: number) {
+    super(line === undefined ? reason : `Line ${line}: ${reason}`);
     this.name = 'FileError';
     this.code = code;
+    this.line = line;
+    this.reason = reason;
   }
 }
 

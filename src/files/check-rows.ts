@@ -26,6 +26,6 @@ export async function checkRows(
   return rows.map((row) => {
     const problem = found.get(row);
     if (problem === undefined) return row;
-    return { ...row, code: 'INVALID_PAYLOAD', problem: `Line ${row.line}: ${problem.message}` };
+    return { ...row, code: 'INVALID_PAYLOAD', problem: problem.message };
   });
 }
