@@ -11,7 +11,7 @@ import { atLeast } from '../verdicts.ts';
 const batch = 100;
 const itemsPerUnit = 10;
 /** So many times as many items are worked on as are reaped, so that the work goes on for longer than all that is measured. */
-const workedPerItem = 4;
+const workedPerItem = 6;
 /** For the rate without reaping, before and behind it. */
 const quietMs = 5_000;
 const pollMs = 100;
