@@ -247,7 +247,7 @@ JobInput.implement({
     file: t.field({
       type: FileInput,
       description:
-        'An upload that becomes its items, behind those given here; the end of the file seals the job. Not for a fed or sealed job. A line that can not be read becomes a failed item. Default: none.',
+        'An upload that becomes its items, behind those given here; the end of the file seals the job. Not for a fed or sealed job. A line that can not be read, or breaks the schema of the type, becomes a failed item. Default: none.',
     }),
     callbacks: t.field({
       type: [CallbackInput],

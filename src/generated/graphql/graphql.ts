@@ -402,7 +402,7 @@ export type JobInput = {
   dedupeKey?: InputMaybe<Scalars['String']['input']>;
   /** How the parent feeds it. A fed job is sealed when its parent is complete. Default: it is not fed. */
   feed?: InputMaybe<FeedInput>;
-  /** An upload that becomes its items, behind those given here; the end of the file seals the job. Not for a fed or sealed job. A line that can not be read becomes a failed item. Default: none. */
+  /** An upload that becomes its items, behind those given here; the end of the file seals the job. Not for a fed or sealed job. A line that can not be read, or breaks the schema of the type, becomes a failed item. Default: none. */
   file?: InputMaybe<FileInput>;
   /** Whether its results are among the results of the tree. Default: true for a job without children. */
   finalStage?: InputMaybe<Scalars['Boolean']['input']>;
