@@ -13,6 +13,8 @@ export async function migrate(): Promise<number> {
     const { applied } = await applyMigrations({
       connectionString: config.directDatabaseUrl ?? database.url,
       onApply: (name) => process.stdout.write(`Applying ${name}\n`),
+      onBlocked: (name) =>
+        process.stdout.write(`${name} waits for locks that others hold; it is tried again.\n`),
     });
     process.stdout.write(
       applied.length === 0 ? 'It is up to date.\n' : `Applied ${counted(applied.length, 'migration')}.\n`,
