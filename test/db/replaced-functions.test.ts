@@ -1,5 +1,5 @@
 /** A migration makes functions anew while servers call them. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -14,6 +14,10 @@ test.each(['call', 'read'])(
   async (kind) => {
     const lock = await db.connect();
     const database = db.open();
+    onTestFinished(async () => {
+      await lock.end();
+      await database.close();
+    });
     await lock.query(`
       create or replace function jobtree.inner_part() returns text language plpgsql as $$ begin return 'old'; end $$;
       create or replace function jobtree.waiting_part() returns text language plpgsql as $$
@@ -42,7 +46,5 @@ test.each(['call', 'read'])(
     await lock.query('select pg_advisory_unlock(1)');
     expect(await answer).toEqual([{ outer_part: 'new' }]);
     await lock.query('drop function jobtree.inner_part');
-    await lock.end();
-    await database.close();
   },
 );
