@@ -85,6 +85,7 @@ class Load {
       const worker = new Worker({ url, types });
       worker.on('error', (error) => this.errors.push(error));
       worker.on('disconnected', (error) => this.#note(error));
+      worker.on('failed', () => undefined); // as it should, once
       worker.on('stale', ({ itemId }) => this.errors.push(`${itemId} was done twice`));
       return worker;
     });
