@@ -8,10 +8,12 @@ import type { Health } from './health.ts';
 import type { JsonPost } from './json-post.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { ServeMetrics } from './metrics.ts';
+import { isMultipart, type MultipartPost, multipartBytes } from './multipart-post.ts';
 import type { Guard, Refusal } from './origin.ts';
 import { inLine } from './pipelining.ts';
 import type { ServeResults } from './results.ts';
-import { isUploadPath, type ServeUploads, streamedBytes } from './uploads.ts';
+import { streamedBytes } from './upload-store.ts';
+import { isUploadPath, type ServeUploads } from './uploads.ts';
 
 /** Its headers have come by then; the rest of a request is watched by `stalls.ts`, since uploads take as long as they take. */
 const requestTimeouts = {
@@ -41,11 +43,12 @@ export class Http {
     graphiql: ServePage;
     results: ServeResults;
     uploads: ServeUploads;
+    multipartPost: MultipartPost;
     jsonPost: JsonPost;
     yoga: Yoga;
   }) {
-    const { lifetime, health, guard, metrics, exchanges, graphiql, results, uploads, jsonPost, yoga } =
-      options;
+    const { lifetime, health, guard, metrics, exchanges, graphiql, results, uploads } = options;
+    const { multipartPost, jsonPost, yoga } = options;
     this.#lifetime = lifetime;
     const serve = (request: IncomingMessage, response: ServerResponse) => {
       // So that clients and load balancers come back over another connection, elsewhere.
@@ -56,13 +59,14 @@ export class Http {
       if (lifetime.isClosing) return refuse(response, shuttingDown);
       const refusal = guard(request);
       if (refusal !== undefined) return refuse(response, refusal);
-      const isUpload = isUploadPath(request.url) && hasBody(request);
+      const streamed = streamedBytesOf(request);
       // What is left of one that is refused may be any number of bytes, which nobody has to read.
-      if (isUpload) response.shouldKeepAlive = false;
-      if (!exchanges.begin(request, response, isUpload ? streamedBytes : undefined)) return;
-      if (isUpload) response.shouldKeepAlive = lifetime.isReady;
+      if (streamed !== undefined) response.shouldKeepAlive = false;
+      if (!exchanges.begin(request, response, streamed)) return;
+      if (streamed !== undefined) response.shouldKeepAlive = lifetime.isReady;
       if (uploads(request, response)) return;
       if (graphiql(request, response) || metrics(request, response) || results(request, response)) return;
+      if (multipartPost(request, response)) return;
       if (!jsonPost(request, response)) void yoga(request, response);
     };
     this.server = createServer(requestTimeouts, (request, response) =>
@@ -99,6 +103,13 @@ export class Http {
 
 const hasBody = ({ headers }: IncomingMessage) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
+/** What a request takes in memory of which the body is stored as it comes. */
+function streamedBytesOf(request: IncomingMessage): number | undefined {
+  if (!hasBody(request)) return undefined;
+  if (isUploadPath(request.url)) return streamedBytes;
+  return isMultipart(request) ? multipartBytes : undefined;
+}
 
 const shuttingDown: Refusal = { status: 503, text: 'The server is shutting down.' };
 
