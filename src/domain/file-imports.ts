@@ -197,12 +197,34 @@ export async function failImport(
   engine.effects.unfinished();
 }
 
+/** How long an import waits for the store of its upload until it has failed: restarts, repairs and wrong settings are over by then. */
+const storePatienceMs = 3_600_000;
+
+/** Gives it back, to be tried again in a while. False if that has been done for long enough. */
+export async function postponeImport(
+  engine: Engine,
+  { jobId, leaseId }: LeasedImport,
+  { code, message }: { code: FileErrorCode; message: string },
+): Promise<boolean> {
+  const [row] = await engine.database.call<{ postpone_import: boolean }>(
+    'postpone_import',
+    jobId,
+    leaseId,
+    code,
+    message,
+    storePatienceMs,
+  );
+  return row?.postpone_import === true;
+}
+
 export const fileErrorCodes = {
   NOT_TEXT: 'It is not in the encoding that was named, or not text at all.',
   NOT_DECOMPRESSED: 'It is compressed, and breaks off or is damaged, or the server can not decompress it.',
   BAD_STRUCTURE:
     'It is not of the format that was named: a header that can not be one, a JSON array that ends early.',
   LIMIT_EXCEEDED: 'It has more columns, or more text once it is decompressed, than the server takes.',
+  STORE_UNAVAILABLE:
+    'The object store that has the upload does not give it. While the import is WAITING it is tried again, for an hour.',
   JOB_SEALED: 'The job was sealed or cancelled before all of the file was read.',
   INTERNAL: 'The server failed at the same place time and again; its log says more.',
 } as const;
@@ -236,7 +258,7 @@ export interface FileImport {
 }
 
 export function fileImportStatus({ startedAt, finishedAt, errorCode }: FileImport): FileImportStatus {
-  if (finishedAt === null) return startedAt === null ? 'WAITING' : 'RUNNING';
+  if (finishedAt === null) return startedAt === null || errorCode !== null ? 'WAITING' : 'RUNNING';
   if (errorCode === null) return 'COMPLETED';
   return errorCode === 'JOB_SEALED' ? 'CANCELLED' : 'FAILED';
 }

@@ -11,7 +11,7 @@ import type { ServeMetrics } from './metrics.ts';
 import type { Guard, Refusal } from './origin.ts';
 import { inLine } from './pipelining.ts';
 import type { ServeResults } from './results.ts';
-import { isUploadPath, type ServeUploads, streamedBytes } from './uploads.ts';
+import { isUploadPath, type ServeUploads } from './uploads.ts';
 
 /** Its headers have come by then; the rest of a request is watched by `stalls.ts`, since uploads take as long as they take. */
 const requestTimeouts = {
@@ -41,11 +41,14 @@ export class Http {
     graphiql: ServePage;
     results: ServeResults;
     uploads: ServeUploads;
+    /** What an upload may take in memory. */
+    uploadBytes: number;
     jsonPost: JsonPost;
     yoga: Yoga;
   }) {
     const { lifetime, health, guard, metrics, exchanges, graphiql, results, uploads, jsonPost, yoga } =
       options;
+    const { uploadBytes } = options;
     this.#lifetime = lifetime;
     const serve = (request: IncomingMessage, response: ServerResponse) => {
       // So that clients and load balancers come back over another connection, elsewhere.
@@ -59,7 +62,7 @@ export class Http {
       const isUpload = isUploadPath(request.url) && hasBody(request);
       // What is left of one that is refused may be any number of bytes, which nobody has to read.
       if (isUpload) response.shouldKeepAlive = false;
-      if (!exchanges.begin(request, response, isUpload ? streamedBytes : undefined)) return;
+      if (!exchanges.begin(request, response, isUpload ? uploadBytes : undefined)) return;
       if (isUpload) response.shouldKeepAlive = lifetime.isReady;
       if (uploads(request, response)) return;
       if (graphiql(request, response) || metrics(request, response) || results(request, response)) return;

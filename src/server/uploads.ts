@@ -6,8 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { asRefusal } from '../db/sqlstate.ts';
-import { Turns } from '../db/turns.ts';
-import { chunkBytes, parseDigest, type Upload, type Uploads } from '../domain/uploads.ts';
+import { parseDigest, type Upload, type Uploads } from '../domain/uploads.ts';
 import { type ErrorCode, InvalidInputError, JobtreeError, NotFoundError } from '../errors.ts';
 import { encodeGlobalId, keyOf } from '../schema/global-id.ts';
 import type { AddressOf } from './addresses.ts';
@@ -52,11 +51,6 @@ const requestHeaders =
 const exposedHeaders =
   'location, repr-digest, tus-resumable, tus-version, tus-extension, tus-max-size, upload-length, upload-defer-length, upload-offset, upload-expires';
 
-/** What an upload takes in memory while it comes: what is gathered, and what is being stored. */
-export const streamedBytes = 2 * chunkBytes;
-
-/** So many chunks are stored at a time, by turns of their clients. */
-const storedAtOnce = 3;
 /** A refusal is sent while its request still comes; to read on for a while lets it arrive. */
 const readOnMs = 1_000;
 
@@ -68,14 +62,12 @@ export function createUploads(options: {
   logger: Logger;
 }): ServeUploads {
   const { uploads, addressOf, maxBytes, isClosing, logger } = options;
-  const turns = new Turns(storedAtOnce);
 
   const bodyOptions = (request: IncomingMessage, upload: Upload, length: number | null) => ({
     uploads,
     upload,
     length,
     maxBytes,
-    turns,
     client: addressOf(request),
   });
 
