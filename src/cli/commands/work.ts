@@ -5,6 +5,7 @@ import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { counted } from '../figures.ts';
 import { catchInterruption } from '../interruption.ts';
+import { oneLine, print, printError } from '../output.ts';
 import { isRunnable } from '../work/find-program.ts';
 import { killAll, runCommand } from '../work/run-command.ts';
 
@@ -41,7 +42,7 @@ export async function work(
       },
     },
   });
-  const counts = print(worker, options);
+  const counts = follow(worker, options);
   const interruption = catchInterruption(killAll);
   const ends = [new Promise((resolve) => interruption.signal.addEventListener('abort', resolve))];
   if (options.stopWhenIdle !== undefined) ends.push(idleFor(worker, running, options.stopWhenIdle));
@@ -53,9 +54,7 @@ export async function work(
   await client.close();
   if (!options.json) {
     const { succeeded, failed } = counts;
-    process.stderr.write(
-      `Stopped: ${counted(succeeded, 'item')} succeeded, ${counted(failed, 'attempt')} failed.\n`,
-    );
+    printError(`Stopped: ${counted(succeeded, 'item')} succeeded, ${counted(failed, 'attempt')} failed.\n`);
   }
   return exitCodes.success;
 }
@@ -77,10 +76,10 @@ function idleFor(worker: Worker, running: ReadonlySet<unknown>, ms: number): Pro
 }
 
 /** What happens, on standard error; with `--json` every outcome on standard output. */
-function print(worker: Worker, options: ApiOptions): { succeeded: number; failed: number } {
+function follow(worker: Worker, options: ApiOptions): { succeeded: number; failed: number } {
   const counts = { succeeded: 0, failed: 0 };
-  const say = (text: string) => void process.stderr.write(`${text}\n`);
-  const sayJson = (fields: object) => void process.stdout.write(`${JSON.stringify(fields)}\n`);
+  const say = (text: string) => printError(`${oneLine(text)}\n`);
+  const sayJson = (fields: object) => print(`${JSON.stringify(fields)}\n`);
   worker.on('connected', () => say(`Connected to ${options.url} as ${worker.name}.`));
   worker.on('disconnected', (error) => say(`${error.message} Trying again…`));
   worker.on('succeeded', ({ itemId, attempt }) => {

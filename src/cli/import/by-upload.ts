@@ -4,6 +4,7 @@ import { type Client, type FileSpec, type JobSpec, JobtreeError } from '../../cl
 import { CommandError, describeError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, seconds } from '../figures.ts';
+import { print, printError } from '../output.ts';
 import type { ProgressDisplay } from '../progress-display.ts';
 import { badFile } from './input.ts';
 import type { Format } from './rows.ts';
@@ -55,19 +56,19 @@ export async function importByUpload(
     const { id: jobId, created } = await client.createJob({ ...job, file: spec }, { signal });
     display.end();
     const ms = performance.now() - startedAt;
-    process.stderr.write(
+    printError(
       created
         ? `${count(size)} bytes sent in ${seconds(ms)}. The server adds the items; to follow it: jobtree watch ${jobId}\n`
         : 'There is a job with this dedupe key already: nothing was added.\n',
     );
-    process.stdout.write(
+    print(
       `${json ? JSON.stringify({ jobId, uploadId, bytes: size, created, seconds: ms / 1_000 }) : jobId}\n`,
     );
     return jobId;
   } catch (error) {
     display.end();
     if (signal.aborted) {
-      process.stderr.write('Interrupted. What was sent is removed by the server after a while.\n');
+      printError('Interrupted. What was sent is removed by the server after a while.\n');
       return undefined;
     }
     if (error instanceof JobtreeError && error.code === 'LIMIT_EXCEEDED')
