@@ -117,8 +117,9 @@ interface ImportRow {
 /** Longer than a server that works is ever silent, in milliseconds. */
 export const importLeaseMs = 10_000;
 
-export async function leaseImports(engine: Engine, limit: number): Promise<LeasedImport[]> {
-  const rows = await engine.database.call<ImportRow>('lease_imports', limit, importLeaseMs);
+/** Of uploads in an object store, or of those in Postgres. */
+export async function leaseImports(engine: Engine, limit: number, inStore = false): Promise<LeasedImport[]> {
+  const rows = await engine.database.call<ImportRow>('lease_imports', limit, importLeaseMs, inStore);
   return rows.map(({ job_id: jobId, lease_id: leaseId, upload_id: uploadId, ...row }) => ({
     jobId,
     leaseId,
@@ -277,13 +278,15 @@ export async function readFileImports(database: Queries, jobIds: readonly string
 }
 
 /** Whether there are imports that no server is at. */
-export async function importsWait(database: Queries): Promise<boolean> {
+export async function importsWait(database: Queries, inStore: boolean): Promise<boolean> {
   const { rows } = await database.pool.query<{ wait: boolean }>({
     name: 'imports_wait',
     text: `select exists (
-             select from jobtree.file_import
-             where finished_at is null and (leased_until is null or leased_until <= clock_timestamp())
+             select from jobtree.file_import f
+             where f.finished_at is null and (f.leased_until is null or f.leased_until <= clock_timestamp())
+               and exists (select from jobtree.upload u where u.id = f.upload_id and (u.store is not null) = $1)
            ) as wait`,
+    values: [inStore],
   });
   return rows[0]?.wait === true;
 }

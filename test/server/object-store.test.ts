@@ -211,6 +211,32 @@ describe.skipIf(withoutSwift)('uploads in an object store', () => {
     await expect.poll(async () => (await client(server).job(id)).treeOutcome).toBe('FAILED');
   });
 
+  test('imports that hang at their store hold up none of a file in Postgres', async () => {
+    const inPostgres = await serve();
+    const { body: older } = await postFile(inPostgres.url, 'a\nb\n');
+    await inPostgres.close();
+    const server = await serve(viaProxy(), 30_000);
+    const { body: upload } = await postFile(server.url, 'a\n');
+    proxy.freeze();
+    const make = (uploadId: string) =>
+      client(server).createJob({ type: 'hung', file: { uploadId, format: 'LINES' } });
+    const hung = await Promise.all(Array.from({ length: 5 }, () => make(upload.id)));
+    const leased = async () =>
+      (
+        await db.query('select from jobtree.file_import where leased_until > now() and job_id = any ($1)', [
+          hung.map(({ id }) => id.replace('Job:', '')),
+        ])
+      ).length;
+    await expect.poll(leased).toBe(4);
+    expect((await imported(client(server), (await make(older.id)).id)).import?.items).toBe(2);
+    expect(await leased()).toBe(4);
+    // What is frozen stays so: its connections have to break.
+    proxy.cut();
+    proxy.mend();
+    for (const { id } of hung)
+      expect((await imported(client(server), id)).import).toMatchObject({ status: 'COMPLETED', items: 1 });
+  });
+
   test('an import whose store is slow keeps its lease meanwhile', async () => {
     const server = await serve(viaProxy(), 9_000);
     const { body: upload } = await postFile(server.url, 'a\nb\n');
