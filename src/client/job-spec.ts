@@ -167,7 +167,9 @@ export function toJobInput(job: JobSpec, path = '', above: readonly JobSpec[] = 
 
 /** With the rough size of its payload. @throws JobtreeError INVALID_INPUT */
 export function toItemInput(item: ItemSpec, path: string): { input: ItemInput; size: number } {
-  const { payload = null, dedupeKey, priority, runAt, serializeKey } = item;
+  const { payload = null, dedupeKey, priority, runAt, serializeKey, ...rest } = item;
+  for (const name in rest)
+    throw invalid(`${path}.${name}`, 'is no field of an item. What is to be done goes into payload.');
   const size = check(payload, `${path}.payload`);
   return {
     input: { payload, dedupeKey, priority, runAt: toInstant(runAt, `${path}.runAt`), serializeKey },
