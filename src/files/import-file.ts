@@ -17,10 +17,9 @@ import {
 import type { Uploads } from '../domain/uploads.ts';
 import { BusyError } from '../errors.ts';
 import { StoreError } from '../object-store/store-error.ts';
-import { splitCsv } from './csv.ts';
-import { splitJsonArray } from './json-array.ts';
-import { splitLines, splitNdjson } from './lines.ts';
-import type { Split, SplitOptions } from './rows.ts';
+import { checkRows } from './check-rows.ts';
+import type { Split } from './rows.ts';
+import { split } from './split.ts';
 import { openText } from './text.ts';
 
 /** Of rows that go together; of large ones fewer, about as many bytes. */
@@ -65,7 +64,7 @@ export async function importFile(options: ImportFileOptions): Promise<void> {
       bytesRead = text.bytesRead;
       const { maxJsonBytes: maxRowBytes } = engine.limits;
       try {
-        yield* split(leased, text.pieces, { place, start: text.position, maxRowBytes });
+        yield* split(text.pieces, leased.options, { place, start: text.position, maxRowBytes });
       } finally {
         await text.pieces.return();
       }
@@ -80,25 +79,6 @@ export async function importFile(options: ImportFileOptions): Promise<void> {
     if (!(reason instanceof FileError)) throw error;
     engine.logger.info({ jobId, code: reason.code, reason: reason.message }, 'a file could not be imported');
     await failImport(engine, leased, reason, bytesRead());
-  }
-}
-
-function split(
-  { options }: LeasedImport,
-  pieces: AsyncIterable<Buffer>,
-  splitOptions: SplitOptions,
-): AsyncGenerator<Split, void, undefined> {
-  switch (options.format) {
-    case 'CSV':
-      return splitCsv(pieces, { ...splitOptions, file: options });
-    case 'NDJSON':
-      return splitNdjson(pieces, splitOptions);
-    case 'JSON_ARRAY':
-      return splitJsonArray(pieces, splitOptions);
-    case 'LINES':
-      return splitLines(pieces, splitOptions);
-    default:
-      throw new FileError('BAD_STRUCTURE', `There is no format ${JSON.stringify(options.format)}.`);
   }
 }
 
@@ -146,7 +126,7 @@ async function addAll(
       if (isOver) return;
       continue;
     }
-    for (const row of split.rows) {
+    for (const row of await checkRows(engine, leased.jobId, split.rows)) {
       rows.push(row);
       length += row.payload.length;
     }

@@ -33,6 +33,7 @@ import { Importer } from './importer.ts';
 import { createJsonPost } from './json-post.ts';
 import { Lifetime } from './lifetime.ts';
 import { createMetrics } from './metrics.ts';
+import { createMultipartPost } from './multipart-post.ts';
 import { Operations } from './operations.ts';
 import { createGuard } from './origin.ts';
 import { Parts } from './parts.ts';
@@ -45,6 +46,7 @@ import { Stalls } from './stalls.ts';
 import { StartTime } from './start-time.ts';
 import { SubscriptionCosts } from './subscription-costs.ts';
 import { Sweeper } from './sweeper.ts';
+import { UploadStore } from './upload-store.ts';
 import { createUploads } from './uploads.ts';
 import { SocketServer, type SocketServerOptions } from './websocket.ts';
 
@@ -171,6 +173,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     config.uploadStore && new S3Store({ config: config.uploadStore, logger, limitMs: times?.storeMs });
   const uploads = new Uploads({ database, store, lifetimeMs: config.uploadLifetimeMs });
   const remover = createRemover({ uploads, logger });
+  const uploadStore = new UploadStore({ uploads, maxBytes: config.maxUploadBytes });
   const importer = new Importer({ engine, uploads, maxTextBytes: config.maxFileTextBytes, logger });
   const callbacks = new Callbacks({ engine, timeoutMs: config.callbackTimeoutMs, logger });
 
@@ -223,12 +226,13 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     results: createResults({ database, isClosing: () => lifetime.isClosing, logger }),
     uploads: createUploads({
       uploads,
+      store: uploadStore,
       addressOf,
-      maxBytes: config.maxUploadBytes,
       isClosing: () => lifetime.isClosing,
       logger,
     }),
     uploadBytes: uploads.streamedBytes,
+    multipartPost: createMultipartPost({ yoga, operations, store: uploadStore, addressOf }),
     jsonPost: createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes }),
     yoga,
   });

@@ -8,6 +8,8 @@ import type { Health } from './health.ts';
 import type { JsonPost } from './json-post.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { ServeMetrics } from './metrics.ts';
+import { maxFormBytes } from './multipart-form.ts';
+import { isMultipart, type MultipartPost } from './multipart-post.ts';
 import type { Guard, Refusal } from './origin.ts';
 import { inLine } from './pipelining.ts';
 import type { ServeResults } from './results.ts';
@@ -43,12 +45,12 @@ export class Http {
     uploads: ServeUploads;
     /** What an upload may take in memory. */
     uploadBytes: number;
+    multipartPost: MultipartPost;
     jsonPost: JsonPost;
     yoga: Yoga;
   }) {
-    const { lifetime, health, guard, metrics, exchanges, graphiql, results, uploads, jsonPost, yoga } =
-      options;
-    const { uploadBytes } = options;
+    const { lifetime, health, guard, metrics, exchanges, graphiql, results, uploads } = options;
+    const { uploadBytes, multipartPost, jsonPost, yoga } = options;
     this.#lifetime = lifetime;
     const serve = (request: IncomingMessage, response: ServerResponse) => {
       // So that clients and load balancers come back over another connection, elsewhere.
@@ -59,13 +61,14 @@ export class Http {
       if (lifetime.isClosing) return refuse(response, shuttingDown);
       const refusal = guard(request);
       if (refusal !== undefined) return refuse(response, refusal);
-      const isUpload = isUploadPath(request.url) && hasBody(request);
+      const streamed = streamedBytesOf(request, uploadBytes);
       // What is left of one that is refused may be any number of bytes, which nobody has to read.
-      if (isUpload) response.shouldKeepAlive = false;
-      if (!exchanges.begin(request, response, isUpload ? uploadBytes : undefined)) return;
-      if (isUpload) response.shouldKeepAlive = lifetime.isReady;
+      if (streamed !== undefined) response.shouldKeepAlive = false;
+      if (!exchanges.begin(request, response, streamed)) return;
+      if (streamed !== undefined) response.shouldKeepAlive = lifetime.isReady;
       if (uploads(request, response)) return;
       if (graphiql(request, response) || metrics(request, response) || results(request, response)) return;
+      if (multipartPost(request, response)) return;
       if (!jsonPost(request, response)) void yoga(request, response);
     };
     this.server = createServer(requestTimeouts, (request, response) =>
@@ -102,6 +105,13 @@ export class Http {
 
 const hasBody = ({ headers }: IncomingMessage) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
+/** What a request takes in memory of which the body is stored as it comes. */
+function streamedBytesOf(request: IncomingMessage, uploadBytes: number): number | undefined {
+  if (!hasBody(request)) return undefined;
+  if (isUploadPath(request.url)) return uploadBytes;
+  return isMultipart(request) ? uploadBytes + maxFormBytes : undefined;
+}
 
 const shuttingDown: Refusal = { status: 503, text: 'The server is shutting down.' };
 

@@ -6,15 +6,9 @@ import { exitCodes } from '../exit-codes.ts';
 import { count, counted, orNull, rate, seconds, type Tolerance } from '../figures.ts';
 import { abandon } from '../import/abandon.ts';
 import { type AddedCounts, addBatches, inBatches } from '../import/add-rows.ts';
-import {
-  importByUpload,
-  isForServer,
-  sizeToUpload,
-  type UploadFormat,
-  uploadAboveBytes,
-} from '../import/by-upload.ts';
+import { importByUpload, isForServer, sizeToUpload, uploadAboveBytes } from '../import/by-upload.ts';
 import { badFile, type Input, openInput } from '../import/input.ts';
-import { type Format, formatOf, readRows } from '../import/rows.ts';
+import { type Format, formatOf, readRows, type UploadFormat } from '../import/rows.ts';
 import { existingJob, newJob, type Target } from '../import/target.ts';
 import { catchInterruption } from '../interruption.ts';
 import { print, printError } from '../output.ts';

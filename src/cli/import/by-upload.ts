@@ -7,19 +7,10 @@ import { count, seconds } from '../figures.ts';
 import { print, printError } from '../output.ts';
 import type { ProgressDisplay } from '../progress-display.ts';
 import { badFile } from './input.ts';
-import type { Format } from './rows.ts';
+import { fileFormats, type UploadFormat } from './rows.ts';
 
 /** What is larger is uploaded, unless somebody says otherwise. */
 export const uploadAboveBytes = 10_000_000;
-
-export type UploadFormat = Format | 'json';
-
-const formats: Record<UploadFormat, FileSpec['format']> = {
-  csv: 'CSV',
-  ndjson: 'NDJSON',
-  lines: 'LINES',
-  json: 'JSON_ARRAY',
-};
 
 /** Only the server reads these. */
 export const isForServer = (file: string, format: UploadFormat | undefined) =>
@@ -52,7 +43,7 @@ export async function importByUpload(
         });
       },
     });
-    const spec: FileSpec = { uploadId, format: formats[format], ...(format === 'csv' && { delimiter }) };
+    const spec: FileSpec = { uploadId, format: fileFormats[format], ...(format === 'csv' && { delimiter }) };
     const { id: jobId, created } = await client.createJob({ ...job, file: spec }, { signal });
     display.end();
     const ms = performance.now() - startedAt;

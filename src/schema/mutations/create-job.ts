@@ -1,8 +1,10 @@
 import { createJob, type NewJob } from '../../domain/create-job.ts';
+import type { NewFile } from '../../domain/file-imports.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';
-import { JobInput } from '../inputs.ts';
+import { type GivenFile, type GivenJob, JobInput } from '../inputs.ts';
+import type { ReceivedFile } from '../received-file.ts';
 import { jobField } from './payload.ts';
 
 const Payload = builder.objectRef<{ jobId: string; created: boolean }>('CreateJobPayload').implement({
@@ -23,17 +25,33 @@ builder.mutationField('createJob', (t) =>
       input: t.arg({ type: JobInput, required: true, description: 'The root, with all that is below it.' }),
     },
     errors: { types: [InvalidInputError, NotFoundError] },
-    resolve: (_, { input }, { engine }) => createJob(engine, withUploads(input, '')),
+    resolve: async (_, { input }, { engine }) => {
+      const files: ReceivedFile[] = [];
+      const created = await createJob(engine, withUploads(input, '', files));
+      if (created.created) for (const file of files) file.keep();
+      return created;
+    },
   }),
 );
 
-/** With the keys of uploads, where ids were given. */
-function withUploads(job: NewJob, path: string): NewJob {
+/** With the keys of uploads, where ids or files were given; these are added to `files`. */
+function withUploads(job: GivenJob, path: string, files: ReceivedFile[]): NewJob {
   const { file, children } = job;
   if (file == null && children == null) return job;
   return {
     ...job,
-    file: file && { ...file, uploadId: keyOf('Upload', file.uploadId, `${path}file.uploadId`) },
-    children: children?.map((child, i) => withUploads(child, `${path}children[${i}].`)),
+    file: file && withUpload(file, `${path}file`, files),
+    children: children?.map((child, i) => withUploads(child, `${path}children[${i}].`, files)),
   };
+}
+
+function withUpload({ file, ...given }: GivenFile, path: string, files: ReceivedFile[]): NewFile {
+  if (file != null) {
+    if (given.uploadId != null)
+      throw new InvalidInputError(`${path} can't have both uploadId and file.`, path);
+    files.push(file);
+    return { ...given, uploadId: file.upload.id };
+  }
+  if (given.uploadId == null) throw new InvalidInputError(`${path} must have uploadId or file.`, path);
+  return { ...given, uploadId: keyOf('Upload', given.uploadId, `${path}.uploadId`) };
 }
