@@ -259,6 +259,8 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     migrate({
       connectionString: directUrl,
       onApply: (migration) => logger.info({ migration }, 'applying migration'),
+      onBlocked: (migration) =>
+        logger.warn({ migration }, 'a migration waits for locks that others hold; it is tried again'),
       waitMs: startTime.leftMs,
     });
   const requestsEnd = async () => {

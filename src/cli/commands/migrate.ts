@@ -14,6 +14,7 @@ export async function migrate(): Promise<number> {
     const { applied } = await applyMigrations({
       connectionString: config.directDatabaseUrl ?? database.url,
       onApply: (name) => print(`Applying ${name}\n`),
+      onBlocked: (name) => print(`${name} waits for locks that others hold; it is tried again.\n`),
     });
     print(
       applied.length === 0 ? 'It is up to date.\n' : `Applied ${counted(applied.length, 'migration')}.\n`,
