@@ -19,6 +19,7 @@ import { Hub } from '../events/hub.ts';
 import { RoomWatch } from '../events/room-watch.ts';
 import { LiveTransport } from '../events/transport.ts';
 import { WorkHints } from '../events/work-hints.ts';
+import { S3Store } from '../object-store/s3.ts';
 import { createAddressOf } from './addresses.ts';
 import { Bookkeeper } from './bookkeeper.ts';
 import { Callbacks } from './callbacks.ts';
@@ -38,6 +39,7 @@ import { createGuard } from './origin.ts';
 import { Parts } from './parts.ts';
 import { Quota } from './quota.ts';
 import { createReaper } from './reaper.ts';
+import { createRemover } from './remover.ts';
 import { createResults } from './results.ts';
 import { createScheduler } from './scheduler.ts';
 import { Stalls } from './stalls.ts';
@@ -56,7 +58,7 @@ export interface AppOptions {
   readonly databaseUrl: string;
   readonly logger: Logger;
   /** For tests, which have less of it. */
-  readonly times?: SocketServerOptions['times'] & { stalledAfterMs?: number };
+  readonly times?: SocketServerOptions['times'] & { stalledAfterMs?: number; storeMs?: number };
   /** For tests, which have names of their own. */
   readonly lookUp?: LookUp;
 }
@@ -167,7 +169,10 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   const scheduler = createScheduler({ engine, logger });
   const reaper = createReaper({ engine, logger });
   const bookkeeper = new Bookkeeper({ engine, logger });
-  const uploads = new Uploads({ database, lifetimeMs: config.uploadLifetimeMs });
+  const store =
+    config.uploadStore && new S3Store({ config: config.uploadStore, logger, limitMs: times?.storeMs });
+  const uploads = new Uploads({ database, store, lifetimeMs: config.uploadLifetimeMs });
+  const remover = createRemover({ uploads, logger });
   const uploadStore = new UploadStore({ uploads, maxBytes: config.maxUploadBytes });
   const importer = new Importer({ engine, uploads, maxTextBytes: config.maxFileTextBytes, logger });
   const callbacks = new Callbacks({ engine, timeoutMs: config.callbackTimeoutMs, logger });
@@ -226,6 +231,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       isClosing: () => lifetime.isClosing,
       logger,
     }),
+    uploadBytes: uploads.streamedBytes,
     multipartPost: createMultipartPost({ yoga, operations, store: uploadStore, addressOf }),
     jsonPost: createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes }),
     yoga,
@@ -286,6 +292,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       { name: 'work hints', stop: () => hints.close() },
       { name: 'room watch', stop: () => rooms.close() },
       { name: 'figures', start: () => bookkeeper.start(), stop: () => bookkeeper.stop() },
+      { name: 'object store', stop: () => store?.close() },
       { name: 'HTTP connections', stop: () => http.end() },
       { name: 'stalls', stop: () => stalls.close() },
       { name: 'exchanges', stop: () => exchanges.close() },
@@ -296,6 +303,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       { name: 'schedules', start: () => scheduler.start(), stop: () => scheduler.stop() },
       { name: 'reaper', start: () => reaper.start(), stop: () => reaper.stop() },
       { name: 'importer', start: () => importer.start(), stop: () => importer.stop() },
+      { name: 'removal of uploads', start: () => remover.start(), stop: () => remover.stop() },
       { name: 'callbacks', start: () => callbacks.start(), stop: () => callbacks.stop() },
       { name: 'HTTP', start: () => http.listen(config.port, config.host), stop: stopListening },
     ],
