@@ -5,8 +5,8 @@
  */
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { isEndpoint, isStoreUrl, type ObjectStoreConfig, readObjectStore } from './object-store-url.ts';
 import { parseRedisUrl, type RedisConfig } from './redis-url.ts';
-import { isEndpoint, isStoreUrl, readUploadStore, type UploadStoreConfig } from './upload-store.ts';
 
 const milliseconds = (lowest: number, highest: number, standard: number) =>
   z.coerce.number().int().min(lowest).max(highest).default(standard);
@@ -365,7 +365,7 @@ export interface Config {
   readonly maxFileTextBytes: number;
   readonly uploadLifetimeMs: number;
   /** Undefined: in Postgres. */
-  readonly uploadStore: UploadStoreConfig | undefined;
+  readonly uploadStore: ObjectStoreConfig | undefined;
   readonly maxQueryTokens: number;
   readonly maxQueryCost: number;
   readonly maxAnswerBytes: number;
@@ -416,7 +416,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   if (given.JOBTREE_DIRECT_DATABASE_URL !== undefined && given.DATABASE_URL === undefined) {
     problems.push('JOBTREE_DIRECT_DATABASE_URL: belongs to a DATABASE_URL, which is not set');
   }
-  const uploadStore = readUploadStore(given, (problem) => problems.push(problem));
+  const uploadStore = readObjectStore(given, (problem) => problems.push(problem));
   if (problems.length > 0 || !parsed.success) {
     throw new ConfigError(
       `The configuration can't be used:\n${problems.map((line) => `  ${line}`).join('\n')}`,
