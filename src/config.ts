@@ -63,6 +63,13 @@ const settings = {
     .default('./.jobtree')
     .describe('Where the embedded Postgres keeps its data.'),
   JOBTREE_HOST: z.string().min(1).default('127.0.0.1').describe('The address to listen on.'),
+  JOBTREE_AUTH: z
+    .string()
+    .regex(/^(none|keys)$/, 'must be none or keys')
+    .optional()
+    .describe(
+      'How callers show who they are: `keys` (API keys: `jobtree api-keys`), or `none`: whoever reaches the port may do everything. Without it, as `none` on a loopback address; on others the server does not start.',
+    ),
   JOBTREE_PORT: z.coerce
     .number()
     .int()
@@ -313,11 +320,14 @@ const environment = z.object(settings);
 /** Names that are not for the server: the client's, and what `jobtree work` tells its commands. */
 const foreign = new Set([
   'JOBTREE_URL',
+  'JOBTREE_TOKEN',
   'JOBTREE_ITEM_ID',
   'JOBTREE_JOB_ID',
   'JOBTREE_TYPE',
   'JOBTREE_ATTEMPT',
 ]);
+
+export type AuthWay = 'keys';
 
 export interface Config {
   readonly databaseUrl: string | undefined;
@@ -326,6 +336,10 @@ export interface Config {
   readonly redis: (RedisConfig & { readonly prefix: string | undefined }) | undefined;
   readonly dataDirectory: string;
   readonly host: string;
+  /** How callers show who they are. Empty: nobody has to. */
+  readonly auth: readonly AuthWay[];
+  /** Whether somebody wants it to be open, if it is. */
+  readonly isOpenKnowingly: boolean;
   readonly port: number;
   readonly poolSize: number;
   readonly databaseTimeoutMs: number;
@@ -400,6 +414,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     redis: value.REDIS_URL && Object.freeze({ ...value.REDIS_URL, prefix: value.JOBTREE_REDIS_PREFIX }),
     dataDirectory: value.JOBTREE_DATA_DIR,
     host: value.JOBTREE_HOST,
+    auth: Object.freeze(toWays(value.JOBTREE_AUTH)),
+    isOpenKnowingly: value.JOBTREE_AUTH !== undefined || isLoopback(value.JOBTREE_HOST),
     port: value.JOBTREE_PORT,
     poolSize: value.JOBTREE_POOL_SIZE,
     databaseTimeoutMs: value.JOBTREE_DATABASE_TIMEOUT_MS,
@@ -440,6 +456,27 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     allowedOrigins: value.JOBTREE_ALLOWED_ORIGINS?.split(',') ?? [],
     graphiql: value.JOBTREE_GRAPHIQL === 'true',
   });
+}
+
+function toWays(text: string | undefined): AuthWay[] {
+  return text === undefined || text === 'none' ? [] : (text.split(',') as AuthWay[]);
+}
+
+/** A name may lead anywhere, so of names only `localhost` counts. */
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
+}
+
+/**
+ * For servers, before they start.
+ *
+ * @throws ConfigError if others could reach one that asks nobody who they are
+ */
+export function refuseOpen({ host, auth, isOpenKnowingly }: Config): void {
+  if (auth.length > 0 || isOpenKnowingly) return;
+  throw new ConfigError(
+    `JOBTREE_HOST is ${host}, so others can reach the server, and JOBTREE_AUTH is not set. Set JOBTREE_AUTH=keys and make a first key with \`jobtree api-keys create NAME --role admin\`, or say JOBTREE_AUTH=none, if whoever reaches the port may do everything.`,
+  );
 }
 
 /** Every setting with its meaning and default, for `jobtree start --help` and the documentation. */

@@ -110,6 +110,8 @@ const codes: Record<ErrorCode, true> = {
   JOB_FED_BY_PARENT: true,
   ITEM_NOT_CLAIMABLE: true,
   ITEM_NOT_UPDATABLE: true,
+  UNAUTHENTICATED: true,
+  FORBIDDEN: true,
   BUSY: true,
   UNAVAILABLE: true,
   OUTCOME_UNKNOWN: true,

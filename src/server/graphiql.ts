@@ -89,14 +89,18 @@ export const graphiqlOptions = {
   ],
 } satisfies NonNullable<YogaServerOptions<object, object>['graphiql']>;
 
-/** Answers the request if it asks for the page, and says whether it did. */
-export type ServePage = (request: IncomingMessage, response: ServerResponse) => boolean;
+export interface Page {
+  /** Whether the request asks for it. There is nothing in it that not everybody may know. */
+  isFor(request: IncomingMessage): boolean;
+  /** Answers the request if it asks for the page, and says whether it did. */
+  answers(request: IncomingMessage, response: ServerResponse): boolean;
+}
 
 /**
  * Nine megabytes of page: made when somebody first asks for it, sent compressed, and only once to a browser that keeps it.
  * No other page may show it in a frame, where a click meant for that page could be led to its buttons.
  */
-export function createGraphiQL(options: { endpoint: string; isShown: boolean }): ServePage {
+export function createGraphiQL(options: { endpoint: string; isShown: boolean }): Page {
   const { endpoint, isShown } = options;
   let page: ReturnType<typeof makePage> | undefined;
 
@@ -122,11 +126,19 @@ export function createGraphiQL(options: { endpoint: string; isShown: boolean }):
     response.end(takesPacked ? packed : await promisify(gunzip)(packed));
   };
 
-  return (request, response) => {
-    const isPage = request.url?.split('?', 1)[0]?.replace(/\/$/, '') === endpoint;
-    if (!isShown || request.method !== 'GET' || !isPage || !asksForPage(request.headers)) return false;
-    answer(request, response).catch(() => response.destroy());
-    return true;
+  const isFor = (request: IncomingMessage) =>
+    isShown &&
+    request.method === 'GET' &&
+    request.url?.split('?', 1)[0]?.replace(/\/$/, '') === endpoint &&
+    asksForPage(request.headers);
+
+  return {
+    isFor,
+    answers(request, response) {
+      if (!isFor(request)) return false;
+      answer(request, response).catch(() => response.destroy());
+      return true;
+    },
   };
 }
 

@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { asRefusal } from '../db/sqlstate.ts';
 import { Turns } from '../db/turns.ts';
+import type { Caller } from '../domain/rights.ts';
 import { chunkBytes, parseDigest, type Upload, type Uploads } from '../domain/uploads.ts';
 import { type ErrorCode, InvalidInputError, JobtreeError, NotFoundError } from '../errors.ts';
 import { encodeGlobalId, keyOf } from '../schema/global-id.ts';
@@ -48,7 +49,7 @@ const tusVersion = '1.0.0';
 const bodyType = 'application/offset+octet-stream';
 const methods = 'POST, HEAD, PATCH, DELETE, GET, OPTIONS';
 const requestHeaders =
-  'content-type, repr-digest, content-digest, tus-resumable, upload-length, upload-defer-length, upload-offset, upload-metadata';
+  'authorization, content-type, repr-digest, content-digest, tus-resumable, upload-length, upload-defer-length, upload-offset, upload-metadata';
 const exposedHeaders =
   'location, repr-digest, tus-resumable, tus-version, tus-extension, tus-max-size, upload-length, upload-defer-length, upload-offset, upload-expires';
 
@@ -62,12 +63,13 @@ const readOnMs = 1_000;
 
 export function createUploads(options: {
   uploads: Uploads;
+  callerOf: (request: IncomingMessage) => Caller;
   addressOf: AddressOf;
   maxBytes: number;
   isClosing: () => boolean;
   logger: Logger;
 }): ServeUploads {
-  const { uploads, addressOf, maxBytes, isClosing, logger } = options;
+  const { uploads, callerOf, addressOf, maxBytes, isClosing, logger } = options;
   const turns = new Turns(storedAtOnce);
 
   const bodyOptions = (request: IncomingMessage, upload: Upload, length: number | null) => ({
@@ -200,6 +202,8 @@ export function createUploads(options: {
         'tus-max-size': String(maxBytes),
       });
     }
+    if (!callerOf(request).permissions.has('create'))
+      throw new UploadError(403, 'FORBIDDEN', 'Your roles and scopes do not allow it.');
     const version = request.headers['tus-resumable'];
     if (version !== undefined && version !== tusVersion) {
       response.setHeader('tus-version', tusVersion);

@@ -3,6 +3,7 @@ import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';
 import { JobInput } from '../inputs.ts';
+import { checkTypeScope } from '../scope.ts';
 import { jobField } from './payload.ts';
 
 const Payload = builder.objectRef<{ jobId: string; created: boolean }>('CreateJobPayload').implement({
@@ -17,15 +18,25 @@ const Payload = builder.objectRef<{ jobId: string; created: boolean }>('CreateJo
 
 builder.mutationField('createJob', (t) =>
   t.field({
+    authScopes: { may: 'create' },
     type: Payload,
     description: 'Creates a whole tree of jobs, with the items that it starts with: all of it, or nothing.',
     args: {
       input: t.arg({ type: JobInput, required: true, description: 'The root, with all that is below it.' }),
     },
     errors: { types: [InvalidInputError, NotFoundError] },
-    resolve: (_, { input }, { engine }) => createJob(engine, withUploads(input, '')),
+    resolve: (_, { input }, context) => {
+      checkTypeScope(context, typesOf(input), 'type');
+      return createJob(context.engine, withUploads(input, ''));
+    },
   }),
 );
+
+/** Of all jobs of the tree. */
+function* typesOf({ type, children }: NewJob): Iterable<string> {
+  yield type;
+  for (const child of children ?? []) yield* typesOf(child);
+}
 
 /** With the keys of uploads, where ids were given. */
 function withUploads(job: NewJob, path: string): NewJob {
