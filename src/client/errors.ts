@@ -125,6 +125,11 @@ export function refusal(code: ErrorCode, message: string, details: ErrorDetails 
   return new JobtreeError(code === 'OUTCOME_UNKNOWN' ? 'UNREACHABLE' : code, message, details);
 }
 
+/** Whether the server does not take the token that it was shown. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof JobtreeError && error.code === 'UNAUTHENTICATED';
+}
+
 /** Whether the same operation may well succeed a little later. */
 export function isTransient({ code }: JobtreeError): boolean {
   return code === 'UNREACHABLE' || code === 'BUSY';
