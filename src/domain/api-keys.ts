@@ -7,12 +7,12 @@ import { checkId, checkInstant, checkInteger, checkText } from './checks.ts';
 import { keepPreviousMsRange, maxNameLength, maxScopeEntries } from './limits.ts';
 import { roles as allRoles, type Role } from './rights.ts';
 
-const prefix = 'jobtree_';
+export const keyPrefix = 'jobtree_';
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** 256 bits, and behind them a checksum of all that stands before it: scanners of secrets need not ask whether it is one. */
 const randomLength = 43;
 const checksumLength = 6;
-const keyLength = prefix.length + randomLength + checksumLength;
+const keyLength = keyPrefix.length + randomLength + checksumLength;
 const dayMs = 86_400_000;
 
 export interface ApiKey {
@@ -118,13 +118,13 @@ export function hashOf(key: string): Buffer {
 
 /** Whether a text has the form and the checksum of a key: one that was cut or mistyped is told without asking anybody. */
 export function isKeyText(text: string): boolean {
-  if (text.length !== keyLength || !text.startsWith(prefix)) return false;
+  if (text.length !== keyLength || !text.startsWith(keyPrefix)) return false;
   const body = text.slice(0, -checksumLength);
   return text.slice(-checksumLength) === checksumOf(body);
 }
 
 function newKey(): string {
-  const body = prefix + toDigits(BigInt(`0x${randomBytes(32).toString('hex')}`), randomLength);
+  const body = keyPrefix + toDigits(BigInt(`0x${randomBytes(32).toString('hex')}`), randomLength);
   return body + checksumOf(body);
 }
 

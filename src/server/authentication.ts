@@ -3,11 +3,14 @@
  * what they may do is decided by the schema, beside each field.
  */
 import type { IncomingMessage } from 'node:http';
+import { keyPrefix } from '../domain/api-keys.ts';
 import { anybody, createCaller } from '../domain/rights.ts';
 import { UnauthenticatedError } from '../errors.ts';
 import type { AddressOf } from './addresses.ts';
 import type { KnownKeys } from './known-keys.ts';
+import type { KnownTokens } from './known-tokens.ts';
 import { Right } from './right.ts';
+import type { TrustedProxy } from './trusted-proxy.ts';
 
 /** What a socket may send as a token, in characters; headers have a limit of their own. */
 const maxTokenLength = 10_000;
@@ -18,17 +21,26 @@ export const nobody = createCaller('nobody', []);
 
 export class Authentication {
   readonly #keys: KnownKeys | undefined;
+  readonly #tokens: KnownTokens | undefined;
+  readonly #proxy: TrustedProxy | undefined;
   readonly #addressOf: AddressOf;
   readonly #rights = new WeakMap<object, Right>();
 
   /** Without any way to show who one is, nobody has to. */
-  constructor(options: { keys: KnownKeys | undefined; addressOf: AddressOf }) {
+  constructor(options: {
+    keys: KnownKeys | undefined;
+    tokens: KnownTokens | undefined;
+    proxy: TrustedProxy | undefined;
+    addressOf: AddressOf;
+  }) {
     this.#keys = options.keys;
+    this.#tokens = options.tokens;
+    this.#proxy = options.proxy;
     this.#addressOf = options.addressOf;
   }
 
   get isOpen(): boolean {
-    return this.#keys === undefined;
+    return this.#keys === undefined && this.#tokens === undefined && this.#proxy === undefined;
   }
 
   /** The right that a request comes with; throws, or rejects with, the refusal. What is known by now is there at once. */
@@ -61,14 +73,21 @@ export class Authentication {
   }
 
   #judge(shown: unknown, request: IncomingMessage): Right | Promise<Right> {
-    if (shown === undefined)
+    if (shown === undefined) {
+      const right = this.#proxy?.find(request);
+      if (right !== undefined) return right;
       throw new UnauthenticatedError(
-        'The request does not say who it comes from: it needs the header Authorization with Bearer and an API key.',
+        'The request does not say who it comes from: it needs the header Authorization, with Bearer and a key or token.',
       );
+    }
     const token =
-      typeof shown === 'string' && shown.length <= maxTokenLength && /^Bearer +(\S+)$/i.exec(shown);
-    if (!token || this.#keys === undefined)
-      throw new UnauthenticatedError('Authorization must be Bearer, a blank, and an API key.');
-    return this.#keys.find(token[1] as string, this.#addressOf(request));
+      typeof shown === 'string' && shown.length <= maxTokenLength
+        ? /^Bearer +(\S+)$/i.exec(shown)?.[1]
+        : undefined;
+    if (token === undefined)
+      throw new UnauthenticatedError('Authorization must be Bearer, a blank, and a key or token.');
+    const ways = token.startsWith(keyPrefix) ? this.#keys : this.#tokens;
+    if (ways === undefined) throw new UnauthenticatedError('This server does not take such a key or token.');
+    return ways.find(token, this.#addressOf(request));
   }
 }

@@ -33,6 +33,7 @@ import { Http } from './http.ts';
 import { Importer } from './importer.ts';
 import { createJsonPost } from './json-post.ts';
 import { KnownKeys } from './known-keys.ts';
+import { KnownTokens } from './known-tokens.ts';
 import { Lifetime } from './lifetime.ts';
 import { createMetrics } from './metrics.ts';
 import { Operations } from './operations.ts';
@@ -46,6 +47,7 @@ import { Stalls } from './stalls.ts';
 import { StartTime } from './start-time.ts';
 import { SubscriptionCosts } from './subscription-costs.ts';
 import { Sweeper } from './sweeper.ts';
+import { TrustedProxy } from './trusted-proxy.ts';
 import { createUploads } from './uploads.ts';
 import { SocketServer, type SocketServerOptions } from './websocket.ts';
 
@@ -194,7 +196,9 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   });
   const costs = new SubscriptionCosts({ most: config.maxSubscriptionCost, addressOf });
   const keys = config.auth.includes('keys') ? new KnownKeys({ database, logger }) : undefined;
-  const authentication = new Authentication({ keys, addressOf });
+  const tokens = config.jwt && new KnownTokens({ config: config.jwt, logger });
+  const proxy = config.proxy && new TrustedProxy(config.proxy);
+  const authentication = new Authentication({ keys, tokens, proxy, addressOf });
   const streams = new EventStreams({ authentication, addressOf, connections: quotas.connections });
   const { maxQueryCost, maxAnswerBytes } = config;
   const services = { engine, folds, hub, hints, maxQueryCost, maxAnswerBytes };
@@ -230,7 +234,11 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       logger,
     }),
     exchanges,
-    graphiql: createGraphiQL({ endpoint: yoga.graphqlEndpoint, isShown: config.graphiql }),
+    graphiql: createGraphiQL({
+      endpoint: yoga.graphqlEndpoint,
+      isShown: config.graphiql,
+      needsHeaders: !authentication.isOpen,
+    }),
     results: createResults({ database, callerOf, isClosing: () => lifetime.isClosing, logger }),
     uploads: createUploads({
       uploads,
@@ -299,6 +307,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       { name: 'room watch', stop: () => rooms.close() },
       { name: 'figures', start: () => bookkeeper.start(), stop: () => bookkeeper.stop() },
       { name: 'API keys', start: () => keys?.start(), stop: () => keys?.stop() },
+      { name: 'tokens', stop: () => tokens?.stop() },
       { name: 'HTTP connections', stop: () => http.end() },
       { name: 'stalls', stop: () => stalls.close() },
       { name: 'exchanges', stop: () => exchanges.close() },

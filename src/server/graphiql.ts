@@ -80,7 +80,6 @@ query Items($jobId: ID!) {
 
 export const graphiqlOptions = {
   title: 'jobtree',
-  subscriptionsProtocol: 'WS',
   defaultTabs: [
     { query: createJob },
     { query: watch, variables: '{ "jobId": "Job:…" }' },
@@ -100,12 +99,17 @@ export interface Page {
  * Nine megabytes of page: made when somebody first asks for it, sent compressed, and only once to a browser that keeps it.
  * No other page may show it in a frame, where a click meant for that page could be led to its buttons.
  */
-export function createGraphiQL(options: { endpoint: string; isShown: boolean }): Page {
-  const { endpoint, isShown } = options;
+export function createGraphiQL(options: {
+  endpoint: string;
+  isShown: boolean;
+  /** Whether what it asks for needs the headers that one gives it, which it sends with requests alone. */
+  needsHeaders: boolean;
+}): Page {
+  const { endpoint, isShown, needsHeaders } = options;
   let page: ReturnType<typeof makePage> | undefined;
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    page ??= makePage();
+    page ??= makePage(needsHeaders ? 'SSE' : 'WS');
     // Asked for again, it is made again.
     page.catch(() => {
       page = undefined;
@@ -142,9 +146,9 @@ export function createGraphiQL(options: { endpoint: string; isShown: boolean }):
   };
 }
 
-async function makePage(): Promise<{ packed: Buffer; tag: string }> {
+async function makePage(subscriptionsProtocol: 'SSE' | 'WS'): Promise<{ packed: Buffer; tag: string }> {
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
-  const html = renderGraphiQL(graphiqlOptions);
+  const html = renderGraphiQL({ ...graphiqlOptions, subscriptionsProtocol });
   const tag = `"${createHash('sha256').update(html).digest('base64url')}"`;
   return { packed: await promisify(gzip)(html), tag };
 }

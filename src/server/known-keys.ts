@@ -14,7 +14,7 @@ import { createCaller, type Role } from '../domain/rights.ts';
 import { UnauthenticatedError, UnavailableError } from '../errors.ts';
 import { Loop } from './loop.ts';
 import { Right } from './right.ts';
-import { TokenBucket } from './token-bucket.ts';
+import { Tries } from './tries.ts';
 
 interface Row {
   readonly hash: Buffer;
@@ -44,8 +44,6 @@ const mostKnown = 10_000;
 const mostUnknown = 10_000;
 /** One that was just made on another server was not asked for before. */
 const unknownMs = 10_000;
-const unknownPerSecond = 10;
-const mostAddresses = 10_000;
 /** Of those that are looked up in one call, and that may wait for the next. */
 const mostAtOnce = 500;
 const mostWaiting = 5_000;
@@ -58,7 +56,7 @@ export class KnownKeys {
   /** Those with sessions, also where there was no more room for them among the known ones. */
   readonly #inUse = new Map<string, Known>();
   readonly #unknown = new LRUCache<string, true>({ max: mostUnknown, ttl: unknownMs });
-  readonly #tries = new LRUCache<string, TokenBucket>({ max: mostAddresses });
+  readonly #tries = new Tries();
   #waiting = new Map<string, Waiting>();
   #isLookingUp = false;
   readonly #used = new Set<string>();
@@ -111,21 +109,15 @@ export class KnownKeys {
   async #lookUp(digest: string, address: string): Promise<Known | undefined> {
     const others = this.#waiting.get(digest);
     if (others !== undefined) return others.promise;
-    let tries = this.#tries.get(address);
-    if (tries === undefined) {
-      tries = new TokenBucket(unknownPerSecond);
-      this.#tries.set(address, tries);
-    }
-    if (tries.restMs() > 0 || this.#waiting.size >= mostWaiting)
-      throw new UnavailableError('Too many keys that nobody has used lately come from this address.');
-    tries.take();
-    const waiting = createWaiting();
-    this.#waiting.set(digest, waiting);
-    void this.#lookUpWaiting();
-    const found = await waiting.promise;
-    // Those that are there may be as many as they like.
-    if (found !== undefined) tries.take(-1);
-    return found;
+    if (this.#waiting.size >= mostWaiting) throw new UnavailableError('Too many keys are being looked up.');
+    return this.#tries.run(address, async () => {
+      const waiting = createWaiting();
+      this.#waiting.set(digest, waiting);
+      void this.#lookUpWaiting();
+      const found = await waiting.promise;
+      if (found === undefined) throw noSuchKey();
+      return found;
+    });
   }
 
   /** One call at a time, for all that came meanwhile. */
