@@ -19,7 +19,7 @@ const config: CodegenConfig = {
         onlyOperationTypes: true,
         skipTypename: true,
         strictScalars: true,
-        scalars: { Count: 'number', DateTime: 'string', JSON: 'unknown' },
+        scalars: { Count: 'number', DateTime: 'string', File: 'never', JSON: 'unknown' },
       },
     },
   },

@@ -23,7 +23,7 @@ export interface Jobtree {
 
 /** A new server on a new database, for the time of a measurement. Two at a time need different names. */
 export async function withJobtree<T>(
-  { options, postgres, redisUrl }: Bench,
+  { options, postgres, redisUrl }: Omit<Bench, 'graphile'>,
   use: (jobtree: Jobtree) => Promise<T>,
   { name = 'bench_jobtree', nodeArgs = [] }: { name?: string; nodeArgs?: readonly string[] } = {},
 ): Promise<T> {
@@ -47,7 +47,7 @@ export interface Report {
 
 /** Runs a child to its end, and adds what Postgres and the server, if it has one, used meanwhile. */
 export async function runChild(
-  { postgres }: Bench,
+  { postgres }: Pick<Bench, 'postgres'>,
   name: string,
   task: object,
   { database, server }: { readonly database: Database; readonly server?: Server },

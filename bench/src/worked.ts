@@ -16,7 +16,7 @@ export interface Work extends Omit<WorkerTask, 'url' | 'target' | 'laterTargets'
 }
 
 export async function runWork(
-  bench: Bench,
+  bench: Pick<Bench, 'postgres'>,
   jobtree: Jobtree,
   { child = 'jobtree-worker', policies, keys, ...work }: Work,
 ): Promise<Run> {

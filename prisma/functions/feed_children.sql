@@ -26,7 +26,9 @@ declare
   v_is_traced boolean;
 begin
   for v_child in
-    select c.* from jobtree.job c where c.feed is not null and c.parent_id = any (p_job_ids) order by c.id
+    select c.* from jobtree.job c
+    where c.id = any (array(select f.id from jobtree.job f where f.feed is not null and f.parent_id = any (p_job_ids)))
+    order by c.id
   loop
     continue when v_child.cancelled_at is not null;
     v_payloads := null;

@@ -1,11 +1,11 @@
--- Puts lines that can't be read into a job: items that no worker sees, with a failure and a dead letter each. A corrected payload can be
+-- Puts lines that can't be read, or make no payload of its type, into a job: items that no worker sees, with a failure and a dead letter each. A corrected payload can be
 -- replayed.
 --
 -- p_job      the job's row, which the caller holds locked
 -- p_payloads what is known of each line
--- p_problems what is wrong with each
+-- p_codes, p_problems   what is wrong with each
 -- locks      none
-create or replace function jobtree.insert_bad_lines(p_job jobtree.job, p_payloads json[], p_problems text[])
+create or replace function jobtree.insert_bad_lines(p_job jobtree.job, p_payloads json[], p_codes text[], p_problems text[])
 returns void
 language plpgsql volatile
 set enable_seqscan = off
@@ -21,12 +21,12 @@ begin
   select v_job_id, u.position, v_now, octet_length(u.payload::text), p_job.run_at, u.payload
   from rows from (unnest(v_positions), unnest(p_payloads)) u(position, payload);
   insert into jobtree.failure (job_id, position, attempt, at, lost, code, message)
-  select v_job_id, u.position, 1, v_now, false, 'BAD_LINE', u.problem
-  from unnest(v_positions, p_problems) u(position, problem);
+  select v_job_id, u.position, 1, v_now, false, u.code, u.problem
+  from unnest(v_positions, p_codes, p_problems) u(position, code, problem);
   insert into jobtree.progress_delta (root_id, job_id, items) values (p_job.root_id, v_job_id, v_count);
   perform jobtree.bury_items(
     array_fill(v_job_id, array[v_count]), v_positions, array_fill(null::uuid, array[v_count]),
-    array_fill('BAD_LINE'::text, array[v_count]), p_problems, false
+    p_codes, p_problems, false
   );
 end
 $$;

@@ -4,13 +4,16 @@
 -- returns    what to import, and from where on
 -- locks      the imports, skipping those that somebody else has
 create or replace function jobtree.lease_imports(p_limit integer, p_lease_ms integer)
-returns setof jobtree.file_import
+returns table (
+  job_id uuid, lease_id uuid, upload_id uuid, options jsonb, size bigint, attempts integer, "position" bigint, line bigint, columns jsonb
+)
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
+#variable_conflict use_column
 declare
   v_now constant timestamptz(3) := clock_timestamp();
 begin
@@ -26,6 +29,6 @@ begin
   set lease_id = gen_random_uuid(), leased_until = v_now + p_lease_ms * interval '1 millisecond', attempts = f.attempts + 1,
     started_at = coalesce(f.started_at, v_now)
   where f.job_id = any (array(select r.job_id from free r))
-  returning f.*;
+  returning f.job_id, f.lease_id, f.upload_id, f.options, f.size, f.attempts, f.position, f.line, f.columns;
 end
 $$;

@@ -16,7 +16,10 @@ begin
   if p_wait then
     perform from jobtree.lease l where l.id = any (p_lease_ids) order by l.id for update;
     perform from jobtree.job c
-    where c.feed is not null and c.parent_id = any (array(select l.job_id from jobtree.lease l where l.id = any (p_lease_ids)))
+    where c.id = any (array(
+      select f.id from jobtree.job f
+      where f.feed is not null and f.parent_id = any (array(select l.job_id from jobtree.lease l where l.id = any (p_lease_ids)))
+    ))
     order by c.id
     for share;
     return p_lease_ids;
@@ -33,7 +36,10 @@ begin
   select array_agg(k.id) into v_children
   from (
     select c.id from jobtree.job c
-    where c.feed is not null and c.parent_id = any (array(select l.job_id from jobtree.lease l where l.id = any (v_leases)))
+    where c.id = any (array(
+      select f.id from jobtree.job f
+      where f.feed is not null and f.parent_id = any (array(select l.job_id from jobtree.lease l where l.id = any (v_leases)))
+    ))
     order by c.id
     for share skip locked
   ) k;

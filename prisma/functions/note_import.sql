@@ -1,10 +1,10 @@
 -- Adds the next items of a file import, and notes how far it is, in one transaction: so no crash loses a line or adds one twice. Lines
--- that can't be read become items that have failed for good.
+-- that can't be read, or make no payload of the job's type, become items that have failed for good.
 --
 -- p_lease_id what lease_imports gave; with another one, somebody else has taken over
 -- p_payloads as add_payloads has it; null for no items, which keeps the lease
 -- p_bad      which of the items are bad lines, from 1, in their order
--- p_problems what is wrong with each of those
+-- p_codes, p_problems   what is wrong with each of those
 -- p_position, p_line, p_columns, p_bytes_read   how far it is behind these items
 -- p_done     whether that is the end of the file: then the job is sealed
 -- p_lease_ms how long the caller has it from now on, in milliseconds; null gives it back
@@ -13,7 +13,7 @@
 -- locks      the import's row, then the job's (lock_open_job), and those of bury_items
 -- errors     22P05 for a text that Postgres can't hold
 create or replace function jobtree.note_import(
-  p_job_id uuid, p_lease_id uuid, p_payloads text, p_bad integer[], p_problems text[], p_position bigint, p_line bigint, p_columns jsonb,
+  p_job_id uuid, p_lease_id uuid, p_payloads text, p_bad integer[], p_codes text[], p_problems text[], p_position bigint, p_line bigint, p_columns jsonb,
   p_bytes_read bigint, p_done boolean, p_lease_ms integer
 )
 returns table (status text, root_id uuid, type text)
@@ -68,6 +68,7 @@ begin
       if v_run.is_bad then
         perform jobtree.insert_bad_lines(
           v_job, v_payloads[v_run.first : v_run.last]::json[],
+          array(select u.code from unnest(p_bad, p_codes) u(n, code) where u.n between v_run.first and v_run.last order by u.n),
           array(select u.problem from unnest(p_bad, p_problems) u(n, problem) where u.n between v_run.first and v_run.last order by u.n)
         );
       else

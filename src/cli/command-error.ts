@@ -1,6 +1,7 @@
 /** Errors on their way out: one clear line, and the exit code that fits. */
 import { JobtreeError } from '../client/index.ts';
 import { exitCodes } from './exit-codes.ts';
+import { printError } from './output.ts';
 
 /** What a command has to say before it ends with a code. */
 export class CommandError extends Error {
@@ -16,7 +17,7 @@ export class CommandError extends Error {
 /** Prints why the command ends, and gives its exit code. */
 export function reportError(error: unknown): number {
   const { text, exitCode } = describeError(error);
-  process.stderr.write(`jobtree: ${text}\n`);
+  printError(`jobtree: ${text}\n`);
   return exitCode;
 }
 

@@ -22,6 +22,7 @@ import {
   parseWholeNumber,
 } from './figures.ts';
 import { addItemCommands } from './item-commands.ts';
+import { print, printError } from './output.ts';
 import { addScheduleCommands } from './schedule-commands.ts';
 import { addTypeCommands } from './type-commands.ts';
 
@@ -35,6 +36,7 @@ const program = new Command('jobtree')
   .description('Asynchronous work as trees of jobs: the server, workers and tools.')
   .version(version)
   .exitOverride()
+  .configureOutput({ writeOut: print, writeErr: printError })
   .showHelpAfterError('(--help says what there is)');
 
 program

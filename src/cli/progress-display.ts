@@ -3,6 +3,7 @@
  * faster than anyone reads, so both skip some, but never the last one.
  */
 import { MultiBar, type SingleBar } from 'cli-progress';
+import { oneLine } from './output.ts';
 
 export interface Row {
   /** What the bar is of; empty if there is only one. */
@@ -42,7 +43,8 @@ function bars(stream: NodeJS.WriteStream): ProgressDisplay {
   });
   return {
     rows: Math.max(1, (stream.rows || 24) - 2),
-    show: (key, row) => {
+    show: (key, { label, text, ...rest }) => {
+      const row = { ...rest, label: oneLine(label), text: oneLine(text) };
       labelWidth = Math.max(labelWidth, Math.min(longestLabel, row.label.length));
       const bar = known.get(key);
       if (bar === undefined) known.set(key, display.create(1, 0, row));
@@ -87,7 +89,7 @@ function lines(stream: NodeJS.WriteStream, everyMs: number): ProgressDisplay {
     show: (key, { label, text }) => {
       const entry = entries.get(key) ?? { next: '', written: '', writtenAt: -everyMs, timer: undefined };
       entries.set(key, entry);
-      entry.next = label === '' ? text : `${label}: ${text}`;
+      entry.next = oneLine(label === '' ? text : `${label}: ${text}`);
       const waitMs = entry.writtenAt + everyMs - performance.now();
       if (waitMs <= 0) write(entry);
       else entry.timer ??= setTimeout(() => write(entry), waitMs);

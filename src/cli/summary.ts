@@ -1,6 +1,7 @@
 /** What came of a job, for the end of `watch`. */
 import type { Client, JobOutcome, JobProgress } from '../client/index.ts';
 import { count, counted, rate, seconds } from './figures.ts';
+import { oneLine, print } from './output.ts';
 
 export interface Summary {
   readonly jobId: string;
@@ -73,14 +74,12 @@ export function printSummary(prefix: string, summary: Summary): void {
   const time = summary.seconds === null ? '' : ` in ${seconds(summary.seconds * 1_000)}`;
   const speed = summary.itemsPerSecond === null ? '' : ` (${count(summary.itemsPerSecond)} items/s)`;
   const verdict = summary.outcome === 'FAILED' ? ': more than the job tolerates' : '';
-  process.stdout.write(
-    `${prefix}${counted(itemCount, 'item')}: ${parts.join(', ')}${time}${speed}${verdict}\n`,
-  );
+  print(`${prefix}${counted(itemCount, 'item')}: ${parts.join(', ')}${time}${speed}${verdict}\n`);
   for (const group of summary.failures) {
     const [line = ''] = group.message.split('\n');
-    process.stdout.write(`  ${count(group.count)} × ${group.code}: ${line}\n`);
+    print(`  ${count(group.count)} × ${oneLine(`${group.code}: ${line}`)}\n`);
   }
   if (failed > failedItemsRead) {
-    process.stdout.write(`  (of the first ${count(failedItemsRead)} failed items)\n`);
+    print(`  (of the first ${count(failedItemsRead)} failed items)\n`);
   }
 }

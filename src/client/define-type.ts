@@ -54,7 +54,7 @@ export interface DefinedType<Payload, Result> {
 /**
  * Does the work of one item: returns the result, or throws to fail.
  *
- * The result is any JSON; return null if there is none. What JSON can't carry (undefined, a BigInt, a cycle, a function,
+ * The result is any JSON; a handler that returns nothing has the result null. What JSON can't carry (a BigInt, a cycle, a function,
  * NaN, half a surrogate pair, …) fails the item for good, with the code `NOT_JSON`. A thrown error is a failure with the
  * error's `code` if that is a string, else its `name`, and its message; a `PermanentError` fails the item for good.
  *

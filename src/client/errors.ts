@@ -135,6 +135,12 @@ export function isTransient({ code }: JobtreeError): boolean {
   return code === 'UNREACHABLE' || code === 'BUSY';
 }
 
+/** Whether the server, an older one, does not know something that the operation names. */
+export function isNotUnderstood({ code, cause }: JobtreeError): boolean {
+  const [first] = Array.isArray(cause) ? (cause as { extensions?: { code?: unknown } }[]) : [];
+  return code === 'BAD_RESPONSE' && first?.extensions?.code === 'GRAPHQL_VALIDATION_FAILED';
+}
+
 interface Refusal {
   readonly code: ErrorCode;
   readonly message: string;

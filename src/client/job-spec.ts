@@ -118,8 +118,8 @@ export interface JobSpec extends JobPolicies {
   /** The items it starts with: up to 1,000. Default: none. */
   readonly items?: readonly ItemSpec[] | undefined;
   /**
-   * An upload that becomes its items, behind those given here: servers read it, in order, and seal the job at its end. A line that can't be read
-   * becomes a failed item. Default: none.
+   * An upload that becomes its items, behind those given here: servers read it, in order, and seal the job at its end. A line that can't be read,
+   * or breaks the schema of the type, becomes a failed item. Default: none.
    */
   readonly file?: FileSpec | undefined;
   /** Of the root: what is called when the tree is complete, or each of its jobs. Up to 10. Default: none. */
@@ -167,7 +167,9 @@ export function toJobInput(job: JobSpec, path = '', above: readonly JobSpec[] = 
 
 /** With the rough size of its payload. @throws JobtreeError INVALID_INPUT */
 export function toItemInput(item: ItemSpec, path: string): { input: ItemInput; size: number } {
-  const { payload = null, dedupeKey, priority, runAt, serializeKey } = item;
+  const { payload = null, dedupeKey, priority, runAt, serializeKey, ...rest } = item;
+  for (const name in rest)
+    throw invalid(`${path}.${name}`, 'is no field of an item. What is to be done goes into payload.');
   const size = check(payload, `${path}.payload`);
   return {
     input: { payload, dedupeKey, priority, runAt: toInstant(runAt, `${path}.runAt`), serializeKey },

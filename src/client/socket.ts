@@ -225,7 +225,7 @@ function toError(error: unknown, url: string): JobtreeError {
   if (Array.isArray(error)) return fromGraphqlErrors(error);
   const { code, reason, message } = (error ?? {}) as { code?: unknown; reason?: unknown; message?: unknown };
   if (typeof code === 'number') {
-    const why = typeof reason === 'string' && reason !== '' ? `: ${reason}` : '';
+    const why = typeof reason === 'string' && reason !== '' ? `: ${reason.replace(/\.$/, '')}` : '';
     if (finalRefusals.has(error as object))
       return new JobtreeError('UNAUTHENTICATED', `${url} refuses the caller${why}.`, { cause: error });
     return new JobtreeError('UNREACHABLE', `The connection to ${url} was closed (${code})${why}.`, {

@@ -1,11 +1,12 @@
 /**
  * Subscriptions that outlive their connection. Every value is a whole state, and only the newest waits to be read: a slow
  * reader costs no memory. After a lost connection the server starts with the current state again, or waits for news if that
- * is known already. Whatever is wrong with the server, a watch tries again, for as long as its reader wants.
+ * is known already. Whatever is wrong with the server, a watch tries again, for as long as its reader wants; but where it is too old for what is asked of
+ * it, that is told: to `onLost`, or else to the reader.
  */
 import type { TypedDocumentString } from '../generated/graphql/graphql.ts';
 import { backoffMs, wait } from './backoff.ts';
-import { isTransient, JobtreeError } from './errors.ts';
+import { isNotUnderstood, isTransient, JobtreeError } from './errors.ts';
 import { Signal } from './signal.ts';
 import type { Socket } from './socket.ts';
 
@@ -16,14 +17,14 @@ export interface Watched<R, T> {
   take(data: R): T | undefined;
   /** Whether nothing comes after it. A stream that completes before has lost its server. */
   isFinal(value: T): boolean;
-  /** Called before trying again. */
+  /** Called before trying again, also when the server is too old. */
   onLost?(error: JobtreeError): void;
 }
 
 /**
  * Yields until the final value was read, the signal aborts, or the reader breaks off.
  *
- * @throws JobtreeError a refusal of the server, such as NOT_FOUND
+ * @throws JobtreeError a refusal of the server, such as NOT_FOUND; without `onLost` also BAD_RESPONSE, if the server does not know what is asked for
  */
 export async function* watch<R, V, T>(
   socket: Socket,
@@ -71,6 +72,7 @@ export async function* watch<R, V, T>(
     }
     if (signal?.aborted || ended === undefined) return;
     if (!isTransient(ended) && ended.code !== 'BAD_RESPONSE') throw ended;
+    if (onLost === undefined && isNotUnderstood(ended)) throw ended;
     onLost?.(ended);
     // What lasted had begun, though nothing came: what is known is not told again.
     tries = performance.now() - startedAt > steadyMs ? 1 : tries + 1;

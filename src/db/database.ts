@@ -7,7 +7,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { PrismaClient } from '../generated/prisma/client.ts';
 import { checkoutMs, PatientPool } from './patient-pool.ts';
-import { asRefusal, isRetryable } from './sqlstate.ts';
+import { asRefusal } from './sqlstate.ts';
 import { type Request, Turns } from './turns.ts';
 
 export interface DatabaseOptions {
@@ -94,7 +94,7 @@ const leasesPoolSize = 2;
 
 export class Database implements Queries {
   /** For reads, Prisma's too: however many there are, they take no connection from what writes. */
-  readonly pool: Pick<PatientPool, 'query' | 'connect' | 'totalCount' | 'waitingCount'>;
+  readonly pool: Pick<pg.Pool, 'query' | 'connect' | 'totalCount' | 'waitingCount'>;
   readonly #readTurns: Turns;
   readonly #operations: PatientPool;
   /** For what keeps leases alive, which nothing else may hold up. */
@@ -190,21 +190,13 @@ export class Database implements Queries {
     return this.#call(this.#leases, name, values);
   }
 
-  async #call<Row extends object>(
-    pool: PatientPool,
-    name: string,
-    values: readonly unknown[],
-  ): Promise<Row[]> {
+  async #call<Row extends object>(pool: pg.Pool, name: string, values: readonly unknown[]): Promise<Row[]> {
     const text = this.#statement(name, values.length);
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return (await pool.query<Row>({ name: `${name}/${values.length}`, text, values: [...values] })).rows;
-      } catch (error) {
-        if (!isRetryable(error) || attempt === 5) {
-          this.#noteWriteFailure(error);
-          throw asRefusal(error);
-        }
-      }
+    try {
+      return (await pool.query<Row>({ name: `${name}/${values.length}`, text, values: [...values] })).rows;
+    } catch (error) {
+      this.#noteWriteFailure(error);
+      throw asRefusal(error);
     }
   }
 

@@ -5,6 +5,9 @@
 // row in the books: a migration that fails leaves nothing behind, and the next start tries it again. Servers that start
 // at once wait for each other at the lock; a database that is up to date is recognised without it.
 //
+// Servers work on the tables meanwhile. A statement of a migration that waits for a lock makes everybody wait who comes after it, so it waits
+// for a moment only: then all is undone, and tried again a little later, until whoever has the lock (a backup, mostly) is done.
+//
 // A database that a newer release has migrated is used as it is, since migrations leave the release before them working
 // (docs/releases.md). One that does not says so in its name: `…_breaks_1_4` is nothing for 1.4 and older.
 
@@ -50,6 +53,8 @@ export interface MigrateOptions {
   connectionString: string;
   /** Called with the name of each migration before it runs. */
   onApply?: (name: string) => void;
+  /** Called with its name when one is undone, since others have what it is to lock; it is tried again. */
+  onBlocked?: (name: string) => void;
   directory?: string;
   /** Which release this is. Default: that of this package. */
   version?: string;
@@ -59,9 +64,14 @@ export interface MigrateOptions {
 
 const askAgainMs = 250;
 
+/** Less than servers wait for a lock, and than Postgres waits before it looks for deadlocks. */
+const migrationLockTimeoutMs = 200;
+const longestPauseMs = 5_000;
+
 export async function migrate({
   connectionString,
   onApply,
+  onBlocked,
   directory = MIGRATIONS_DIRECTORY,
   version = VERSION,
   waitMs = 0,
@@ -72,10 +82,16 @@ export async function migrate({
     requireSupportedServer(await serverVersion(client));
     const applied: string[] = [];
     if (isUpToDate(migrations, await readBooks(client), version)) return { applied };
-    for (;;) {
-      const name = await applyNext(client, migrations, version, onApply);
-      if (name === undefined) return { applied };
-      applied.push(name);
+    for (let failures = 0; ; ) {
+      const step = await applyNext(client, migrations, version, failures === 0 ? onApply : undefined);
+      if (step.outcome === 'NOTHING_LEFT') return { applied };
+      if (step.outcome === 'APPLIED') {
+        applied.push(step.name);
+        failures = 0;
+      } else {
+        onBlocked?.(step.name);
+        await delay(Math.min(longestPauseMs, askAgainMs * 2 ** failures++) * (0.5 + Math.random()));
+      }
     }
   } finally {
     await client.end();
@@ -177,15 +193,18 @@ function breaks(migration: string, version: string): boolean {
   return ownMajor < Number(major) || (ownMajor === Number(major) && ownMinor <= Number(minor));
 }
 
-/** Applies the first migration that the books don't have, and returns its name; undefined if there is none. */
+type Step = { outcome: 'APPLIED' | 'BLOCKED'; name: string } | { outcome: 'NOTHING_LEFT' };
+
+/** Applies the first migration that the books don't have; or undoes it, since it met a lock. */
 async function applyNext(
   client: pg.Client,
   migrations: Migration[],
   version: string,
   onApply: MigrateOptions['onApply'],
-): Promise<string | undefined> {
+): Promise<Step> {
   // Read committed, whatever the default: what is read behind the lock has to be what the last holder left.
   await client.query('begin isolation level read committed');
+  let next: Migration | undefined;
   try {
     // A role or a pooler may have set them.
     await client.query('set local statement_timeout = 0');
@@ -193,23 +212,31 @@ async function applyNext(
     await client.query('select pg_advisory_xact_lock($1)', [PRISMA_ADVISORY_LOCK]);
     const books = await readBooks(client);
     requireReadableBooks(migrations, books, version);
-    const next = migrations.find(({ name }) => !books.some((row) => row.name === name));
+    next = migrations.find(({ name }) => !books.some((row) => row.name === name));
     if (next !== undefined) {
       onApply?.(next.name);
+      await client.query(`set local lock_timeout = ${migrationLockTimeoutMs}`);
       await apply(client, next).catch((error) => {
-        throw failure(next, error);
+        throw failure(next as Migration, error);
       });
       // A function that was replaced has lost what they need.
       if (next === migrations.at(-1) && (await hasRoles(client)))
         await client.query(await readFile(ROLES_FILE, 'utf8'));
     }
     await client.query('commit');
-    return next?.name;
+    return next === undefined ? { outcome: 'NOTHING_LEFT' } : { outcome: 'APPLIED', name: next.name };
   } catch (error) {
     // Fails on a lost connection, and then there is nothing left to roll back.
     await client.query('rollback').catch(() => {});
+    if (next !== undefined && isBlocked(error)) return { outcome: 'BLOCKED', name: next.name };
     throw error;
   }
+}
+
+/** lock_not_available or deadlock_detected, as it is or as the cause of a failure. */
+function isBlocked(error: unknown): boolean {
+  const { code = '' } = ((error as Error).cause ?? error) as { code?: string };
+  return code === '55P03' || code === '40P01';
 }
 
 function requireReadableBooks(migrations: Migration[], books: AppliedMigration[], version: string): void {

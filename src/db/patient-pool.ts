@@ -8,7 +8,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { UnavailableError } from '../errors.ts';
+import { isRetryable } from './sqlstate.ts';
 
+/** How often a statement is sent at most that Postgres undoes for reasons of its own. */
+const tries = 5;
 /** How long a request waits for a connection. */
 export const checkoutMs = 10_000;
 const askAgainMs = 100;
@@ -49,6 +52,20 @@ export class PatientPool extends pg.Pool {
       }
     }, callback);
     return undefined;
+  }
+
+  /** Sends a statement again that Postgres has undone for reasons of its own (`isRetryable`). */
+  // pg's own overloads say nothing that matters here; whoever gives a callback sees to it himself.
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  override query(...parameters: any[]): any {
+    const send = super.query as (...parameters: unknown[]) => Promise<unknown>;
+    if (typeof parameters.at(-1) === 'function') return send.apply(this, parameters);
+    const attempt = (left: number): Promise<unknown> =>
+      send.apply(this, parameters).catch((error) => {
+        if (left === 0 || !isRetryable(error)) throw error;
+        return attempt(left - 1);
+      });
+    return attempt(tries - 1);
   }
 
   /** Opens a connection, which then stays if the pool has a `min`. */

@@ -54,9 +54,17 @@ export function isOutage(error: unknown): boolean {
   return cause instanceof UnavailableError || cause instanceof OutcomeUnknownError;
 }
 
+const functionGone = /^cache lookup failed for function/;
+
 /**
- * Postgres ended the transaction to let another one go on: a deadlock, or a serialization failure. Try again.
+ * Postgres undid the statement for reasons of its own, and it may go through next time: a deadlock, a serialization failure, or a migration that has
+ * just made a function anew, which the statement was about to call.
  */
 export function isRetryable(error: unknown): boolean {
-  return error instanceof DatabaseError && (error.code === '40P01' || error.code === '40001');
+  if (!(error instanceof DatabaseError)) return false;
+  return (
+    error.code === '40P01' ||
+    error.code === '40001' ||
+    (error.code === 'XX000' && functionGone.test(error.message))
+  );
 }

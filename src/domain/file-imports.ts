@@ -21,11 +21,12 @@ export interface FileOptions {
 }
 
 export interface NewFile extends FileOptions {
-  readonly uploadId: string;
+  readonly uploadId?: string | null | undefined;
 }
 
 export function checkFile(file: NewFile, field: string): NewFile {
-  const { format, encoding, delimiter, quote, header } = file;
+  const { uploadId, format, encoding, delimiter, quote, header } = file;
+  if (uploadId == null) throw new InvalidInputError(`${field} names no upload.`, `${field}.uploadId`);
   if (format !== 'CSV') {
     const extra = (['delimiter', 'quote', 'header'] as const).find((name) => file[name] != null);
     if (extra !== undefined)
@@ -52,7 +53,7 @@ export function checkFile(file: NewFile, field: string): NewFile {
     throw new InvalidInputError(`${field}.delimiter and ${field}.quote are the same.`, `${field}.delimiter`);
   }
   return {
-    uploadId: file.uploadId,
+    uploadId,
     format,
     encoding: encoding ?? undefined,
     delimiter: delimiter ?? undefined,
@@ -98,8 +99,10 @@ export interface Row {
   readonly line: number;
   /** JSON text. */
   readonly payload: string;
-  /** What is wrong with the line. */
+  /** What is wrong with it: then it becomes a failed item. */
   readonly problem?: string | undefined;
+  /** Of the failure. BAD_LINE by default: the line can't be read. */
+  readonly code?: 'INVALID_PAYLOAD' | undefined;
 }
 
 interface ImportRow {
@@ -146,11 +149,13 @@ export async function noteImport(
   { rows, place, bytesRead, next }: ImportNote,
 ): Promise<'NOTED' | 'LOST' | 'SEALED'> {
   const bad: number[] = [];
+  const codes: string[] = [];
   const problems: string[] = [];
-  for (const [i, { problem }] of rows.entries()) {
+  for (const [i, { line, problem, code }] of rows.entries()) {
     if (problem === undefined) continue;
     bad.push(i + 1);
-    problems.push(problem);
+    codes.push(code ?? 'BAD_LINE');
+    problems.push(`Line ${line}: ${problem}`);
   }
   const [row] = await engine.database.call<{
     status: 'NOTED' | 'LOST' | 'SEALED';
@@ -162,6 +167,7 @@ export async function noteImport(
     leaseId,
     rows.length === 0 ? null : joinTexts(rows.map(({ payload }) => payload)),
     bad,
+    codes,
     problems,
     place.position,
     place.line,
@@ -211,11 +217,16 @@ export type FileErrorCode = keyof typeof fileErrorCodes;
 /** The file as a whole can't be read any further. */
 export class FileError extends Error {
   readonly code: FileErrorCode;
+  /** Where that was found; undefined for what concerns no line. */
+  readonly line: number | undefined;
+  readonly reason: string;
 
-  constructor(code: FileErrorCode, message: string) {
-    super(message);
+  constructor(code: FileErrorCode, reason: string, line?: number) {
+    super(line === undefined ? reason : `Line ${line}: ${reason}`);
     this.name = 'FileError';
     this.code = code;
+    this.line = line;
+    this.reason = reason;
   }
 }
 

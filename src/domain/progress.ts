@@ -96,6 +96,10 @@ export function isNewer(next: JobProgress, known: JobProgress | undefined): bool
   return ends === (known.completedAt !== null) ? stepsOf(next) > stepsOf(known) : ends;
 }
 
+/** By their names: a server has prepared these statements, and a column that the next release adds would change what they return. */
+const columns = `p.job_id, p.generation, p.item_count, p.succeeded, p.failed, p.cancelled, p.open_jobs, p.started_at, p.completed_at, p.outcome,
+             p.completions, j.root_id, j.cancel_reason, j.sealed_at is not null as sealed`;
+
 interface ProgressRow {
   root_id: string;
   job_id: string;
@@ -139,7 +143,7 @@ function toProgress(row: ProgressRow): JobProgress {
 export async function readTrees(database: Queries, rootIds: readonly string[]): Promise<TreeProgress[]> {
   const { rows } = await database.pool.query<ProgressRow>({
     name: 'read_trees',
-    text: `select p.*, j.root_id, j.cancel_reason, j.sealed_at is not null as sealed
+    text: `select ${columns}
            from jobtree.job j ${latestProgress}
            where j.root_id = any ($1) order by j.depth, j.id`,
     values: [rootIds],
@@ -176,7 +180,7 @@ export async function readTreeOutcomes(
 export async function readProgress(database: Queries, jobIds: readonly string[]): Promise<JobProgress[]> {
   const { rows } = await database.pool.query<ProgressRow>({
     name: 'read_progress',
-    text: `select p.*, j.root_id, j.cancel_reason, j.sealed_at is not null as sealed
+    text: `select ${columns}
            from jobtree.job j ${latestProgress}
            where j.id = any ($1)`,
     values: [jobIds],

@@ -5,6 +5,7 @@
 import { BusyError, errorCodes, InvalidInputError } from '../errors.ts';
 import { checkBatch, checkId, checkText, toJsonText } from './checks.ts';
 import type { Engine } from './engine.ts';
+import { judgeFed } from './fed-payloads.ts';
 import type { ReportFigure } from './figures.ts';
 import { splitAssignmentId } from './item-state.ts';
 import { type NewItem, prepareItem, toItemText } from './items.ts';
@@ -48,10 +49,10 @@ export async function prepareReports(engine: Engine, reports: readonly Report[])
       invalid.set(i, { status: 'INVALID', error });
     }
   }
+  const anyPayloads = await engine.schemas.any('payload');
   const refused = [
-    ...(payloads.length > 0 && (await engine.schemas.any('payload'))
-      ? await judge(engine, 'payload', payloads)
-      : []),
+    ...(payloads.length > 0 && anyPayloads ? await judge(engine, 'payload', payloads) : []),
+    ...(anyPayloads ? await judgeFed(engine, good) : []),
     ...((await engine.schemas.any('result'))
       ? await judge(engine, 'result', await resultsToCheck(engine, reports, good))
       : []),

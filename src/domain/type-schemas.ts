@@ -63,6 +63,7 @@ export class TypeSchemas {
   readonly #validators = new LRUCache<string, Validator>({ max: maxValidators });
   readonly #typesOfJobs = new LRUCache<string, string>({ max: maxKnown });
   readonly #typesOfLeases = new LRUCache<string, string>({ max: maxKnown });
+  readonly #fedTypesOfLeases = new LRUCache<string, readonly string[]>({ max: maxKnown });
 
   constructor(database: Database) {
     this.#database = database;
@@ -72,6 +73,11 @@ export class TypeSchemas {
   async any(part: Part): Promise<boolean> {
     if (performance.now() - this.#readAt > freshMs) await this.#read();
     return this.#known[part].size > 0;
+  }
+
+  /** Whether this type has one. */
+  has(part: Part, type: string): boolean {
+    return this.#known[part].has(type);
   }
 
   /** Reads which there are, from now on. */
@@ -121,12 +127,17 @@ export class TypeSchemas {
     return this.#typesOf('types_of_leases', this.#typesOfLeases, ids);
   }
 
-  async #typesOf(
-    read: 'types_of_jobs' | 'types_of_leases',
-    known: LRUCache<string, string>,
+  /** The types of the jobs that successes of each lease feed by mappings; those that are unknown are left out. */
+  fedTypesOfLeases(ids: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+    return this.#typesOf('fed_types_of_leases', this.#fedTypesOfLeases, ids);
+  }
+
+  async #typesOf<Type extends string | readonly string[]>(
+    read: 'types_of_jobs' | 'types_of_leases' | 'fed_types_of_leases',
+    known: LRUCache<string, Type>,
     ids: readonly string[],
-  ): Promise<ReadonlyMap<string, string>> {
-    const types = new Map<string, string>();
+  ): Promise<ReadonlyMap<string, Type>> {
+    const types = new Map<string, Type>();
     const missing = new Set<string>();
     for (const id of ids) {
       const type = known.get(id);
@@ -134,7 +145,7 @@ export class TypeSchemas {
       else types.set(id, type);
     }
     if (missing.size === 0) return types;
-    for (const { id, type } of await this.#database.call<{ id: string; type: string }>(read, [...missing])) {
+    for (const { id, type } of await this.#database.call<{ id: string; type: Type }>(read, [...missing])) {
       known.set(id, type);
       types.set(id, type);
     }
@@ -142,7 +153,11 @@ export class TypeSchemas {
   }
 
   /** What is wrong with each value; undefined where nothing is. */
-  async check(part: Part, values: readonly Checked[]): Promise<(InvalidInputError | undefined)[]> {
+  async check(
+    part: Part,
+    values: readonly Checked[],
+    maxWork = maxWorkOfCall,
+  ): Promise<(InvalidInputError | undefined)[]> {
     const problems: (InvalidInputError | undefined)[] = [];
     let work = 0;
     let turnAt = performance.now();
@@ -155,7 +170,7 @@ export class TypeSchemas {
       const validators = await this.#validatorsOf(part, versions);
       const cost = validators.reduce((sum, { validator }) => sum + validator.cost, 0);
       work += cost * value.length;
-      if (work > maxWorkOfCall)
+      if (work > maxWork)
         throw new InvalidInputError(
           `${value.field} and what comes before it are too much to be checked in one call: send several.`,
           value.field,

@@ -170,7 +170,7 @@ class CsvSplitter {
     if (end === -1 && !isLast) return false;
     const problem = this.#problem as string;
     if (this.#columns === null && this.#file.header !== false)
-      throw new FileError('BAD_STRUCTURE', `Line ${this.#line}: the header can not be read: ${problem}`);
+      throw new FileError('BAD_STRUCTURE', `the header can not be read: ${problem}`, this.#line);
     rows.push(badLine(this.#line, this.#head, problem));
     this.#problem = undefined;
     this.#head = nothing;
@@ -211,11 +211,12 @@ function countLines(bytes: Buffer): number {
 }
 
 function checkHeader(header: readonly string[], line: number): readonly string[] {
-  const refuse = (what: string) => new FileError('BAD_STRUCTURE', `Line ${line}: ${what}`);
+  const refuse = (what: string) => new FileError('BAD_STRUCTURE', what, line);
   if (header.length > maxColumns) {
     throw new FileError(
       'LIMIT_EXCEEDED',
-      `Line ${line}: the header has ${header.length} columns; the limit is ${maxColumns}.`,
+      `the header has ${header.length} columns; the limit is ${maxColumns}.`,
+      line,
     );
   }
   const unnamed = header.findIndex((name) => name.trim() === '');

@@ -15,10 +15,9 @@ import {
 } from '../domain/file-imports.ts';
 import type { Uploads } from '../domain/uploads.ts';
 import { BusyError } from '../errors.ts';
-import { splitCsv } from './csv.ts';
-import { splitJsonArray } from './json-array.ts';
-import { splitLines, splitNdjson } from './lines.ts';
-import type { Split, SplitOptions } from './rows.ts';
+import { checkRows } from './check-rows.ts';
+import type { Split } from './rows.ts';
+import { split } from './split.ts';
 import { openText } from './text.ts';
 
 /** Of rows that go together; of large ones fewer, about as many bytes. */
@@ -60,7 +59,7 @@ export async function importFile(options: ImportFileOptions): Promise<void> {
       maxBytes: maxTextBytes,
     });
     bytesRead = text.bytesRead;
-    const splits = split(leased, text.pieces, {
+    const splits = split(text.pieces, leased.options, {
       place,
       start: text.position,
       maxRowBytes: engine.limits.maxJsonBytes,
@@ -75,25 +74,6 @@ export async function importFile(options: ImportFileOptions): Promise<void> {
     if (!(error instanceof FileError)) throw error;
     engine.logger.info({ jobId, code: error.code, reason: error.message }, 'a file could not be imported');
     await failImport(engine, leased, error, bytesRead());
-  }
-}
-
-function split(
-  { options }: LeasedImport,
-  pieces: AsyncIterable<Buffer>,
-  splitOptions: SplitOptions,
-): AsyncGenerator<Split, void, undefined> {
-  switch (options.format) {
-    case 'CSV':
-      return splitCsv(pieces, { ...splitOptions, file: options });
-    case 'NDJSON':
-      return splitNdjson(pieces, splitOptions);
-    case 'JSON_ARRAY':
-      return splitJsonArray(pieces, splitOptions);
-    case 'LINES':
-      return splitLines(pieces, splitOptions);
-    default:
-      throw new FileError('BAD_STRUCTURE', `There is no format ${JSON.stringify(options.format)}.`);
   }
 }
 
@@ -134,7 +114,7 @@ async function addAll(
       if (isOver) return;
       throw split;
     }
-    for (const row of split.rows) {
+    for (const row of await checkRows(engine, leased.jobId, split.rows)) {
       rows.push(row);
       length += row.payload.length;
     }

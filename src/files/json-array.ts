@@ -139,6 +139,6 @@ class ArrayScanner {
   }
 
   #bad(what: string): FileError {
-    return new FileError('BAD_STRUCTURE', `Line ${this.#line}: ${what}.`);
+    return new FileError('BAD_STRUCTURE', `${what}.`, this.#line);
   }
 }

@@ -36,7 +36,7 @@ export function badLine(line: number, bytes: Buffer, problem: string): Row {
     .replaceAll('\0', '\ufffd')
     .slice(0, keptLength);
   const payload = JSON.stringify({ line, text: text.toWellFormed() });
-  return { line, payload, problem: `Line ${line}: ${problem}` };
+  return { line, payload, problem };
 }
 
 /** The row that a function makes, or a bad line with what it throws. */
@@ -67,8 +67,5 @@ export function tooLong(line: number, head: Buffer, maxBytes: number): Row {
 
 export function checkUtf8(bytes: Buffer, line: number): void {
   if (!isUtf8(bytes))
-    throw new FileError(
-      'NOT_TEXT',
-      `Line ${line} is not UTF-8. If the file is in another encoding, name it.`,
-    );
+    throw new FileError('NOT_TEXT', 'it is not UTF-8. If the file is in another encoding, name it.', line);
 }

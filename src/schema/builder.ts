@@ -14,6 +14,7 @@ import { checkAnswerSize } from './answer-size.ts';
 import { decodeGlobalId, encodeGlobalId, itemKeyOf } from './global-id.ts';
 import { limitExceeded } from './limit-exceeded.ts';
 import { checkNode } from './nodes.ts';
+import type { ReceivedFile } from './received-file.ts';
 import type { Services } from './services.ts';
 
 export interface SchemaTypes {
@@ -25,6 +26,7 @@ export interface SchemaTypes {
   Scalars: {
     Count: { Input: number; Output: number };
     DateTime: { Input: Date; Output: Date };
+    File: { Input: ReceivedFile; Output: never };
     JSON: { Input: NonNullable<unknown>; Output: unknown };
     ID: { Input: string; Output: string };
   };

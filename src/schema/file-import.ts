@@ -64,7 +64,8 @@ export const FileImport = builder.objectRef<FileImportState>('FileImport').imple
     }),
     badLines: t.expose('badLines', {
       type: 'Count',
-      description: 'How many lines could not be read: they are failed items with the code BAD_LINE.',
+      description:
+        'How many lines could not be read, or break the schema of the type: they are failed items with the code BAD_LINE or INVALID_PAYLOAD.',
     }),
     startedAt: t.expose('startedAt', {
       type: 'DateTime',

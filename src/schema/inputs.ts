@@ -2,6 +2,7 @@
 import type { NewCallback, NewJob } from '../domain/create-job.ts';
 import type { NewFile } from '../domain/file-imports.ts';
 import { builder } from './builder.ts';
+import type { ReceivedFile } from './received-file.ts';
 
 export const ItemInput = builder.inputType('ItemInput', {
   description: 'A new item.',
@@ -113,14 +114,29 @@ export const FileFormat = builder.enumType('FileFormat', {
   } as const,
 });
 
-export const FileInput = builder.inputRef<NewFile>('FileInput');
+/** A file as clients name it: by the id of an upload, or as a part of the request. */
+export interface GivenFile extends NewFile {
+  readonly file?: ReceivedFile | null | undefined;
+}
+
+export interface GivenJob extends NewJob {
+  readonly file?: GivenFile | null | undefined;
+  readonly children?: readonly GivenJob[] | null | undefined;
+}
+
+export const FileInput = builder.inputRef<GivenFile>('FileInput');
 FileInput.implement({
   description:
     'A file that becomes the items of a job: servers read it, add its rows in order and seal the job at its end. It may be compressed by gzip, or by zstd where Node.js knows that.',
   fields: (t) => ({
     uploadId: t.id({
-      required: true,
-      description: 'The upload, which must be complete: `POST /api/uploads`. NOT_FOUND if there is none.',
+      description:
+        'An upload, which must be complete: `POST /api/uploads`, `createUpload`. NOT_FOUND if there is none. Either this or `file` must be given.',
+    }),
+    file: t.field({
+      type: 'File',
+      description:
+        'A file that comes as a part of the request, in place of `uploadId`. It is stored as an upload; if the job is not created nothing is left of it.',
     }),
     format: t.field({ type: FileFormat, required: true, description: 'What it is made of.' }),
     encoding: t.string({
@@ -154,7 +170,7 @@ export const TraceContextInput = builder.inputType('TraceContextInput', {
   }),
 });
 
-export const JobInput = builder.inputRef<NewJob>('JobInput');
+export const JobInput = builder.inputRef<GivenJob>('JobInput');
 JobInput.implement({
   description:
     'A new job, with all jobs below it. A tree has up to 1,000 jobs, and up to 32 levels below its root.',
@@ -231,7 +247,7 @@ JobInput.implement({
     file: t.field({
       type: FileInput,
       description:
-        'An upload that becomes its items, behind those given here; the end of the file seals the job. Not for a fed or sealed job. A line that can not be read becomes a failed item. Default: none.',
+        'An upload that becomes its items, behind those given here; the end of the file seals the job. Not for a fed or sealed job. A line that can not be read, or breaks the schema of the type, becomes a failed item. Default: none.',
     }),
     callbacks: t.field({
       type: [CallbackInput],

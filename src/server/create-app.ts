@@ -36,6 +36,7 @@ import { KnownKeys } from './known-keys.ts';
 import { KnownTokens } from './known-tokens.ts';
 import { Lifetime } from './lifetime.ts';
 import { createMetrics } from './metrics.ts';
+import { createMultipartPost } from './multipart-post.ts';
 import { Operations } from './operations.ts';
 import { createGuard } from './origin.ts';
 import { Parts } from './parts.ts';
@@ -48,6 +49,7 @@ import { StartTime } from './start-time.ts';
 import { SubscriptionCosts } from './subscription-costs.ts';
 import { Sweeper } from './sweeper.ts';
 import { TrustedProxy } from './trusted-proxy.ts';
+import { UploadStore } from './upload-store.ts';
 import { createUploads } from './uploads.ts';
 import { SocketServer, type SocketServerOptions } from './websocket.ts';
 
@@ -172,6 +174,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   const reaper = createReaper({ engine, logger });
   const bookkeeper = new Bookkeeper({ engine, logger });
   const uploads = new Uploads({ database, lifetimeMs: config.uploadLifetimeMs });
+  const uploadStore = new UploadStore({ uploads, maxBytes: config.maxUploadBytes });
   const importer = new Importer({ engine, uploads, maxTextBytes: config.maxFileTextBytes, logger });
   const callbacks = new Callbacks({ engine, timeoutMs: config.callbackTimeoutMs, logger });
 
@@ -243,11 +246,12 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     uploads: createUploads({
       uploads,
       callerOf,
+      store: uploadStore,
       addressOf,
-      maxBytes: config.maxUploadBytes,
       isClosing: () => lifetime.isClosing,
       logger,
     }),
+    multipartPost: createMultipartPost({ yoga, operations, store: uploadStore, addressOf }),
     jsonPost: createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes }),
     yoga,
   });
@@ -275,6 +279,8 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     migrate({
       connectionString: directUrl,
       onApply: (migration) => logger.info({ migration }, 'applying migration'),
+      onBlocked: (migration) =>
+        logger.warn({ migration }, 'a migration waits for locks that others hold; it is tried again'),
       waitMs: startTime.leftMs,
     });
   const requestsEnd = async () => {

@@ -3,6 +3,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { GraphQLError } from 'graphql';
+import { answerForbidden } from './answer-error.ts';
 import type { Authentication } from './authentication.ts';
 import type { Exchanges } from './exchanges.ts';
 import type { Page } from './graphiql.ts';
@@ -11,12 +12,14 @@ import type { Health } from './health.ts';
 import type { JsonPost } from './json-post.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { ServeMetrics } from './metrics.ts';
+import { isMultipart, type MultipartPost, multipartBytes } from './multipart-post.ts';
 import type { Guard, Refusal } from './origin.ts';
 import { inLine } from './pipelining.ts';
 import { refuseStranger } from './refuse-stranger.ts';
 import type { ServeResults } from './results.ts';
 import type { Right } from './right.ts';
-import { isUploadPath, type ServeUploads, streamedBytes } from './uploads.ts';
+import { streamedBytes } from './upload-store.ts';
+import { isUploadPath, type ServeUploads } from './uploads.ts';
 
 /** Its headers have come by then; the rest of a request is watched by `stalls.ts`, since uploads take as long as they take. */
 const requestTimeouts = {
@@ -48,12 +51,13 @@ export class Http {
     graphiql: Page;
     results: ServeResults;
     uploads: ServeUploads;
+    multipartPost: MultipartPost;
     jsonPost: JsonPost;
     yoga: Yoga;
   }) {
     const { lifetime, health, guard, authentication, maskError, metrics, exchanges, graphiql, results } =
       options;
-    const { uploads, jsonPost, yoga } = options;
+    const { uploads, multipartPost, jsonPost, yoga } = options;
     this.#lifetime = lifetime;
     const carryOut = (request: IncomingMessage, response: ServerResponse, right?: Right) => {
       // What may take long ends with its right; event streams see to that themselves.
@@ -61,14 +65,20 @@ export class Http {
         const leave = right.enter(() => response.destroy());
         response.once('close', leave);
       }
-      const isUpload = isUploadPath(request.url) && hasBody(request);
+      // Its files are stored before the operation runs.
+      if (isMultipart(request) && right !== undefined && !right.caller.permissions.has('create')) {
+        response.shouldKeepAlive = false;
+        return answerForbidden(response);
+      }
+      const streamed = streamedBytesOf(request);
       // What is left of one that is refused may be any number of bytes, which nobody has to read.
-      if (isUpload) response.shouldKeepAlive = false;
-      if (!exchanges.begin(request, response, isUpload ? streamedBytes : undefined)) return;
-      if (isUpload) response.shouldKeepAlive = lifetime.isReady;
+      if (streamed !== undefined) response.shouldKeepAlive = false;
+      if (!exchanges.begin(request, response, streamed)) return;
+      if (streamed !== undefined) response.shouldKeepAlive = lifetime.isReady;
       if (uploads(request, response)) return;
       if (graphiql.answers(request, response) || metrics(request, response) || results(request, response))
         return;
+      if (multipartPost(request, response)) return;
       if (!jsonPost(request, response)) void yoga(request, response);
     };
     const serve = (request: IncomingMessage, response: ServerResponse) => {
@@ -129,6 +139,13 @@ export class Http {
 
 const hasBody = ({ headers }: IncomingMessage) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
+/** What a request takes in memory of which the body is stored as it comes. */
+function streamedBytesOf(request: IncomingMessage): number | undefined {
+  if (!hasBody(request)) return undefined;
+  if (isUploadPath(request.url)) return streamedBytes;
+  return isMultipart(request) ? multipartBytes : undefined;
+}
 
 const shuttingDown: Refusal = { status: 503, text: 'The server is shutting down.' };
 

@@ -144,7 +144,7 @@ export class Operations {
     }
     // What GraphQL itself has to say of a request: a syntax error, an unknown field, a variable of the wrong type.
     if (error instanceof GraphQLError && (cause === undefined || cause instanceof GraphQLError))
-      return cut(error);
+      return withCode(cut(error));
     const errorId = randomUUID();
     this.#logger.error({ err: cause ?? error, errorId }, 'request failed');
     return new GraphQLError('Something went wrong in the server.', {
@@ -209,6 +209,16 @@ function cut(error: GraphQLError): GraphQLError {
   const { message, extensions } = error;
   if (message.length <= maxMessageLength) return error;
   return new GraphQLError(`${message.slice(0, maxMessageLength)}…`, { ...placeOf(error), extensions });
+}
+
+/** GraphQL has no code for variables that do not fit. */
+function withCode(error: GraphQLError): GraphQLError {
+  const { message, path, extensions } = error;
+  if (extensions.code !== undefined || path !== undefined) return error;
+  return new GraphQLError(message, {
+    ...placeOf(error),
+    extensions: { ...extensions, code: 'INVALID_INPUT' },
+  });
 }
 
 const leaseFields = new Set(['heartbeat', 'exchange', 'reportOutcomes', 'releaseAssignments']);

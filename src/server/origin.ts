@@ -30,6 +30,9 @@ const bodyTypes = new Set([
 /** What forms send, and pages of another origin without having to ask. */
 const formTypes = new Set(['', 'application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain']);
 
+/** One of them has to come with a multipart request, as Apollo's servers have it; some clients of Apollo's always send the second one. */
+const preflightHeaders = ['apollo-require-preflight', 'x-apollo-operation-name'];
+
 export function createGuard(options: {
   allowedOrigins: readonly string[];
   allowedHosts: readonly string[];
@@ -77,6 +80,11 @@ export function createGuard(options: {
           'Uploads must have a Content-Type that no form has, such as application/octet-stream.',
         );
       return undefined;
+    }
+    // Of browsers too: those from elsewhere ask before they send such a header, and forms send none.
+    if (type.trim().toLowerCase() === 'multipart/form-data') {
+      if (preflightHeaders.some((name) => headers[name])) return undefined;
+      return refusal(415, 'Multipart requests must have the header Apollo-Require-Preflight: true.');
     }
     if (origin === undefined && !bodyTypes.has(type.trim().toLowerCase()))
       return refusal(415, 'Bodies must have the Content-Type application/json.');

@@ -1,8 +1,8 @@
 /**
- * The body of a request as the next bytes of an upload: stored in chunks as they come, so that one of them is all that is in memory. What has
- * come before a connection breaks is stored, too.
+ * A stream (the body of a request, or a part of one) as the next bytes of an upload: stored in chunks as they come, so that one of them is
+ * all that is in memory. What has come before the stream breaks is stored, too.
  */
-import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
 import type { IHasher } from 'hash-wasm';
 import type { Turns } from '../db/turns.ts';
 import { chunkBytes, type Upload, type Uploads } from '../domain/uploads.ts';
@@ -17,18 +17,18 @@ export interface BodyOptions {
   /** In which chunks are stored. */
   readonly turns: Turns;
   readonly client: string;
-  /** When it says so the connection is cut: its client goes on elsewhere. */
+  /** When it says so the stream is cut: its client goes on elsewhere. */
   readonly isLeaving?: (() => boolean) | undefined;
 }
 
-/** What came of it, and how much of the upload is stored now. TAKEN: somebody else has stored other bytes there. CUT: the connection broke. */
+/** What came of it, and how much of the upload is stored now. TAKEN: somebody else has stored other bytes there. CUT: the stream broke. */
 export interface Stored {
   readonly end: 'ALL' | 'CUT' | 'TOO_LARGE' | 'TAKEN';
   readonly size: number;
   readonly hasher: IHasher;
 }
 
-export async function storeBody(request: IncomingMessage, options: BodyOptions): Promise<Stored> {
+export async function storeBody(body: Readable, options: BodyOptions): Promise<Stored> {
   const { uploads, upload, length, maxBytes, turns, client, isLeaving } = options;
   const hasher = await hasherOf(upload);
   let { size } = upload;
@@ -54,12 +54,12 @@ export async function storeBody(request: IncomingMessage, options: BodyOptions):
     const end = (what: Stored['end']) => {
       if (isOver) return;
       isOver = true;
-      request.pause();
+      body.pause();
       resolve({ end: what, size, hasher });
     };
     const fail = (error: unknown) => {
       isOver = true;
-      request.pause();
+      body.pause();
       reject(error);
     };
     const storeThen = (next: () => void) => {
@@ -71,25 +71,25 @@ export async function storeBody(request: IncomingMessage, options: BodyOptions):
         })
         .catch(fail);
     };
-    request.on('data', (piece: Buffer) => {
+    body.on('data', (piece: Buffer) => {
       if (isOver) return;
-      if (isLeaving?.()) request.destroy();
+      if (isLeaving?.()) body.destroy();
       if (size + waitingBytes + piece.length > Math.min(maxBytes, length ?? maxBytes))
         return end('TOO_LARGE');
       waiting.push(piece);
       waitingBytes += piece.length;
       if (waitingBytes < chunkBytes) return;
       // Paused, so that it is not taken for a client that sends nothing.
-      request.pause();
-      storeThen(() => request.resume());
+      body.pause();
+      storeThen(() => body.resume());
     });
-    request.once('end', () => storeThen(() => end('ALL')));
-    request.once('close', () => {
-      if (!request.complete) storeThen(() => end('CUT'));
+    body.once('end', () => storeThen(() => end('ALL')));
+    body.once('close', () => {
+      if (!body.readableEnded) storeThen(() => end('CUT'));
     });
-    request.on('error', () => {}); // it closes, too
+    body.on('error', () => {}); // it closes, too
     // It may have broken while the upload was looked up.
-    if (request.destroyed && !request.complete) storeThen(() => end('CUT'));
+    if (body.destroyed && !body.readableEnded) storeThen(() => end('CUT'));
   });
 }
 

@@ -5,14 +5,14 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { asRefusal } from '../db/sqlstate.ts';
-import { Turns } from '../db/turns.ts';
 import type { Caller } from '../domain/rights.ts';
-import { chunkBytes, parseDigest, type Upload, type Uploads } from '../domain/uploads.ts';
-import { type ErrorCode, InvalidInputError, JobtreeError, NotFoundError } from '../errors.ts';
+import { parseDigest, type Upload, type Uploads } from '../domain/uploads.ts';
+import { InvalidInputError, NotFoundError } from '../errors.ts';
 import { encodeGlobalId, keyOf } from '../schema/global-id.ts';
 import type { AddressOf } from './addresses.ts';
-import { hasherOf, type Stored, storeBody } from './upload-body.ts';
+import { answerEarly } from './answer-early.ts';
+import { hasherOf } from './upload-body.ts';
+import { conflict, toRefusal, UploadError, type UploadStore } from './upload-store.ts';
 
 /** Answers the request if it is one for uploads, and says whether it was. */
 export type ServeUploads = (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -20,30 +20,6 @@ export type ServeUploads = (request: IncomingMessage, response: ServerResponse) 
 const path = /^\/api\/uploads(?:\/([^/]*))?$/;
 
 export const isUploadPath = (url: string | undefined) => path.test(url?.split('?', 1)[0] ?? '');
-
-type UploadErrorCode =
-  | ErrorCode
-  | 'LIMIT_EXCEEDED'
-  | 'DIGEST_MISMATCH'
-  | 'OFFSET_CONFLICT'
-  | 'UPLOAD_IN_USE'
-  | 'INTERNAL';
-
-/** A refusal with its status. */
-class UploadError extends Error {
-  readonly status: number;
-  readonly code: UploadErrorCode;
-  readonly field: string | undefined;
-
-  constructor(status: number, code: UploadErrorCode, message: string, field?: string) {
-    super(message);
-    this.status = status;
-    this.code = code;
-    this.field = field;
-  }
-}
-
-const statuses: Partial<Record<ErrorCode, number>> = { NOT_FOUND: 404, INVALID_INPUT: 400 };
 
 const tusVersion = '1.0.0';
 const bodyType = 'application/offset+octet-stream';
@@ -53,73 +29,24 @@ const requestHeaders =
 const exposedHeaders =
   'location, repr-digest, tus-resumable, tus-version, tus-extension, tus-max-size, upload-length, upload-defer-length, upload-offset, upload-expires';
 
-/** What an upload takes in memory while it comes: what is gathered, and what is being stored. */
-export const streamedBytes = 2 * chunkBytes;
-
-/** So many chunks are stored at a time, by turns of their clients. */
-const storedAtOnce = 3;
-/** A refusal is sent while its request still comes; to read on for a while lets it arrive. */
-const readOnMs = 1_000;
-
 export function createUploads(options: {
   uploads: Uploads;
+  store: UploadStore;
   callerOf: (request: IncomingMessage) => Caller;
   addressOf: AddressOf;
-  maxBytes: number;
   isClosing: () => boolean;
   logger: Logger;
 }): ServeUploads {
-  const { uploads, callerOf, addressOf, maxBytes, isClosing, logger } = options;
-  const turns = new Turns(storedAtOnce);
-
-  const bodyOptions = (request: IncomingMessage, upload: Upload, length: number | null) => ({
-    uploads,
-    upload,
-    length,
-    maxBytes,
-    turns,
-    client: addressOf(request),
-  });
-
-  const checkLength = (length: number) => {
-    if (length > maxBytes) throw tooLarge(maxBytes);
-    return length;
-  };
-
-  /** Says that all is there, if it is what was announced; if not, nothing is left of it. */
-  const finish = async (
-    upload: Upload,
-    { hasher, size }: Pick<Stored, 'hasher' | 'size'>,
-  ): Promise<Upload> => {
-    const sha256 = Buffer.from(hasher.digest('binary'));
-    if (upload.expectedSha256 !== null && !upload.expectedSha256.equals(sha256)) {
-      await uploads.remove(upload.id);
-      throw new UploadError(
-        422,
-        'DIGEST_MISMATCH',
-        `The SHA-256 of what came is ${sha256.toString('hex')}, which is not the one that was announced. Nothing is kept of it.`,
-      );
-    }
-    if (!(await uploads.finish(upload.id, size, sha256))) throw conflict();
-    return (await uploads.find(upload.id)) ?? { ...upload, length: size, size, sha256 };
-  };
+  const { uploads, store, callerOf, addressOf, isClosing, logger } = options;
 
   const postWhole = async (request: IncomingMessage, response: ServerResponse) => {
-    const length = headerNumber(request, 'content-length');
-    const upload = await uploads.create(
-      length === undefined ? undefined : checkLength(length),
-      digestOf(request),
-    );
-    try {
-      const stored = await storeBody(request, bodyOptions(request, upload, length ?? null));
-      if (stored.end === 'CUT') return void (await uploads.remove(upload.id));
-      if (stored.end !== 'ALL') throw stored.end === 'TOO_LARGE' ? tooLarge(maxBytes) : conflict();
-      const whole = await finish(upload, stored);
-      answer(response, 201, toJson(whole), { location: locationOf(whole), ...digestHeader(whole) });
-    } catch (error) {
-      await uploads.remove(upload.id).catch(() => undefined);
-      throw error;
-    }
+    const whole = await store.whole(request, {
+      length: headerNumber(request, 'content-length'),
+      sha256: digestOf(request),
+      client: addressOf(request),
+    });
+    if (whole === undefined) return;
+    answer(response, 201, toJson(whole), { location: locationOf(whole), ...digestHeader(whole) });
   };
 
   const create = async (request: IncomingMessage, response: ServerResponse) => {
@@ -127,11 +54,8 @@ export function createUploads(options: {
     if ((length === undefined) === (request.headers['upload-defer-length'] !== '1')) {
       throw new InvalidInputError('Give either Upload-Length, or Upload-Defer-Length: 1.', 'Upload-Length');
     }
-    const upload = await uploads.create(
-      length === undefined ? undefined : checkLength(length),
-      digestOf(request),
-    );
-    if (length === 0) await finish(upload, { hasher: await hasherOf(upload), size: 0 });
+    const upload = await store.begin(length, digestOf(request));
+    if (length === 0) await store.finish(upload, { hasher: await hasherOf(upload), size: 0 });
     respond(response, 201, { ...tusHeaders(upload), location: locationOf(upload) });
   };
 
@@ -142,15 +66,16 @@ export function createUploads(options: {
     if (offset === undefined) throw new InvalidInputError('Upload-Offset is missing.', 'Upload-Offset');
     if (offset !== upload.size || upload.sha256 !== null) throw conflict();
     const length = lengthOf(request, upload);
-    const { end, size, hasher } = await storeBody(request, {
-      ...bodyOptions(request, upload, length),
+    const { end, size, hasher } = await store.append(request, upload, {
+      length,
+      client: addressOf(request),
       isLeaving: isClosing,
     });
-    if (end === 'TOO_LARGE') throw tooLarge(length ?? maxBytes);
+    if (end === 'TOO_LARGE') throw store.tooLarge(length);
     if (end === 'TAKEN') throw conflict();
     const stored = { ...upload, size, length };
     // Also where the connection broke: then nobody hears of it, and whoever asks finds it done.
-    const now = size === length ? await finish(stored, { hasher, size }) : stored;
+    const now = size === length ? await store.finish(stored, { hasher, size }) : stored;
     if (end === 'ALL') respond(response, 204, tusHeaders(now));
   };
 
@@ -158,7 +83,7 @@ export function createUploads(options: {
   const lengthOf = (request: IncomingMessage, upload: Upload): number | null => {
     const named = headerNumber(request, 'upload-length');
     if (named === undefined) return upload.length;
-    checkLength(named);
+    store.checkLength(named);
     if (named < upload.size || (upload.length !== null && named !== upload.length)) {
       throw new InvalidInputError('Upload-Length is not that of the upload.', 'Upload-Length');
     }
@@ -172,7 +97,7 @@ export function createUploads(options: {
     // A server that ended right behind the last byte has not said that it was the last.
     const isUnfinished = found.sha256 === null && found.size === found.length;
     const upload = isUnfinished
-      ? await finish(found, { hasher: await hasherOf(found), size: found.size })
+      ? await store.finish(found, { hasher: await hasherOf(found), size: found.size })
       : found;
     switch (request.method) {
       case 'GET':
@@ -199,7 +124,7 @@ export function createUploads(options: {
       return respond(response, 204, {
         'tus-version': tusVersion,
         'tus-extension': 'creation,creation-defer-length,expiration,termination',
-        'tus-max-size': String(maxBytes),
+        'tus-max-size': String(store.maxBytes),
       });
     }
     if (!callerOf(request).permissions.has('create'))
@@ -218,16 +143,8 @@ export function createUploads(options: {
     const { status, ...body } = toRefusal(error);
     if (status >= 500 && body.code === 'INTERNAL' && !isClosing())
       logger.error({ err: error }, 'an upload failed');
-    if (response.headersSent || response.destroyed) return;
-    const headers: Record<string, string> = status === 503 ? { 'retry-after': '1' } : {};
-    if (request.complete) return answer(response, status, { error: body }, headers);
-    // The rest of the body is not for us: the connection ends when the client has had time to read why.
-    answer(response, status, { error: body }, { ...headers, connection: 'close' }, false);
-    const end = () => response.end(() => request.socket.destroySoon());
-    const timer = setTimeout(end, readOnMs);
-    request.once('close', () => clearTimeout(timer));
-    request.once('end', end);
-    request.resume();
+    const headers = status === 503 ? { 'retry-after': '1' } : {};
+    answerEarly(request, response, status, toText({ error: body }), { ...json, ...headers });
   };
 
   return (request, response) => {
@@ -248,30 +165,6 @@ export function createUploads(options: {
   };
 }
 
-function toRefusal(error: unknown): {
-  status: number;
-  code: UploadErrorCode;
-  message: string;
-  field?: string | undefined;
-} {
-  const refusal = asRefusal(error);
-  if (refusal instanceof UploadError || refusal instanceof JobtreeError) {
-    const { code, message, field } = refusal;
-    const status = refusal instanceof UploadError ? refusal.status : (statuses[refusal.code] ?? 503);
-    return { status, code, message, field };
-  }
-  return { status: 500, code: 'INTERNAL', message: 'The upload failed.' };
-}
-
-const tooLarge = (most: number) =>
-  new UploadError(413, 'LIMIT_EXCEEDED', `The upload has more than ${most} bytes; that is the limit.`);
-const conflict = () =>
-  new UploadError(
-    409,
-    'OFFSET_CONFLICT',
-    'More or less of it is stored than the request says, or it is complete: ask with HEAD.',
-    'Upload-Offset',
-  );
 const notAllowed = () => new UploadError(405, 'INVALID_INPUT', `Uploads know ${methods}.`);
 
 /** The header as a whole number; undefined if it is not there. */
@@ -327,19 +220,16 @@ function respond(response: ServerResponse, status: number, headers: Record<strin
   response.writeHead(status, headers).end();
 }
 
+const json = { 'content-type': 'application/json' };
+const toText = (body: object) => `${JSON.stringify(body)}\n`;
+
 function answer(
   response: ServerResponse,
   status: number,
   body: object,
   headers: Record<string, string>,
-  ends = true,
 ): void {
-  const text = `${JSON.stringify(body)}\n`;
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    'content-length': String(Buffer.byteLength(text)),
-    ...headers,
-  });
-  response.write(text);
-  if (ends) response.end();
+  const text = toText(body);
+  const length = { 'content-length': String(Buffer.byteLength(text)) };
+  response.writeHead(status, { ...json, ...length, ...headers }).end(text);
 }

@@ -51,3 +51,24 @@ test('what only the server can read needs an upload, and what only the command c
     stderr: expect.stringContaining('no such file'),
   });
 });
+
+test.each([
+  [
+    'rows.csv',
+    '\uFEFFname,"say ""what"""\r\n\r\nAda,"two\nlines, one cell"\r\n  Bob  ,\n"",""\n\n"Ö\r\n","1,5"\nlast,row',
+  ],
+  ['rows.ndjson', '\uFEFF{"a": 1, "b": [null, "é"]}\r\n\n  7  \n \n"x"\r\nnull'],
+  ['rows.txt', '\uFEFF one \r\n\r\n\ttwo\t\n" "\nlast'],
+])('%s makes the same items with --upload and without', async (name, text) => {
+  const file = await makeFile(name, text);
+  const itemsOf = async (option: string) => {
+    const { code, stdout } = await importFile(file, option);
+    expect(code).toBe(0);
+    const id = stdout.trim();
+    if (option === '--upload') await imported(server.client, id);
+    return (await server.client.items(id)).nodes.map(({ payload }) => payload);
+  };
+  const items = await itemsOf('--upload');
+  expect(items.length).toBeGreaterThan(3);
+  expect(await itemsOf('--no-upload')).toEqual(items);
+});

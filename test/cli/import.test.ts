@@ -94,25 +94,20 @@ test('standard input, left open for more, which --job adds', async () => {
 });
 
 test.each<[string, string, string | Buffer, string]>([
-  ['a CSV row that was cut off', 'a.csv', 'a,b\n1,2\n3', 'line 3: the row has 1 cells, the header 2'],
+  ['a CSV row that was cut off', 'a.csv', 'a,b\n1,2\n3', 'line 3: the row has 1 cells, the header has 2'],
   [
     'a CSV row with too many cells',
     'a.csv',
     'a,b\n"1\n2",2\n3,4,5\n',
-    'line 4: the row has 3 cells, the header 2',
+    'line 4: the row has 3 cells, the header has 2',
   ],
   [
     'a quote that is never closed',
     'a.csv',
     'a,b\n1,2\n3,"4\n5,6\n',
-    'line 3: a quote is opened in this row and never closed',
+    'line 3: a quote is opened in it and never closed',
   ],
-  [
-    'a quote within an unquoted cell',
-    'a.csv',
-    'a,b\n1,2"3\n',
-    'line 2: a quote stands at line 2 where none may',
-  ],
+  ['a quote within an unquoted cell', 'a.csv', 'a,b\n1,2"3\n', 'line 2: a quote stands where none may'],
   ['a header that names a column twice', 'a.csv', 'a,a\n1,2\n', 'line 1: the header names "a" twice'],
   ['a header with an unnamed column', 'a.csv', 'a,\n1,2\n', 'line 1: column 2 of the header has no name'],
   ['a header and nothing else', 'a.csv', 'a,b\n', 'there are no rows in it'],
@@ -127,7 +122,7 @@ test.each<[string, string, string | Buffer, string]>([
     Buffer.from('Ada\nGrâ').subarray(0, -1),
     'line 2: not UTF-8: the file ends within a character',
   ],
-  ['what Postgres can not store', 'a.ndjson', '"a"\n"\\u0000"\n', 'line 2: payload'],
+  ['what Postgres can not store', 'a.ndjson', '"a"\n"\\u0000"\n', 'line 2: the value has a character'],
 ])('%s is refused, and leaves no open job behind', async (name, fileName, content, message) => {
   const file = await makeFile(fileName, content);
   const { code, stdout, stderr } = await importFile(file, '--type', name);

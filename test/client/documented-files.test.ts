@@ -77,6 +77,16 @@ it('curl and a mutation do it too', async () => {
   expect((await client.items(createJob.job.id)).nodes[0]?.payload).toEqual({ n: '1', name: 'Grâce' });
 });
 
+it('curl creates a job in one request with its file', async () => {
+  const file = await makeFile('orders.csv', 'n;name\n');
+  const command = example('files.md', 'multipart')
+    .replace('@orders.csv', `@${file}`)
+    .replace('http://127.0.0.1:4000/graphql', server.url);
+  const { stdout } = await promisify(execFile)('sh', ['-c', command]);
+  const { createJob } = JSON.parse(stdout).data;
+  expect((await imported(client, createJob.job.id)).import).toMatchObject({ status: 'COMPLETED', items: 0 });
+});
+
 it('tus-js-client uploads', async () => {
   // As it is installed here, not as it is for browsers.
   const library = pathToFileURL(createRequire(import.meta.url).resolve('tus-js-client')).href;

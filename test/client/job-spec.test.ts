@@ -38,6 +38,17 @@ describe('a job is checked before it is sent', () => {
     expect(problem(tower(33))?.field).toBe(`${'children[0].'.repeat(32)}children`);
   });
 
+  test('a field that items do not have, such as one of a payload that stands in its place', () => {
+    const items = [{ payload: 1 }, { url: 'x' } as object];
+    expect(() => toJobInput({ type: 'x', items })).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_INPUT',
+        field: 'items[1].url',
+        message: expect.stringContaining('goes into payload'),
+      }),
+    );
+  });
+
   test('an invalid date', () => {
     expect(problem({ type: 'a', items: [{ runAt: new Date('x') }] })?.field).toBe('items[0].runAt');
     expect(problem({ type: 'a', runAt: new Date('x') })?.field).toBe('runAt');

@@ -26,6 +26,43 @@ test('what a server can not do at all is told once, however often a worker tries
   expect(errors).toMatchObject([{ code: 'BAD_RESPONSE' }]);
 });
 
+test('failures that nobody listens to are on the console, the first of each code', async () => {
+  const database = await createDatabase();
+  onTestFinished(() => database.drop());
+  const server = await startServer(database.url);
+  onTestFinished(() => server.close());
+  const client = createClient({ url: server.url });
+  onTestFinished(() => client.close());
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+  onTestFinished(() => warn.mockRestore());
+  const items = Array.from({ length: 20 }, (_, i) => ({ payload: i }));
+  const { id } = await client.createJob({ type: 'flaky', items, sealed: true, maxFailuresPerItem: 0 });
+  const handler = (payload: unknown) => {
+    throw Object.assign(new Error(`no ${payload}`), { code: payload === 19 ? 'LAST' : 'LIKE_ALL' });
+  };
+  const worker = new Worker({ client, name: 'w', types: { flaky: { concurrency: 1, handler } } });
+  onTestFinished(() => worker.stop());
+  await worker.start();
+  for await (const { status } of client.watchJob(id)) if (status === 'COMPLETED') break;
+  await worker.stop();
+  expect(warn.mock.calls.flat()).toEqual([
+    expect.stringMatching(
+      /^jobtree worker w: JobItem:\S+ of flaky failed at attempt 1, for good: LIKE_ALL: no 0$/,
+    ),
+    expect.stringMatching(/^jobtree worker w: .* LAST: no 19$/),
+  ]);
+  // Whoever listens is told of each, and the console is not.
+  const told: string[] = [];
+  const other = await client.createJob({ type: 'flaky', items, sealed: true, maxFailuresPerItem: 0 });
+  const listened = new Worker({ client, types: { flaky: { concurrency: 5, handler } } });
+  onTestFinished(() => listened.stop());
+  listened.on('failed', (_, { message }) => told.push(message));
+  await listened.start();
+  for await (const { status } of client.watchJob(other.id)) if (status === 'COMPLETED') break;
+  await listened.stop();
+  expect([told.length, warn.mock.calls.length]).toEqual([20, 2]);
+});
+
 test('a problem that goes on is told again after a minute, with how often it came', () => {
   const told: unknown[][] = [];
   let now = 0;

@@ -184,6 +184,42 @@ test('the trace of an item that comes from none begins with its claim', async ()
   ]);
 });
 
+test('each item of a schedule begins a trace of its own, to which belongs what its handler creates', async () => {
+  const exporter = collectSpans();
+  const [start, made] = [newType('start'), newType('made')];
+  const { client } = server;
+  await startWorker({
+    [start]: {
+      concurrency: 1,
+      handler: async () => {
+        await client.createJob({ type: made, items: [{ payload: 1 }], sealed: true });
+        return null;
+      },
+    },
+    [made]: { concurrency: 1, handler: () => null },
+  });
+  await client.schedules.put({
+    name: start,
+    cron: '0 0 1 1 *',
+    template: { type: start, items: [{ payload: 1 }], sealed: true },
+  });
+  onTestFinished(async () => void (await client.schedules.delete(start)));
+  for (let n = 1; n <= 2; n++) {
+    await client.schedules.run(start);
+    await spansOf(exporter, n * 7);
+  }
+  const below = new Map<string, string[]>();
+  for (const span of exporter.getFinishedSpans()) {
+    const { traceId } = span.spanContext();
+    below.set(traceId, [...(below.get(traceId) ?? []), span.name]);
+  }
+  const each = ['claim', 'process', 'report'];
+  const whole = [`send ${made}`, ...each.flatMap((name) => [`${name} ${start}`, `${name} ${made}`])].sort();
+  expect([...below.values()].map((names) => names.sort())).toEqual([whole, whole]);
+  const begins = exporter.getFinishedSpans().filter((span) => parentOf(span) === undefined);
+  expect(begins.map(({ name }) => name)).toEqual(Array(2).fill(`claim ${start}`));
+});
+
 test('a failure and a retry are branches of one trace, and say why', async () => {
   const exporter = collectSpans();
   const type = newType();
@@ -305,13 +341,15 @@ test('a worker measures what its handlers do', async () => {
   ]);
 });
 
-test('the example of the documentation sends the trace that it shows', async () => {
-  interface Received {
-    name: string;
-    traceId: string;
-    spanId: string;
-    parentSpanId?: string;
-  }
+interface Received {
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+}
+
+/** What OTLP exporters send their spans to. */
+async function startReceiver(): Promise<{ url: string; received: Received[] }> {
   const received: Received[] = [];
   const receiver = createServer(async (incoming, response) => {
     const chunks: Buffer[] = [];
@@ -323,16 +361,57 @@ test('the example of the documentation sends the trace that it shows', async () 
   });
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => new Promise<void>((resolve) => void receiver.close(() => resolve())));
+  return { url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/v1/traces`, received };
+}
 
-  const file = join(import.meta.dirname, `.tracing-${process.pid}.ts`);
+/** The code of the page, as it stands there. */
+async function loadExample() {
+  const file = join(import.meta.dirname, `.tracing-${process.pid}-${exampleCount++}.ts`);
   const code = `${example('tracing.md', 'setup')}\n${example('tracing.md', 'work')}`;
   await writeFile(
     file,
     `// @ts-nocheck\n${code.replaceAll("'jobtree/client'", "'../../src/client/index.ts'")}`,
   );
   onTestFinished(() => rm(file));
-  const { startTracing, order, createWorker } = await import(file);
-  const provider = startTracing(`http://127.0.0.1:${(receiver.address() as AddressInfo).port}/v1/traces`);
+  return import(file);
+}
+let exampleCount = 0;
+
+test('of a thousand items, each has one whole trace at the receiver', async () => {
+  const { startTracing } = await loadExample();
+  const { url, received } = await startReceiver();
+  const provider = startTracing(url);
+  const type = newType();
+  const worker = await startWorker({ [type]: { concurrency: 50, handler: () => null } });
+  let reported = 0;
+  worker.on('succeeded', () => reported++);
+  const { client } = server;
+  const { id } = await client.createJob({ type });
+  for (let i = 0; i < 50; i++)
+    await Promise.all(Array.from({ length: 20 }, (_, j) => client.addItems(id, [{ payload: 20 * i + j }])));
+  await eventually(() => expect(reported).toBe(1_000));
+  await worker.stop();
+  await provider.shutdown();
+
+  const traces = new Map<string, Received[]>();
+  for (const span of received) traces.set(span.traceId, [...(traces.get(span.traceId) ?? []), span]);
+  const shapes = [...traces.values()].map((spans) => {
+    const nameOf = (spanId: string | undefined) => spans.find((span) => span.spanId === spanId)?.name;
+    return spans.map(({ name, parentSpanId }) => `${nameOf(parentSpanId) ?? ''} > ${name}`).sort();
+  });
+  const whole = [
+    ' > send',
+    `process ${type} > report ${type}`,
+    `send > claim ${type}`,
+    `send > process ${type}`,
+  ];
+  expect(shapes.filter((shape) => shape.length !== 1)).toEqual(Array(1_000).fill(whole));
+});
+
+test('the example of the documentation sends the trace that it shows', async () => {
+  const { startTracing, order, createWorker } = await loadExample();
+  const { url, received } = await startReceiver();
+  const provider = startTracing(url);
   const worker = createWorker(server.url);
   const done = new Promise<void>((resolve) => worker.on('succeeded', () => resolve()));
   await worker.start();

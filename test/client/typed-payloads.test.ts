@@ -221,6 +221,98 @@ describe('versions', () => {
   });
 });
 
+describe('a result of which a mapping makes a payload that does not match', () => {
+  /** A job whose successes feed a job of the type, and assignments of its items. */
+  async function feeding(type: string, feed: object, payloads: unknown[]) {
+    const parent = newType();
+    const { id } = await client.createJob({
+      type: parent,
+      items: payloads.map((one) => ({ payload: one })),
+      children: [{ type, feed }],
+    });
+    const claimed = await client.claimItems('w', [{ type: parent, limit: payloads.length }]);
+    return { id, ids: claimed.map((assignment) => assignment.id) };
+  }
+  const fed = async (type: string) =>
+    (await client.claimItems('w', [{ type, limit: 10 }])).map((assignment) => assignment.payload);
+
+  it('is INVALID, and the assignment is kept', async () => {
+    const { type } = await typed();
+    const { ids } = await feeding(type, { payload: { to: 'result.mail', from: 'payload.n' } }, [
+      { n: 1 },
+      { n: 2 },
+    ]);
+    const report = (i: number, mail: unknown) => ({ assignmentId: ids[i] as string, result: { mail } });
+    const answers = await client.reportOutcomes([report(0, 7), report(1, 'ada')]);
+    expect(answers).toMatchObject([
+      {
+        status: 'INVALID',
+        error: `reports[0].result would feed a new item that can't be: payload.to must be string (version 1 of ${type}).`,
+      },
+      { status: 'ACCEPTED' },
+    ]);
+    expect(await client.reportOutcomes([report(0, 'bob')])).toMatchObject([{ status: 'ACCEPTED' }]);
+    expect(await fed(type)).toEqual([
+      { to: 'ada', from: 2 },
+      { to: 'bob', from: 1 },
+    ]);
+  });
+
+  it('is INVALID also where one element of a list is wrong, and with the result as it is', async () => {
+    const { type } = await typed();
+    const list = await feeding(type, { forEach: 'result.all' }, [1]);
+    const all = [{ to: 'a' }, { to: 'b' }, {}];
+    expect(
+      await client.reportOutcomes([{ assignmentId: list.ids[0] as string, result: { all } }]),
+    ).toMatchObject([{ status: 'INVALID', error: expect.stringContaining('payload.to is missing') }]);
+    const whole = await feeding(type, {}, [1]);
+    expect(
+      await client.reportOutcomes([{ assignmentId: whole.ids[0] as string, result: null }]),
+    ).toMatchObject([{ status: 'INVALID', error: expect.stringContaining('payload must be object') }]);
+    // What a mapping can make nothing of is refused as ever.
+    expect(await client.reportOutcomes([{ assignmentId: list.ids[0] as string, result: {} }])).toMatchObject([
+      { status: 'INVALID', error: expect.stringContaining('is not a list') },
+    ]);
+    expect(await fed(type)).toEqual([]);
+  });
+
+  it('fails the item of the parent for good when a worker of the library reports it', async () => {
+    const { type } = await typed();
+    const parent = newType();
+    const { id } = await client.createJob({
+      type: parent,
+      sealed: true,
+      items: [{ payload: 1 }],
+      children: [{ type, feed: {} }],
+    });
+    const worker = new Worker({
+      client,
+      types: { [parent]: { concurrency: 1, handler: () => ({ to: 1 }) } },
+    });
+    onTestFinished(() => worker.stop());
+    await worker.start();
+    await expect.poll(async () => (await client.job(id)).progress.failed).toBe(1);
+    const { nodes } = await client.items(id);
+    expect(nodes[0]?.failures).toMatchObject([{ code: 'INVALID_RESULT' }]);
+  });
+
+  it('is found among many that make some megabytes each', async () => {
+    const { type } = await typed();
+    const text = 'x'.repeat(900_000);
+    const { ids } = await feeding(type, { forEach: 'result', payload: { to: 'element', all: 'payload' } }, [
+      text,
+      text,
+      text,
+      'small',
+    ]);
+    const results = [Array(15).fill('a'), Array(15).fill('b'), [...Array(14).fill('c'), 1], ['d', 1]];
+    const answers = await client.reportOutcomes(
+      results.map((result, i) => ({ assignmentId: ids[i] as string, result })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(['ACCEPTED', 'ACCEPTED', 'INVALID', 'INVALID']);
+  });
+});
+
 it('SQL adds what it likes, and servers work on it', async () => {
   const { type } = await typed();
   await db.query('select jobtree.create_job($1)', [JSON.stringify({ type, items: [{ payload: 'x' }] })]);

@@ -104,10 +104,17 @@ describe('handlers', () => {
     expect(await failuresOf(id)).toEqual([[{ code: 'UNKNOWN_CUSTOMER', message: 'no such customer' }]]);
   });
 
+  test('a handler that returns nothing has the result null', async () => {
+    const type = newType();
+    const { id } = await client.createJob({ type, items: [{}], sealed: true });
+    await makeWorker({ types: { [type]: { concurrency: 1, handler: async () => {} } } }).start();
+    expect(await completed(id)).toMatchObject({ succeeded: 1, failed: 0 });
+    expect((await client.items(id)).nodes[0]?.result).toBeNull();
+  });
+
   const cycle: Record<string, unknown> = {};
   cycle.self = cycle;
   test.each<[string, unknown, string, RegExp]>([
-    ['nothing', undefined, 'NOT_JSON', /returned nothing/],
     ['a BigInt', { total: 1n }, 'NOT_JSON', /^result\.total is a bigint/],
     ['a cycle', cycle, 'NOT_JSON', /^result\.self is part of itself/],
     ['half a surrogate pair', { a: ['\udc00'] }, 'NOT_JSON', /^result\.a\[0\] has a character/],

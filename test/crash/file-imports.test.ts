@@ -1,6 +1,7 @@
 /**
  * The server that imports a file is killed, twice: every line is there once, in its order. `FILES_LONG=1` does it with 200 MB, gzipped and not;
- * `FILES_MB` says another size. The memory of the servers is looked at throughout.
+ * `FILES_MB` says another size, and `FILES_CSV` names a CSV file of which the rows are taken, over and over, instead of made-up ones. The memory
+ * of the servers is looked at throughout.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream, readFileSync } from 'node:fs';
@@ -37,7 +38,31 @@ afterAll(async () => {
 const description =
   'A bundle of things that somebody wanted, with a text as long as such texts are in files that people export.';
 
-/** Orders, one a line; some cells have quotes and line breaks. Returns how many there are. */
+/** Orders; some cells have quotes and line breaks. */
+function order(n: number): string {
+  const note = n % 10 === 0 ? `"said ""${n}"",\nand left"` : `ordered ${n * 7} of them`;
+  return `customer-${n % 9_973},${note},"${n % 300} Long Street, Größstadt ${n % 89_999}","${description}"\n`;
+}
+
+/** The header of a CSV file, and its rows, each as it stands there. */
+function rowsOf(path: string): string[] {
+  const rows: string[] = [];
+  let row = '';
+  for (const line of readFileSync(path, 'utf8').trimEnd().split('\n')) {
+    row += `${line}\n`;
+    if (row.split('"').length % 2 === 0) continue;
+    rows.push(row);
+    row = '';
+  }
+  return rows;
+}
+
+const [header = 'customer,note,address,description\n', ...dataSet] = process.env.FILES_CSV
+  ? rowsOf(process.env.FILES_CSV)
+  : [];
+const rowOf = (n: number) => (dataSet.length > 0 ? dataSet[n % dataSet.length] : order(n));
+
+/** Rows with their numbers in front. Returns how many there are. */
 async function writeCsv(path: string): Promise<{ rows: number; bytes: number }> {
   const file = await open(path, 'w');
   let rows = 0;
@@ -46,13 +71,10 @@ async function writeCsv(path: string): Promise<{ rows: number; bytes: number }> 
     bytes += Buffer.byteLength(text);
     await file.write(text);
   };
-  await write('n,customer,note,address,description\n');
+  await write(`n,${header}`);
   while (bytes < megabytes * 1_000_000) {
     let text = '';
-    for (let i = 0; i < 5_000; i++, rows++) {
-      const note = rows % 10 === 0 ? `"said ""${rows}"",\nand left"` : `ordered ${rows * 7} of them`;
-      text += `${rows},customer-${rows % 9_973},${note},"${rows % 300} Long Street, Größstadt ${rows % 89_999}","${description}"\n`;
-    }
+    for (let i = 0; i < 5_000; i++, rows++) text += `${rows},${rowOf(rows)}`;
     await write(text);
   }
   await file.close();

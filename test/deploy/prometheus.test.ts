@@ -1,7 +1,7 @@
 /** A server under load, scraped by Prometheus with the configuration and the rules of deploy/, and what the dashboard asks for. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Client, createClient, PermanentError, Worker } from '../../src/client/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -44,8 +44,8 @@ describe.skipIf(withoutPrometheus)('Prometheus', () => {
       type: 'parse',
       items: Array.from({ length: 50 }, (_, i) => ({ payload: i % 5 === 0 ? 'bad' : i })),
     });
-  const firing = async () => {
-    const { alerts } = await prometheus.ask('alerts');
+  const firing = async (of = prometheus) => {
+    const { alerts } = await of.ask('alerts');
     return alerts
       .filter(({ state }: { state: string }) => state === 'firing')
       .map(({ labels }: any) => `${labels.alertname} ${labels.type}`);
@@ -86,5 +86,17 @@ describe.skipIf(withoutPrometheus)('Prometheus', () => {
           expect({ title, result }).not.toEqual({ title, result: [] });
       }
     }
+  });
+
+  it('says that nobody claims the items of one type, while those of others are worked on', async () => {
+    const impatient = await startPrometheus(app.url, '1s');
+    onTestFinished(() => impatient.stop());
+    await client.createJob({ type: 'forgotten', items: [{ payload: 1 }, { payload: 2 }] });
+    await expect
+      .poll(async () => {
+        await add();
+        return firing(impatient);
+      })
+      .toContain('JobtreeItemsNotClaimed forgotten');
   });
 });

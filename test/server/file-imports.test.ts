@@ -53,6 +53,52 @@ test('a bad line can be replayed with a payload that is right', async () => {
   expect(claimed.map(({ payload }) => payload)).toEqual([1, 2]);
 });
 
+test('rows that break the schema of their type are dead letters with the line and the path', async () => {
+  const type = `typed-${randomBytes(4).toString('hex')}`;
+  const of = (name: string) => ({
+    type: 'object',
+    required: [name],
+    properties: { [name]: { type: 'string', minLength: 2 } },
+  });
+  await server.client.types.register({ type, version: 1, payload: of('mail') });
+  await server.client.types.register({ type, version: 2, payload: of('to') });
+  const lines = ['{"to":"ada"}', '{"mail":"bob"}', '{"to":"x"}', 'nonsense', '{}', '{"to":"eve"}'];
+  const { body } = await postFile(server.url, lines.join('\n'));
+  const { id } = await server.client.createJob({ type, file: { uploadId: body.id, format: 'NDJSON' } });
+  expect((await imported(server.client, id)).import).toMatchObject({ items: 6, badLines: 3 });
+  const { nodes } = await server.client.items(id, { status: 'FAILED' });
+  expect(nodes.map(({ failures, payload }) => [failures[0]?.code, failures[0]?.message, payload])).toEqual([
+    [
+      'INVALID_PAYLOAD',
+      `Line 3: payload.to must NOT have fewer than 2 characters (version 2 of ${type}).`,
+      { to: 'x' },
+    ],
+    ['BAD_LINE', expect.stringMatching(/^Line 4: not JSON/), { line: 4, text: 'nonsense' }],
+    ['INVALID_PAYLOAD', `Line 5: payload.to is missing (version 2 of ${type}).`, {}],
+  ]);
+  const claimed = await server.client.claimItems('w', [{ type, limit: 10 }]);
+  expect(claimed.map(({ payload }) => payload)).toEqual([{ to: 'ada' }, { mail: 'bob' }, { to: 'eve' }]);
+  // A replay puts it right.
+  await server.client.replayDeadLetters({ itemIds: [nodes[0]?.id as string] }, { payload: { to: 'xy' } });
+  const [replayed] = await server.client.claimItems('w', [{ type, limit: 10 }]);
+  expect(replayed?.payload).toEqual({ to: 'xy' });
+});
+
+test('rows of CSV are checked as the texts that they are; another type is not checked', async () => {
+  const type = `typed-${randomBytes(4).toString('hex')}`;
+  const payload = { type: 'object', properties: { n: { type: 'string', pattern: '^[0-9]+$' } } };
+  await server.client.types.register({ type, version: 1, payload });
+  const text = `n\n${Array.from({ length: 2_500 }, (_, i) => (i % 500 === 7 ? 'x' : i)).join('\n')}\n`;
+  const { body } = await postFile(server.url, text);
+  for (const [of, bad] of [
+    [type, 5],
+    [`${type}-other`, 0],
+  ] as const) {
+    const { id } = await server.client.createJob({ type: of, file: { uploadId: body.id, format: 'CSV' } });
+    expect((await imported(server.client, id)).import).toMatchObject({ items: 2_500, badLines: bad });
+  }
+});
+
 test.each<[string, string | Buffer, Omit<FileSpec, 'uploadId'>, unknown[]]>([
   [
     'NDJSON, with all digits',

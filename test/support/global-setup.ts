@@ -1,5 +1,6 @@
 /**
- * One Postgres for the whole run, with a migrated template, of which each test file gets a copy (`createDatabase`); and one
+ * One Postgres for the whole run (the embedded one; TEST_POSTGRES_PROGRAMS names the folder of another one's programs, TEST_DATABASE_URL one that
+ * runs), with a migrated template, of which each test file gets a copy (`createDatabase`); and one
  * Redis, where there is one.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -9,6 +10,7 @@ import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { migrate } from '../../src/db/migrate.ts';
 import { startEmbeddedPostgres } from '../../src/embedded/start.ts';
+import { startInstalledPostgres } from './postgres-programs.ts';
 import { findRedis, installRedis, startRedis } from './redis.ts';
 
 declare module 'vitest' {
@@ -36,11 +38,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const redis = await provideRedis();
   project.provide('redisUrl', redis.url);
   project.provide('redisProgram', findRedis() !== undefined);
-  const given = process.env.TEST_DATABASE_URL;
-  const server = given === undefined ? await startTemporary() : { url: given, stop: async () => {} };
+  const server = await providePostgres();
   const url = new URL(server.url);
   const admin = new pg.Client({ connectionString: server.url });
   await admin.connect();
+  const { rows } = await admin.query('show server_version');
+  console.log(`The tests run on Postgres ${rows[0].server_version}.`);
   await admin.query('drop database if exists jobtree_template');
   await admin.query('create database jobtree_template');
   url.pathname = '/jobtree_template';
@@ -66,20 +69,45 @@ async function provideRedis(): Promise<{ url: string | undefined; stop: () => Pr
   return { url: undefined, stop: async () => {} };
 }
 
-async function startTemporary(): Promise<{ url: string; stop: () => Promise<void> }> {
+interface Server {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+function providePostgres(): Promise<Server> {
+  const { TEST_DATABASE_URL: given, TEST_POSTGRES_PROGRAMS: programs } = process.env;
+  if (given !== undefined) return Promise.resolve({ url: given, stop: async () => {} });
+  return programs === undefined ? startEmbedded() : startInstalled(programs);
+}
+
+async function startEmbedded(): Promise<Server> {
   const directory = await mkdtemp(join(tmpdir(), 'jobtree-test-'));
   const server = await startEmbeddedPostgres({ dataDirectory: directory, settings });
   return {
     url: server.url,
     stop: async () => {
       await server.stop();
-      // The server retries a deadlock, which would hide it; no operation may cause one.
       const log = await readFile(join(server.dataDirectory, 'postgres.log'), 'utf8');
-      const deadlocks = log.match(/deadlock detected[\s\S]{0,2000}/g) ?? [];
       await rm(directory, { recursive: true, force: true });
       await rm(server.dataDirectory, { recursive: true, force: true });
-      if (deadlocks.length > 0)
-        throw new Error(`Postgres saw ${deadlocks.length} deadlocks: ${deadlocks[0]}`);
+      refuseDeadlocks(log);
     },
   };
+}
+
+async function startInstalled(programs: string): Promise<Server> {
+  const server = await startInstalledPostgres(programs, settings);
+  return {
+    url: server.url('postgres'),
+    stop: async () => {
+      await server.stop();
+      refuseDeadlocks(server.log());
+    },
+  };
+}
+
+/** The server retries a deadlock, which would hide it; no operation may cause one. */
+function refuseDeadlocks(log: string): void {
+  const deadlocks = log.match(/deadlock detected[\s\S]{0,2000}/g) ?? [];
+  if (deadlocks.length > 0) throw new Error(`Postgres saw ${deadlocks.length} deadlocks: ${deadlocks[0]}`);
 }

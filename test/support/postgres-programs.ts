@@ -14,6 +14,8 @@ export interface InstalledPostgres {
   url(database: string): string;
   /** Runs one of its programs to its end. */
   run(program: string, args: readonly string[]): Promise<unknown>;
+  /** What it has logged so far. */
+  log(): string;
   stop(): Promise<void>;
 }
 
@@ -29,7 +31,10 @@ export function findPostgresPrograms(): string | undefined {
     );
 }
 
-export async function startInstalledPostgres(bin: string): Promise<InstalledPostgres> {
+export async function startInstalledPostgres(
+  bin: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<InstalledPostgres> {
   const folder = await mkdtemp(join(tmpdir(), 'jobtree-postgres-'));
   // Postgres refuses to run as root.
   const account = process.getuid?.() === 0 ? { uid: idOf('-u'), gid: idOf('-g') } : {};
@@ -43,13 +48,22 @@ export async function startInstalledPostgres(bin: string): Promise<InstalledPost
     unix_socket_directories: '',
     fsync: 'off',
     port: `${port}`,
+    ...more,
   };
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const server = spawn(join(bin, 'postgres'), ['-D', data, ...options], { ...account, stdio: 'ignore' });
+  const server = spawn(join(bin, 'postgres'), ['-D', data, ...options], {
+    ...account,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let log = '';
+  server.stderr.on('data', (chunk: Buffer) => {
+    log += chunk.toString();
+  });
   const url = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`;
-  await untilReady(server, url('postgres'));
+  await untilReady(server, () => log, url('postgres'));
   return {
     url,
+    log: () => log,
     run: (program, args) => promisify(execFile)(join(bin, program), [...args]),
     stop: async () => {
       server.kill('SIGINT');
@@ -69,9 +83,9 @@ function idOf(option: string): number {
   throw new Error('There is no user that may run Postgres.');
 }
 
-async function untilReady(server: ChildProcess, connectionString: string): Promise<void> {
+async function untilReady(server: ChildProcess, log: () => string, connectionString: string): Promise<void> {
   for (;;) {
-    if (server.exitCode !== null) throw new Error(`Postgres ended with ${server.exitCode}.`);
+    if (server.exitCode !== null) throw new Error(`Postgres ended with ${server.exitCode}:\n${log()}`);
     const client = new pg.Client({ connectionString });
     try {
       await client.connect();

@@ -1,7 +1,7 @@
 /** Prometheus with the configuration and the rules that deploy/ has. Without one on the PATH its tests are skipped, but never in CI. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,15 +20,19 @@ export interface Prometheus {
   stop(): Promise<void>;
 }
 
-/** The configuration as it is, but for addresses, and for how often it looks. */
-export async function startPrometheus(serverUrl: string): Promise<Prometheus> {
+/** The configuration and the rules as they are, but for addresses, for how often it looks, and perhaps for how long an alert waits until it fires. */
+export async function startPrometheus(serverUrl: string, firesAfter?: string): Promise<Prometheus> {
   const directory = await mkdtemp(join(tmpdir(), 'jobtree-prometheus-'));
   const port = await freePort();
   const text = (await readFile(`${folder}prometheus.yml`, 'utf8'))
     .replaceAll('15s', '200ms')
     .replace('127.0.0.1:4000', new URL(serverUrl).host);
   await writeFile(join(directory, 'prometheus.yml'), text);
-  await copyFile(rulesFile, join(directory, 'jobtree.rules.yml'));
+  const rules = await readFile(rulesFile, 'utf8');
+  await writeFile(
+    join(directory, 'jobtree.rules.yml'),
+    firesAfter === undefined ? rules : rules.replace(/for: \d+m/g, `for: ${firesAfter}`),
+  );
   const args = [
     `--config.file=${directory}/prometheus.yml`,
     `--storage.tsdb.path=${directory}/data`,

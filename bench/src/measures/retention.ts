@@ -11,9 +11,9 @@ import { atLeast } from '../verdicts.ts';
 const batch = 100;
 const itemsPerUnit = 10;
 /** So many times as many items are worked on as are reaped, so that the work goes on for longer than all that is measured. */
-const workedPerItem = 4;
+const workedPerItem = 7;
 /** For the rate without reaping, before and behind it. */
-const quietMs = 5_000;
+const quietMs = 15_000;
 const pollMs = 100;
 const limits = { rate: 0.9 };
 const itemsPerBlock = 1_000;

@@ -2485,6 +2485,56 @@ begin
 end
 $$;
 
+-- The payloads that reports of successes would make for fed jobs by their mappings, for servers that check them. Those of one report after
+-- the other, until there are about 4 MB: the caller asks again for the rest. What a report may not make at all (feed_problem) is left out.
+--
+-- p_types    of the fed jobs that are looked at
+-- p_lease_ids, p_numbers, p_results   as accept_results has them
+-- p_from     the first report that is looked at, from 1
+-- returns    of each payload which report makes it, the type and the JSON text; and last a row without a type: the last report that was looked at
+create or replace function jobtree.fed_payloads(p_types text[], p_lease_ids uuid[], p_numbers integer[], p_results json, p_from integer)
+returns table (n integer, type text, payload text)
+language sql stable
+set enable_seqscan = off
+as $$
+  with made as materialized (
+    select u.n, c.id, c.type, c.feed, i.payload, u.result, z.items, z.bytes,
+      sum(case when z.items <= 1000 and z.bytes <= 20e6 then z.bytes else 0 end) over (order by u.n) as total
+    from rows from (unnest(p_lease_ids), unnest(p_numbers), json_array_elements(p_results)) with ordinality u(lease_id, number, result, n)
+    cross join lateral (select * from jobtree.lease l where l.id = u.lease_id limit 1) l
+    cross join lateral (
+      select i.payload from jobtree.job_item i where i.job_id = l.job_id and i.position = l.position + u.number - 1 limit 1
+    ) i
+    join jobtree.job c on c.parent_id = l.job_id and c.feed ->> 'source' = 'SUCCESSES' and c.type = any (p_types) and c.cancelled_at is null
+    cross join lateral jobtree.feed_size(c.feed, i.payload, u.result) z
+    where u.n >= p_from
+  ), looked as materialized (
+    select m.*, m.total <= 4e6 or m.n = min(m.n) over () as is_looked from made m
+  )
+  select k.n::integer, k.type, f.payload::text
+  from looked k
+  cross join lateral jobtree.feed_payloads(k.feed, k.payload, k.result) f(payload)
+  where k.is_looked and k.items <= 1000 and k.bytes <= 20e6
+  union all
+  select coalesce(min(k.n) - 1, cardinality(p_numbers))::integer, null, null from looked k where not k.is_looked;
+$$;
+
+-- The types of the jobs that successes under each lease feed by their mappings, for servers that check what those make.
+--
+-- returns    nothing for a lease that there is not, and an empty list where nothing is fed
+create or replace function jobtree.fed_types_of_leases(p_ids uuid[])
+returns table (id uuid, type text[])
+language sql stable
+set enable_seqscan = off
+as $$
+  select l.id, array(
+    select c.type from jobtree.job c
+    where c.parent_id = l.job_id and c.feed ->> 'source' = 'SUCCESSES'
+  )
+  from unnest(p_ids) u(id)
+  cross join lateral (select * from jobtree.lease l where l.id = u.id limit 1) l;
+$$;
+
 -- Makes the items of child jobs from successes of their parents: by each child's mapping, and by the new items that
 -- the reports name. A cancelled child gets none.
 --
@@ -2513,7 +2563,9 @@ declare
   v_is_traced boolean;
 begin
   for v_child in
-    select c.* from jobtree.job c where c.feed is not null and c.parent_id = any (p_job_ids) order by c.id
+    select c.* from jobtree.job c
+    where c.id = any (array(select f.id from jobtree.job f where f.feed is not null and f.parent_id = any (p_job_ids)))
+    order by c.id
   loop
     continue when v_child.cancelled_at is not null;
     v_payloads := null;
@@ -2715,7 +2767,8 @@ begin
   select array_agg(l.id) into v_locked
   from (
     select c.id from jobtree.job c
-    where c.parent_id = any (v_parents) and c.feed is not null
+    -- In two steps: to have them in their order, Postgres before 17 would read the whole index of ids.
+    where c.id = any (array(select f.id from jobtree.job f where f.parent_id = any (v_parents) and f.feed is not null))
     order by c.id
     for share skip locked
   ) l;
@@ -3536,14 +3589,14 @@ begin
 end
 $$;
 
--- Puts lines that can't be read into a job: items that no worker sees, with a failure and a dead letter each. A corrected payload can be
+-- Puts lines that can't be read, or make no payload of its type, into a job: items that no worker sees, with a failure and a dead letter each. A corrected payload can be
 -- replayed.
 --
 -- p_job      the job's row, which the caller holds locked
 -- p_payloads what is known of each line
--- p_problems what is wrong with each
+-- p_codes, p_problems   what is wrong with each
 -- locks      none
-create or replace function jobtree.insert_bad_lines(p_job jobtree.job, p_payloads json[], p_problems text[])
+create or replace function jobtree.insert_bad_lines(p_job jobtree.job, p_payloads json[], p_codes text[], p_problems text[])
 returns void
 language plpgsql volatile
 set enable_seqscan = off
@@ -3559,12 +3612,12 @@ begin
   select v_job_id, u.position, v_now, octet_length(u.payload::text), p_job.run_at, u.payload
   from rows from (unnest(v_positions), unnest(p_payloads)) u(position, payload);
   insert into jobtree.failure (job_id, position, attempt, at, lost, code, message)
-  select v_job_id, u.position, 1, v_now, false, 'BAD_LINE', u.problem
-  from unnest(v_positions, p_problems) u(position, problem);
+  select v_job_id, u.position, 1, v_now, false, u.code, u.problem
+  from unnest(v_positions, p_codes, p_problems) u(position, code, problem);
   insert into jobtree.progress_delta (root_id, job_id, items) values (p_job.root_id, v_job_id, v_count);
   perform jobtree.bury_items(
     array_fill(v_job_id, array[v_count]), v_positions, array_fill(null::uuid, array[v_count]),
-    array_fill('BAD_LINE'::text, array[v_count]), p_problems, false
+    p_codes, p_problems, false
   );
 end
 $$;
@@ -4259,13 +4312,16 @@ $$;
 -- returns    what to import, and from where on
 -- locks      the imports, skipping those that somebody else has
 create or replace function jobtree.lease_imports(p_limit integer, p_lease_ms integer)
-returns setof jobtree.file_import
+returns table (
+  job_id uuid, lease_id uuid, upload_id uuid, options jsonb, size bigint, attempts integer, "position" bigint, line bigint, columns jsonb
+)
 language plpgsql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
+#variable_conflict use_column
 declare
   v_now constant timestamptz(3) := clock_timestamp();
 begin
@@ -4281,7 +4337,7 @@ begin
   set lease_id = gen_random_uuid(), leased_until = v_now + p_lease_ms * interval '1 millisecond', attempts = f.attempts + 1,
     started_at = coalesce(f.started_at, v_now)
   where f.job_id = any (array(select r.job_id from free r))
-  returning f.*;
+  returning f.job_id, f.lease_id, f.upload_id, f.options, f.size, f.attempts, f.position, f.line, f.columns;
 end
 $$;
 
@@ -4466,7 +4522,10 @@ begin
   if p_wait then
     perform from jobtree.lease l where l.id = any (p_lease_ids) order by l.id for update;
     perform from jobtree.job c
-    where c.feed is not null and c.parent_id = any (array(select l.job_id from jobtree.lease l where l.id = any (p_lease_ids)))
+    where c.id = any (array(
+      select f.id from jobtree.job f
+      where f.feed is not null and f.parent_id = any (array(select l.job_id from jobtree.lease l where l.id = any (p_lease_ids)))
+    ))
     order by c.id
     for share;
     return p_lease_ids;
@@ -4483,7 +4542,10 @@ begin
   select array_agg(k.id) into v_children
   from (
     select c.id from jobtree.job c
-    where c.feed is not null and c.parent_id = any (array(select l.job_id from jobtree.lease l where l.id = any (v_leases)))
+    where c.id = any (array(
+      select f.id from jobtree.job f
+      where f.feed is not null and f.parent_id = any (array(select l.job_id from jobtree.lease l where l.id = any (v_leases)))
+    ))
     order by c.id
     for share skip locked
   ) k;
@@ -5010,12 +5072,12 @@ end
 $$;
 
 -- Adds the next items of a file import, and notes how far it is, in one transaction: so no crash loses a line or adds one twice. Lines
--- that can't be read become items that have failed for good.
+-- that can't be read, or make no payload of the job's type, become items that have failed for good.
 --
 -- p_lease_id what lease_imports gave; with another one, somebody else has taken over
 -- p_payloads as add_payloads has it; null for no items, which keeps the lease
 -- p_bad      which of the items are bad lines, from 1, in their order
--- p_problems what is wrong with each of those
+-- p_codes, p_problems   what is wrong with each of those
 -- p_position, p_line, p_columns, p_bytes_read   how far it is behind these items
 -- p_done     whether that is the end of the file: then the job is sealed
 -- p_lease_ms how long the caller has it from now on, in milliseconds; null gives it back
@@ -5024,7 +5086,7 @@ $$;
 -- locks      the import's row, then the job's (lock_open_job), and those of bury_items
 -- errors     22P05 for a text that Postgres can't hold
 create or replace function jobtree.note_import(
-  p_job_id uuid, p_lease_id uuid, p_payloads text, p_bad integer[], p_problems text[], p_position bigint, p_line bigint, p_columns jsonb,
+  p_job_id uuid, p_lease_id uuid, p_payloads text, p_bad integer[], p_codes text[], p_problems text[], p_position bigint, p_line bigint, p_columns jsonb,
   p_bytes_read bigint, p_done boolean, p_lease_ms integer
 )
 returns table (status text, root_id uuid, type text)
@@ -5079,6 +5141,7 @@ begin
       if v_run.is_bad then
         perform jobtree.insert_bad_lines(
           v_job, v_payloads[v_run.first : v_run.last]::json[],
+          array(select u.code from unnest(p_bad, p_codes) u(n, code) where u.n between v_run.first and v_run.last order by u.n),
           array(select u.problem from unnest(p_bad, p_problems) u(n, problem) where u.n between v_run.first and v_run.last order by u.n)
         );
       else

@@ -3,6 +3,7 @@ import type { CallbackDelivery } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { counted } from '../figures.ts';
+import { print } from '../output.ts';
 
 export interface DeliveriesOptions extends ApiOptions {
   readonly endpoint?: string;
@@ -23,10 +24,8 @@ export async function listDeliveries(options: DeliveriesOptions): Promise<number
     let after: string | undefined;
     do {
       const page = await callbacks.deliveries({ first: Math.min(left, 1_000), after, filter });
-      if (!json && after === undefined)
-        process.stdout.write(line('DELIVERY', 'CREATED', 'STATUS', 'ENDPOINT', 'MESSAGE'));
-      for (const delivery of page.nodes)
-        process.stdout.write(json ? `${JSON.stringify(delivery)}\n` : toLine(delivery));
+      if (!json && after === undefined) print(line('DELIVERY', 'CREATED', 'STATUS', 'ENDPOINT', 'MESSAGE'));
+      for (const delivery of page.nodes) print(json ? `${JSON.stringify(delivery)}\n` : toLine(delivery));
       left -= page.nodes.length;
       after = page.hasNextPage && left > 0 ? (page.endCursor ?? undefined) : undefined;
     } while (after !== undefined);
@@ -36,7 +35,7 @@ export async function listDeliveries(options: DeliveriesOptions): Promise<number
 
 export async function putEndpoint(name: string, url: string, options: ApiOptions): Promise<number> {
   const put = await withClient(options, ({ callbacks }) => callbacks.putEndpoint({ name, url }));
-  return print(options, put, put.secret ?? 'It has the secret that it had.');
+  return answer(options, put, put.secret ?? 'It has the secret that it had.');
 }
 
 export async function rotateSecret(name: string, options: ApiOptions & { keep?: number }): Promise<number> {
@@ -44,35 +43,35 @@ export async function rotateSecret(name: string, options: ApiOptions & { keep?: 
   const rotated = await withClient(options, ({ callbacks }) =>
     callbacks.rotateSecret(name, { keepPreviousMs }),
   );
-  return print(options, rotated, rotated.secret);
+  return answer(options, rotated, rotated.secret);
 }
 
 export async function deleteEndpoint(name: string, options: ApiOptions): Promise<number> {
   await withClient(options, ({ callbacks }) => callbacks.deleteEndpoint(name));
-  return print(options, { name }, 'Deleted.');
+  return answer(options, { name }, 'Deleted.');
 }
 
 export async function listEndpoints(options: ApiOptions): Promise<number> {
   const endpoints = await withClient(options, ({ callbacks }) => callbacks.endpoints());
   for (const endpoint of endpoints) {
     const { name, url, goneAt } = endpoint;
-    print(options, endpoint, `${name.padEnd(24)}  ${url}${goneAt == null ? '' : '  (gone)'}`);
+    answer(options, endpoint, `${name.padEnd(24)}  ${url}${goneAt == null ? '' : '  (gone)'}`);
   }
   return exitCodes.success;
 }
 
 export async function showDelivery(id: string, options: ApiOptions): Promise<number> {
   const delivery = await withClient(options, ({ callbacks }) => callbacks.delivery(id));
-  return print(options, delivery, describe(delivery));
+  return answer(options, delivery, describe(delivery));
 }
 
 export async function retryDelivery(id: string, options: ApiOptions): Promise<number> {
   const delivery = await withClient(options, ({ callbacks }) => callbacks.retryDelivery(id));
-  return print(options, delivery, 'It is sent at once.');
+  return answer(options, delivery, 'It is sent at once.');
 }
 
-function print({ json }: ApiOptions, value: unknown, text: string): number {
-  process.stdout.write(`${json ? JSON.stringify(value) : text}\n`);
+function answer({ json }: ApiOptions, value: unknown, text: string): number {
+  print(`${json ? JSON.stringify(value) : text}\n`);
   return exitCodes.success;
 }
 

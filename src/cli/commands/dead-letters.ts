@@ -3,6 +3,7 @@ import type { Client, DeadLetterGroup, DeadLetterGroupWithItems } from '../../cl
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, counted } from '../figures.ts';
+import { oneLine, print } from '../output.ts';
 
 export interface DeadLettersOptions extends ApiOptions {
   readonly type?: readonly string[];
@@ -19,13 +20,12 @@ export async function listDeadLetters(
   await withClient(options, async (client) => {
     if (groupId !== undefined) {
       const group = await client.deadLetterGroup(groupId, { first: options.limit });
-      process.stdout.write(options.json ? `${JSON.stringify(group)}\n` : describe(group));
+      print(options.json ? `${JSON.stringify(group)}\n` : describe(group));
       return;
     }
     const groups = await readGroups(client, options);
-    if (!options.json) process.stdout.write(line('GROUP', 'COUNT', 'LAST', 'TYPE', 'CODE AND MESSAGE'));
-    for (const group of groups)
-      process.stdout.write(options.json ? `${JSON.stringify(group)}\n` : toLine(group));
+    if (!options.json) print(line('GROUP', 'COUNT', 'LAST', 'TYPE', 'CODE AND MESSAGE'));
+    for (const group of groups) print(options.json ? `${JSON.stringify(group)}\n` : toLine(group));
   });
   return exitCodes.success;
 }
@@ -40,7 +40,7 @@ async function readGroups(client: Client, { type: types, since, limit: first }: 
 
 function toLine({ id, type, code, pattern, count: size, lastAt, note }: Group): string {
   const remark = note == null ? '' : `  (${oneLine(note)})`;
-  return line(id, count(size), toMinute(lastAt), type, `${code}: ${oneLine(pattern)}${remark}`);
+  return line(id, count(size), toMinute(lastAt), oneLine(type), `${code}: ${oneLine(pattern)}${remark}`);
 }
 
 /** The id comes first and whole: it is what the other commands want. */
@@ -51,7 +51,7 @@ function line(id: string, size: string, last: string, type: string, what: string
 function describe(group: DeadLetterGroupWithItems): string {
   const { type, code, pattern, count: size, firstAt, lastAt, note, items } = group;
   const lines = [
-    `${counted(size, 'item')} of type ${type} failed for good: ${code}: ${oneLine(pattern)}`,
+    `${counted(size, 'item')} of type ${oneLine(type)} failed for good: ${code}: ${oneLine(pattern)}`,
     `From ${toMinute(firstAt)} to ${toMinute(lastAt)}`,
     ...(note == null ? [] : [`Note: ${note}`]),
     ...items.flatMap(({ id, job, payload, failureCount, failures }) => [
@@ -64,5 +64,4 @@ function describe(group: DeadLetterGroupWithItems): string {
   return `${lines.join('\n')}\n`;
 }
 
-const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
 const toMinute = (time: string) => time.slice(0, 16).replace('T', ' ');

@@ -4,6 +4,7 @@ import { type Client, JobtreeError } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, counted } from '../figures.ts';
+import { print } from '../output.ts';
 import { createProgressDisplay } from '../progress-display.ts';
 
 const pollMs = 500;
@@ -13,7 +14,7 @@ export async function deleteJob(jobId: string, options: ApiOptions): Promise<num
     const { deleted } = await client.deleteJob(jobId);
     if (!deleted) await untilGone(client, jobId);
   });
-  process.stdout.write(`${options.json ? JSON.stringify({ jobId }) : 'Deleted.'}\n`);
+  print(`${options.json ? JSON.stringify({ jobId }) : 'Deleted.'}\n`);
   return exitCodes.success;
 }
 

@@ -10,6 +10,7 @@ import { runPayroll } from '../demo/payroll.ts';
 import { startWorkerProcess, type WorkerProcess } from '../demo/worker-process.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { catchInterruption } from '../interruption.ts';
+import { print } from '../output.ts';
 
 export interface DemoOptions {
   readonly exit?: true;
@@ -87,5 +88,5 @@ async function serveSomewhere(config: Config, database: UsedDatabase): Promise<A
 }
 
 function say(line: string): void {
-  process.stdout.write(`${line}\n`);
+  print(`${line}\n`);
 }

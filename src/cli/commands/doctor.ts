@@ -5,6 +5,7 @@ import { examine } from '../doctor/examine.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { counted } from '../figures.ts';
+import { print } from '../output.ts';
 
 export interface DoctorOptions {
   readonly url?: string;
@@ -30,10 +31,10 @@ export async function doctor(options: DoctorOptions): Promise<number> {
       },
       (finding) => {
         counts[finding.status]++;
-        process.stdout.write(options.json ? `${JSON.stringify(finding)}\n` : describe(finding));
+        print(options.json ? `${JSON.stringify(finding)}\n` : describe(finding));
       },
     );
-    if (!options.json) process.stdout.write(summary(counts));
+    if (!options.json) print(summary(counts));
     if (!isReachable) return exitCodes.unreachable;
     if (counts.sick > 0) return exitCodes.sick;
     return counts.warning > 0 ? exitCodes.warnings : exitCodes.success;

@@ -6,6 +6,7 @@ import { createGzip } from 'node:zlib';
 import { withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { catchInterruption } from '../interruption.ts';
+import { printError } from '../output.ts';
 
 export interface ExportOptions {
   readonly url: string;
@@ -47,10 +48,10 @@ export async function exportResults(id: string, { url, out, after }: ExportOptio
     });
     if (failure !== undefined) {
       const itemId = last === undefined ? after : (JSON.parse(last) as { itemId: string }).itemId;
-      if (itemId !== undefined) process.stderr.write(`Go on with --after ${itemId}\n`);
+      if (itemId !== undefined) printError(`Go on with --after ${itemId}\n`);
       throw failure;
     }
-    if (!complete) process.stderr.write('The tree is not complete: these are its results so far.\n');
+    if (!complete) printError('The tree is not complete: these are its results so far.\n');
     return exitCodes.success;
   } catch (error) {
     if (signal.aborted) return interruption.exitCode;

@@ -6,17 +6,12 @@ import { exitCodes } from '../exit-codes.ts';
 import { count, counted, orNull, rate, seconds, type Tolerance } from '../figures.ts';
 import { abandon } from '../import/abandon.ts';
 import { type AddedCounts, addBatches, inBatches } from '../import/add-rows.ts';
-import {
-  importByUpload,
-  isForServer,
-  sizeToUpload,
-  type UploadFormat,
-  uploadAboveBytes,
-} from '../import/by-upload.ts';
+import { importByUpload, isForServer, sizeToUpload, uploadAboveBytes } from '../import/by-upload.ts';
 import { badFile, type Input, openInput } from '../import/input.ts';
-import { type Format, formatOf, readRows } from '../import/rows.ts';
+import { type Format, formatOf, readRows, type UploadFormat } from '../import/rows.ts';
 import { existingJob, newJob, type Target } from '../import/target.ts';
 import { catchInterruption } from '../interruption.ts';
+import { print, printError } from '../output.ts';
 import { createProgressDisplay, type ProgressDisplay } from '../progress-display.ts';
 import { watch } from './watch.ts';
 
@@ -155,7 +150,7 @@ async function fill(
     const consequence = await abandon(client, { type: options.type, target, counts, sealing, error });
     display.end(); // it may have shown that this took several tries
     if (signal.aborted) {
-      process.stderr.write(`Interrupted. ${consequence ?? 'Nothing was added.'}\n`);
+      printError(`Interrupted. ${consequence ?? 'Nothing was added.'}\n`);
       return undefined;
     }
     const { text, exitCode } = describeError(error);
@@ -165,13 +160,9 @@ async function fill(
   }
   display.end();
   const ms = performance.now() - startedAt;
-  process.stderr.write(
-    `${target.isOpen ? outcome(counts, ms) : 'The job is sealed already: nothing was added.'}\n`,
-  );
+  printError(`${target.isOpen ? outcome(counts, ms) : 'The job is sealed already: nothing was added.'}\n`);
   const { jobId } = target;
-  process.stdout.write(
-    `${options.json ? JSON.stringify({ jobId, ...counts, seconds: ms / 1_000 }) : jobId}\n`,
-  );
+  print(`${options.json ? JSON.stringify({ jobId, ...counts, seconds: ms / 1_000 }) : jobId}\n`);
   return jobId;
 }
 

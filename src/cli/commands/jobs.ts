@@ -3,6 +3,7 @@ import type { Job, JobOutcome, JobStatus } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count } from '../figures.ts';
+import { oneLine, print } from '../output.ts';
 
 export interface JobsOptions extends ApiOptions {
   readonly type?: string;
@@ -25,13 +26,12 @@ export async function listJobs(options: JobsOptions): Promise<number> {
     rootsOnly: all !== true,
   };
   await withClient(options, async (client) => {
-    if (!options.json) process.stdout.write(line('ID', 'TYPE', 'STATUS', 'ITEMS'));
+    if (!options.json) print(line('ID', 'TYPE', 'STATUS', 'ITEMS'));
     let left = limit;
     let after: string | undefined;
     do {
       const page = await client.jobs({ filter, first: Math.min(left, 1_000), after });
-      for (const job of page.nodes)
-        process.stdout.write(options.json ? `${JSON.stringify(job)}\n` : toLine(job));
+      for (const job of page.nodes) print(options.json ? `${JSON.stringify(job)}\n` : toLine(job));
       left -= page.nodes.length;
       after = page.hasNextPage && left > 0 ? (page.endCursor ?? undefined) : undefined;
     } while (after !== undefined);
@@ -46,7 +46,7 @@ function toLine({ id, type, failedAt, cancelledAt, progress }: Job): string {
   const ended = failedAt != null ? 'FAILED' : cancelledAt != null ? 'CANCELLED' : undefined;
   const outcome = status === 'COMPLETED' ? progress.outcome : ended;
   const word = outcome == null || outcome === 'SUCCEEDED' ? status.toLowerCase() : outcome.toLowerCase();
-  return line(id, type, word, failed > 0 ? `${done}, ${count(failed)} failed` : done);
+  return line(id, oneLine(type), word, failed > 0 ? `${done}, ${count(failed)} failed` : done);
 }
 
 /** The id comes first and whole: it is what the other commands want. */

@@ -3,6 +3,7 @@ import type { SerializeKey } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count } from '../figures.ts';
+import { print } from '../output.ts';
 import { table } from '../table.ts';
 
 export interface KeysOptions extends ApiOptions {
@@ -13,8 +14,8 @@ export async function listKeys(names: readonly string[], options: KeysOptions): 
   const keys = await withClient(options, (client) =>
     client.serializeKeys({ first: options.limit, keys: names.length === 0 ? undefined : names }),
   );
-  if (options.json) for (const key of keys) process.stdout.write(`${JSON.stringify(key)}\n`);
-  else process.stdout.write(table([['KEY', 'BLOCKED', 'STATE', 'TYPE', 'HEAD'], ...keys.map(toCells)]));
+  if (options.json) for (const key of keys) print(`${JSON.stringify(key)}\n`);
+  else print(table([['KEY', 'BLOCKED', 'STATE', 'TYPE', 'HEAD'], ...keys.map(toCells)]));
   return exitCodes.success;
 }
 

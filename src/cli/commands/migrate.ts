@@ -4,17 +4,19 @@ import { migrate as applyMigrations } from '../../db/migrate.ts';
 import { openDatabase } from '../database.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { counted } from '../figures.ts';
+import { print } from '../output.ts';
 
 export async function migrate(): Promise<number> {
   const config = readConfig(process.env);
   const database = await openDatabase(config);
   try {
-    process.stdout.write(`Postgres  ${database.description}\n`);
+    print(`Postgres  ${database.description}\n`);
     const { applied } = await applyMigrations({
       connectionString: config.directDatabaseUrl ?? database.url,
-      onApply: (name) => process.stdout.write(`Applying ${name}\n`),
+      onApply: (name) => print(`Applying ${name}\n`),
+      onBlocked: (name) => print(`${name} waits for locks that others hold; it is tried again.\n`),
     });
-    process.stdout.write(
+    print(
       applied.length === 0 ? 'It is up to date.\n' : `Applied ${counted(applied.length, 'migration')}.\n`,
     );
   } finally {

@@ -14,6 +14,7 @@ import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, counted } from '../figures.ts';
 import { catchInterruption } from '../interruption.ts';
+import { print } from '../output.ts';
 import { createProgressDisplay } from '../progress-display.ts';
 
 export interface OperateOptions extends ApiOptions {
@@ -53,7 +54,7 @@ export async function operate(kind: Kind, options: OperateOptions): Promise<numb
       const begun = await begin(client, kind, options);
       return follow(client, kind, begun, signal);
     });
-    return operation === undefined ? exitCodes.failure : print(kind, operation, options);
+    return operation === undefined ? exitCodes.failure : answer(kind, operation, options);
   } catch (error) {
     if (signal.aborted) return interruption.exitCode;
     throw error;
@@ -132,12 +133,12 @@ async function follow(client: Client, kind: Kind, begun: Operation, signal: Abor
   return operation;
 }
 
-function print(kind: Kind, operation: Operation, { json }: OperateOptions): number {
+function answer(kind: Kind, operation: Operation, { json }: OperateOptions): number {
   const { done, total, status } = operation;
   const left =
     total > done ? `; ${count(total - done)} could not be, or were ${words[kind].left} otherwise` : '';
   const cancelled = status === 'CANCELLED' ? ' before it was cancelled' : '';
   const text = `${words[kind].done} ${counted(done, 'item')}${cancelled}${left}.`;
-  process.stdout.write(`${json ? JSON.stringify(operation) : text}\n`);
+  print(`${json ? JSON.stringify(operation) : text}\n`);
   return status === 'CANCELLED' ? exitCodes.failure : exitCodes.success;
 }

@@ -3,12 +3,13 @@ import type { Queue, QueueSettings } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, counted, duration } from '../figures.ts';
+import { oneLine, print } from '../output.ts';
 import { table } from '../table.ts';
 
 export async function listQueues(options: ApiOptions): Promise<number> {
   const queues = await withClient(options, (client) => client.queues.list());
-  if (options.json) for (const queue of queues) process.stdout.write(`${JSON.stringify(queue)}\n`);
-  else process.stdout.write(table([header, ...queues.map(toCells)]));
+  if (options.json) for (const queue of queues) print(`${JSON.stringify(queue)}\n`);
+  else print(table([header, ...queues.map(toCells)]));
   return exitCodes.success;
 }
 
@@ -32,7 +33,7 @@ export async function queue(type: string, options: QueueOptions): Promise<number
   const found = await withClient(options, ({ queues }) =>
     isChange ? queues.set(type, settings) : queues.get(type),
   );
-  process.stdout.write(options.json ? `${JSON.stringify(found)}\n` : describe(found));
+  print(options.json ? `${JSON.stringify(found)}\n` : describe(found));
   return exitCodes.success;
 }
 
@@ -80,7 +81,7 @@ function describe(queue: Queue): string {
     ['heartbeat', queue.heartbeatIntervalMs == null ? null : duration(queue.heartbeatIntervalMs)],
   ].filter(([, value]) => value != null);
   return [
-    `${type}: ${states.map((state) => `${count(queue[state])} ${state}`).join(', ')}`,
+    `${oneLine(type)}: ${states.map((state) => `${count(queue[state])} ${state}`).join(', ')}`,
     `limits: ${limits(queue).join(', ') || 'none'}`,
     ...(alert == null
       ? []

@@ -3,6 +3,7 @@ import type { Job } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { duration, orNull } from '../figures.ts';
+import { print } from '../output.ts';
 
 export interface RetentionOptions extends ApiOptions {
   readonly keep?: number | 'never';
@@ -18,7 +19,7 @@ export async function retention(
     keep === undefined && idleExpiry === undefined ? client.job(id) : client.setRetention(id, change),
   );
   const { id: jobId, retentionSeconds, reapAt, idleExpirySeconds, idleSince } = job;
-  process.stdout.write(
+  print(
     options.json
       ? `${JSON.stringify({ jobId, retentionSeconds, reapAt, idleExpirySeconds, idleSince })}\n`
       : toText(job),

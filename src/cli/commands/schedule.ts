@@ -4,6 +4,7 @@ import { type ApiOptions, withClient } from '../api-options.ts';
 import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { parseJson, readJsonFile } from '../json-file.ts';
+import { print } from '../output.ts';
 
 export interface PutOptions extends ApiOptions {
   readonly cron?: string;
@@ -33,7 +34,7 @@ export async function putSchedule(name: string, options: PutOptions): Promise<nu
   };
   const { schedule, created, changed } = await withClient(options, (client) => client.schedules.put(spec));
   const word = created ? 'Created' : changed ? 'Changed' : 'Unchanged';
-  print(options, { created, changed, schedule }, `${word}: ${nextOf(schedule)}`);
+  answer(options, { created, changed, schedule }, `${word}: ${nextOf(schedule)}`);
   return exitCodes.success;
 }
 
@@ -64,31 +65,31 @@ export async function syncSchedules(
     client.schedules.sync(specs, { deleteOthers, prefix }),
   );
   const parts = Object.entries(synced).map(([word, names]) => `${names.length} ${word}`);
-  print(options, synced, `${parts.join(', ')}.`);
+  answer(options, synced, `${parts.join(', ')}.`);
   return exitCodes.success;
 }
 
 export async function showSchedule(name: string, options: ApiOptions): Promise<number> {
   const schedule = await withClient(options, (client) => client.schedules.get(name));
-  print(options, schedule, describe(schedule));
+  answer(options, schedule, describe(schedule));
   return exitCodes.success;
 }
 
 export async function pauseSchedule(name: string, options: ApiOptions): Promise<number> {
   const schedule = await withClient(options, (client) => client.schedules.pause(name));
-  print(options, schedule, 'Paused.');
+  answer(options, schedule, 'Paused.');
   return exitCodes.success;
 }
 
 export async function resumeSchedule(name: string, options: ApiOptions): Promise<number> {
   const schedule = await withClient(options, (client) => client.schedules.resume(name));
-  print(options, schedule, `Resumed: ${nextOf(schedule)}`);
+  answer(options, schedule, `Resumed: ${nextOf(schedule)}`);
   return exitCodes.success;
 }
 
 export async function runSchedule(name: string, options: ApiOptions): Promise<number> {
   const made = await withClient(options, (client) => client.schedules.run(name));
-  print(options, made, made.jobId);
+  answer(options, made, made.jobId);
   return exitCodes.success;
 }
 
@@ -102,13 +103,13 @@ export async function skipOccurrence(
   );
   if (skipped === null)
     throw new CommandError(exitCodes.failure, `${at} is neither the next occurrence of ${name} nor queued.`);
-  print(options, { skipped, schedule }, `Skipped ${skipped}: ${nextOf(schedule)}`);
+  answer(options, { skipped, schedule }, `Skipped ${skipped}: ${nextOf(schedule)}`);
   return exitCodes.success;
 }
 
 export async function deleteSchedule(name: string, options: ApiOptions): Promise<number> {
   await withClient(options, (client) => client.schedules.delete(name));
-  print(options, { name }, 'Deleted.');
+  answer(options, { name }, 'Deleted.');
   return exitCodes.success;
 }
 
@@ -150,6 +151,6 @@ function describe(schedule: Schedule): string {
     .join('\n');
 }
 
-function print({ json }: ApiOptions, value: unknown, text: string): void {
-  process.stdout.write(`${json ? JSON.stringify(value) : text}\n`);
+function answer({ json }: ApiOptions, value: unknown, text: string): void {
+  print(`${json ? JSON.stringify(value) : text}\n`);
 }

@@ -2,6 +2,7 @@
 import type { Schedule } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { oneLine, print } from '../output.ts';
 import { describeTimes } from './schedule.ts';
 
 export interface SchedulesOptions extends ApiOptions {
@@ -10,13 +11,13 @@ export interface SchedulesOptions extends ApiOptions {
 
 export async function listSchedules(options: SchedulesOptions): Promise<number> {
   await withClient(options, async (client) => {
-    if (!options.json) process.stdout.write(line('NAME', 'WHEN', 'NEXT', 'STATE'));
+    if (!options.json) print(line('NAME', 'WHEN', 'NEXT', 'STATE'));
     let left = options.limit;
     let after: string | undefined;
     do {
       const page = await client.schedules.list({ first: Math.min(left, 1_000), after });
       for (const schedule of page.nodes)
-        process.stdout.write(options.json ? `${JSON.stringify(schedule)}\n` : toLine(schedule));
+        print(options.json ? `${JSON.stringify(schedule)}\n` : toLine(schedule));
       left -= page.nodes.length;
       after = page.hasNextPage && left > 0 ? (page.endCursor ?? undefined) : undefined;
     } while (after !== undefined);
@@ -28,7 +29,7 @@ function toLine(schedule: Schedule): string {
   const { name, nextAt, queued } = schedule;
   const words = [stateOf(schedule)];
   if (queued.length > 0) words.push(`${queued.length} queued`);
-  return line(name, describeTimes(schedule), nextAt ?? '-', words.join(', '));
+  return line(oneLine(name), describeTimes(schedule), nextAt ?? '-', words.join(', '));
 }
 
 function stateOf({ pausedAt, lastFailure, behindMs }: Schedule): string {

@@ -5,6 +5,7 @@ import { readConfig, refuseOpen } from '../../config.ts';
 import { createLogger } from '../../server/log.ts';
 import { openDatabase } from '../database.ts';
 import { catchInterruption } from '../interruption.ts';
+import { print } from '../output.ts';
 import { serveForPrimary } from '../start/process.ts';
 import { Processes } from '../start/processes.ts';
 
@@ -53,5 +54,5 @@ export async function start(options: { processes: number }): Promise<number> {
 }
 
 function say(line: string): void {
-  process.stdout.write(`${line}\n`);
+  print(`${line}\n`);
 }

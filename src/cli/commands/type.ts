@@ -3,6 +3,7 @@ import { type ApiOptions, withClient } from '../api-options.ts';
 import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { readJsonFile } from '../json-file.ts';
+import { print } from '../output.ts';
 
 interface PutOptions extends ApiOptions {
   readonly payload?: string;
@@ -22,7 +23,7 @@ export async function putType(
   };
   const { created } = await withClient(options, (client) => client.types.register(spec));
   const text = created ? `Registered version ${version} of ${type}.` : 'It was there before.';
-  process.stdout.write(`${options.json ? JSON.stringify({ created }) : text}\n`);
+  print(`${options.json ? JSON.stringify({ created }) : text}\n`);
   return exitCodes.success;
 }
 
@@ -30,13 +31,13 @@ export async function showType(type: string, options: ApiOptions): Promise<numbe
   const versions = await withClient(options, (client) => client.types.versions(type));
   if (versions.length === 0) throw new CommandError(exitCodes.notFound, `${type} has no schemas.`);
   for (const version of versions)
-    process.stdout.write(`${JSON.stringify(version, undefined, options.json ? undefined : 2)}\n`);
+    print(`${JSON.stringify(version, undefined, options.json ? undefined : 2)}\n`);
   return exitCodes.success;
 }
 
 export async function deleteType(type: string, version: number, options: ApiOptions): Promise<number> {
   const { deleted } = await withClient(options, (client) => client.types.delete(type, version));
   if (!deleted) throw new CommandError(exitCodes.notFound, `${type} has no version ${version}.`);
-  process.stdout.write(`${options.json ? JSON.stringify({ deleted }) : 'Deleted.'}\n`);
+  print(`${options.json ? JSON.stringify({ deleted }) : 'Deleted.'}\n`);
   return exitCodes.success;
 }

@@ -4,6 +4,7 @@ import type { TypeSchema } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { print } from '../output.ts';
 import { toTypeScript } from '../typescript.ts';
 
 export async function writeTypes(
@@ -20,7 +21,7 @@ export async function writeTypes(
     return found;
   });
   const text = await toTypeScript(types);
-  if (out === undefined) process.stdout.write(text);
+  if (out === undefined) print(text);
   else await writeFile(out, text);
   return exitCodes.success;
 }

@@ -2,6 +2,7 @@
 import type { ItemChanges } from '../../client/index.ts';
 import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { print } from '../output.ts';
 
 export interface UpdateItemOptions extends ApiOptions {
   readonly runAt?: Date | 'now';
@@ -19,6 +20,6 @@ export async function updateItem(
     payload,
   };
   const item = await withClient(options, (client) => client.updateItem(id, changes));
-  process.stdout.write(`${options.json ? JSON.stringify(item) : 'Updated.'}\n`);
+  print(`${options.json ? JSON.stringify(item) : 'Updated.'}\n`);
   return exitCodes.success;
 }

@@ -4,6 +4,7 @@ import { type ApiOptions, withClient } from '../api-options.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { catchInterruption, type Interruption } from '../interruption.ts';
 import { showJobs, typesOfTree } from '../job-progress.ts';
+import { oneLine, print } from '../output.ts';
 import { createProgressDisplay } from '../progress-display.ts';
 import { printSummary, summarise } from '../summary.ts';
 
@@ -41,8 +42,8 @@ async function follow(
   for (const progress of final) {
     const type = types.get(progress.jobId) ?? '';
     const summary = await summarise(client, type, progress);
-    if (options.json) process.stdout.write(`${JSON.stringify({ event: 'summary', ...summary })}\n`);
-    else printSummary(types.size > 1 ? `${type}: ` : '', summary);
+    if (options.json) print(`${JSON.stringify({ event: 'summary', ...summary })}\n`);
+    else printSummary(types.size > 1 ? `${oneLine(type)}: ` : '', summary);
     const { outcome } = progress;
     allWell &&= progress.succeeded === progress.itemCount && outcome !== 'FAILED' && outcome !== 'CANCELLED';
   }
@@ -76,7 +77,7 @@ function printJson(states: States, types: ReadonlyMap<string, string>): Promise<
       if (printed.get(progress.jobId) === progress) continue;
       printed.set(progress.jobId, progress);
       const line = { event: 'progress', type: types.get(progress.jobId), ...progress };
-      process.stdout.write(`${JSON.stringify(line)}\n`);
+      print(`${JSON.stringify(line)}\n`);
     }
   });
 }

@@ -3,8 +3,9 @@ import { createClient, Worker } from '../../client/index.ts';
 import type { ApiOptions } from '../api-options.ts';
 import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { counted } from '../figures.ts';
+import { counted, duration } from '../figures.ts';
 import { catchInterruption } from '../interruption.ts';
+import { oneLine, print, printError } from '../output.ts';
 import { isRunnable } from '../work/find-program.ts';
 import { killAll, runCommand } from '../work/run-command.ts';
 
@@ -41,7 +42,7 @@ export async function work(
       },
     },
   });
-  const counts = print(worker, options);
+  const counts = follow(worker, options);
   const interruption = catchInterruption(killAll);
   const ends = [new Promise((resolve) => interruption.signal.addEventListener('abort', resolve))];
   if (options.stopWhenIdle !== undefined) ends.push(idleFor(worker, running, options.stopWhenIdle));
@@ -53,9 +54,7 @@ export async function work(
   await client.close();
   if (!options.json) {
     const { succeeded, failed } = counts;
-    process.stderr.write(
-      `Stopped: ${counted(succeeded, 'item')} succeeded, ${counted(failed, 'attempt')} failed.\n`,
-    );
+    printError(`Stopped: ${counted(succeeded, 'item')} succeeded, ${counted(failed, 'attempt')} failed.\n`);
   }
   return exitCodes.success;
 }
@@ -76,11 +75,16 @@ function idleFor(worker: Worker, running: ReadonlySet<unknown>, ms: number): Pro
   });
 }
 
+/** By this machine's clock. */
+function untilThen(time: string): string {
+  return duration(Math.max(1, Math.ceil((Date.parse(time) - Date.now()) / 1_000)) * 1_000);
+}
+
 /** What happens, on standard error; with `--json` every outcome on standard output. */
-function print(worker: Worker, options: ApiOptions): { succeeded: number; failed: number } {
+function follow(worker: Worker, options: ApiOptions): { succeeded: number; failed: number } {
   const counts = { succeeded: 0, failed: 0 };
-  const say = (text: string) => void process.stderr.write(`${text}\n`);
-  const sayJson = (fields: object) => void process.stdout.write(`${JSON.stringify(fields)}\n`);
+  const say = (text: string) => printError(`${oneLine(text)}\n`);
+  const sayJson = (fields: object) => print(`${JSON.stringify(fields)}\n`);
   worker.on('connected', () => say(`Connected to ${options.url} as ${worker.name}.`));
   worker.on('disconnected', (error) => say(`${error.message} Trying again…`));
   worker.on('succeeded', ({ itemId, attempt }) => {
@@ -92,7 +96,7 @@ function print(worker: Worker, options: ApiOptions): { succeeded: number; failed
     if (options.json) sayJson({ event: 'failed', itemId, attempt, code, message, retryAt });
     else
       say(
-        `${itemId} failed, attempt ${attempt} (${retryAt === null ? 'for good' : 'it is tried again'}): ${code}: ${message}`,
+        `${itemId} failed, attempt ${attempt} (${retryAt === null ? 'for good' : `again in ${untilThen(retryAt)}`}): ${code}: ${message}`,
       );
   });
   worker.on('stale', ({ itemId }) => say(`${itemId}: the outcome came too late.`));

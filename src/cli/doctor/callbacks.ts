@@ -1,5 +1,6 @@
 /** Endpoints of callbacks that do not take what is sent to them. */
 import { counted } from '../figures.ts';
+import { oneLine } from '../output.ts';
 import { type Judgement, ok, sick, warning } from './finding.ts';
 import type { Session } from './session.ts';
 
@@ -38,7 +39,7 @@ export async function checkCallbacks(session: Session): Promise<Judgement[]> {
   );
   if (endpoints.length === 0) return [ok('every endpoint takes what is sent to it')];
   return endpoints.map(({ name, goneAt, failed, failedSince, failing, failingSince, error }) => {
-    const why = error === null ? '' : ` (${error.replaceAll(/\s+/g, ' ').slice(0, 120)})`;
+    const why = error === null ? '' : ` (${oneLine(error).slice(0, 120)})`;
     if (goneAt !== null)
       return warning(
         `The endpoint ${name} answered 410 (gone): nothing is sent to it any more.`,

@@ -1,4 +1,5 @@
 /** What keeps Postgres from removing dead rows, and who holds locks for long: transactions, prepared ones, replication. */
+import { oneLine } from '../output.ts';
 import { type Judgement, ok, sick, span, warning } from './finding.ts';
 import type { Session } from './session.ts';
 
@@ -57,7 +58,7 @@ export async function checkTransactions(session: Session, patienceMs: number): P
 
 function describe({ pid, role, program, address, state, query }: Transaction): string {
   const who = [program || 'no name', ...(role === null ? [] : [`role ${role}`]), address ?? 'local'];
-  const last = query === null || query === '' ? '' : `, ${state}, last: ${query.replaceAll(/\s+/g, ' ')}`;
+  const last = query === null || query === '' ? '' : `, ${state}, last: ${oneLine(query)}`;
   return `Session ${pid} (${who.join(', ')}${last})`;
 }
 

@@ -4,21 +4,13 @@ import { type Client, type FileSpec, type JobSpec, JobtreeError } from '../../cl
 import { CommandError, describeError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { count, seconds } from '../figures.ts';
+import { print, printError } from '../output.ts';
 import type { ProgressDisplay } from '../progress-display.ts';
 import { badFile } from './input.ts';
-import type { Format } from './rows.ts';
+import { fileFormats, type UploadFormat } from './rows.ts';
 
 /** What is larger is uploaded, unless somebody says otherwise. */
 export const uploadAboveBytes = 10_000_000;
-
-export type UploadFormat = Format | 'json';
-
-const formats: Record<UploadFormat, FileSpec['format']> = {
-  csv: 'CSV',
-  ndjson: 'NDJSON',
-  lines: 'LINES',
-  json: 'JSON_ARRAY',
-};
 
 /** Only the server reads these. */
 export const isForServer = (file: string, format: UploadFormat | undefined) =>
@@ -51,23 +43,23 @@ export async function importByUpload(
         });
       },
     });
-    const spec: FileSpec = { uploadId, format: formats[format], ...(format === 'csv' && { delimiter }) };
+    const spec: FileSpec = { uploadId, format: fileFormats[format], ...(format === 'csv' && { delimiter }) };
     const { id: jobId, created } = await client.createJob({ ...job, file: spec }, { signal });
     display.end();
     const ms = performance.now() - startedAt;
-    process.stderr.write(
+    printError(
       created
         ? `${count(size)} bytes sent in ${seconds(ms)}. The server adds the items; to follow it: jobtree watch ${jobId}\n`
         : 'There is a job with this dedupe key already: nothing was added.\n',
     );
-    process.stdout.write(
+    print(
       `${json ? JSON.stringify({ jobId, uploadId, bytes: size, created, seconds: ms / 1_000 }) : jobId}\n`,
     );
     return jobId;
   } catch (error) {
     display.end();
     if (signal.aborted) {
-      process.stderr.write('Interrupted. What was sent is removed by the server after a while.\n');
+      printError('Interrupted. What was sent is removed by the server after a while.\n');
       return undefined;
     }
     if (error instanceof JobtreeError && error.code === 'LIMIT_EXCEEDED')

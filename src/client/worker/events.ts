@@ -20,7 +20,10 @@ export type WorkerEvents = {
   claimed: [assignment: Assignment];
   /** The server has taken the result. */
   succeeded: [assignment: Assignment];
-  /** The server has taken the failure. */
+  /**
+   * The server has taken the failure. Without a listener the console has the first one of each type and code, and then once a minute one more, with
+   * how many there were.
+   */
   failed: [assignment: Assignment, failure: ReportedFailure];
   /** The outcome came too late: the assignment was lost, or the item or its job was cancelled. It is dropped. */
   stale: [assignment: Assignment];

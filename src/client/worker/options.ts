@@ -39,7 +39,7 @@ export interface WorkerOptions {
   readonly stopTimeoutMs?: number | undefined;
   /** The largest result, in bytes of its JSON text; at most what the server takes. Default: 1,000,000. */
   readonly maxResultBytes?: number | undefined;
-  /** Told of every start, end and failure; pino or the like. Default: nobody, problems go to the console. */
+  /** Told of every start, end and failure; pino or the like. Default: nobody; problems and failures go to the console. */
   readonly logger?: Logger | undefined;
 }
 

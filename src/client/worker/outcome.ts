@@ -1,7 +1,7 @@
 /** What came of a handler, as the report that the server gets. */
 import type { FailureInput, ReportInput } from '../../generated/graphql/graphql.ts';
 import { PermanentError } from '../errors.ts';
-import { checkJson, jsonBytes, NotJsonError } from '../json.ts';
+import { checkJson, jsonBytes } from '../json.ts';
 import type { NewItems } from './new-items.ts';
 
 /** A report, and the units of JSON text that it has, roughly. */
@@ -18,18 +18,14 @@ const bytesPerUnit = 6;
 /** A success, unless the result can't travel: then the item has failed for good, since a next try would give the like. */
 export function succeeded(
   assignmentId: string,
-  result: unknown,
+  returned: unknown,
   newItems: NewItems | undefined,
   maxResultBytes: number,
 ): Outcome {
+  // A handler without a result need not say so.
+  const result = returned === undefined ? null : returned;
   let size: number;
   try {
-    if (result === undefined) {
-      throw new NotJsonError(
-        'result',
-        'is undefined: the handler returned nothing. Return null if there is no result.',
-      );
-    }
     size = checkJson(result, 'result');
   } catch (error) {
     return permanent(

@@ -10,23 +10,22 @@ interface Known {
   again: number;
 }
 
-export class Problems {
-  readonly #tell: (error: unknown, again: number) => void;
+export class Problems<Problem = unknown> {
+  readonly #tell: (problem: Problem, again: number) => void;
   readonly #now: () => number;
   readonly #known = new Map<string, Known>();
 
-  constructor(tell: (error: unknown, again: number) => void, now: () => number = () => performance.now()) {
+  constructor(tell: (problem: Problem, again: number) => void, now: () => number = () => performance.now()) {
     this.#tell = tell;
     this.#now = now;
   }
 
-  add(error: unknown): void {
-    const kind = String(error);
+  add(problem: Problem, kind = String(problem)): void {
     const known = this.#known.get(kind);
     if (known !== undefined) known.again++;
     if (known !== undefined && this.#now() - known.toldAt < againAfterMs) return;
     if (this.#known.size >= mostKinds) this.#known.clear();
     this.#known.set(kind, { toldAt: this.#now(), again: 0 });
-    this.#tell(error, known?.again ?? 0);
+    this.#tell(problem, known?.again ?? 0);
   }
 }

@@ -11,7 +11,7 @@ import { type AbortCode, JobtreeError, payloadOf } from '../errors.ts';
 import { heartbeat } from '../operations.ts';
 import type { Assignment } from '../types.ts';
 import { Emitter } from './emitter.ts';
-import type { WorkerEvents } from './events.ts';
+import type { ReportedFailure, WorkerEvents } from './events.ts';
 import { Exchanges, type ReportEntry } from './exchanges.ts';
 import { type EndedStatus, Heartbeats } from './heartbeats.ts';
 import { HeldAssignment, type Slots } from './held-assignments.ts';
@@ -47,6 +47,8 @@ export class Worker extends Emitter<WorkerEvents> {
   readonly #heartbeats: Heartbeats;
   readonly #hints: Hints;
   readonly #problems = new Problems((error, again) => this.#announce(error, again));
+  /** Those that nobody else is told of. */
+  readonly #failures = new Problems<string>((text, again) => this.#warn(text, again));
   readonly #waiting = new Set<() => void>();
   readonly #filling = new Set<Slots>();
   #overdueTimer: ReturnType<typeof setTimeout> | undefined;
@@ -276,7 +278,18 @@ export class Worker extends Emitter<WorkerEvents> {
     else if (status === 'INVALID')
       this.#problem(new Error(`The server refused a failure: ${error?.message}`));
     else if (failure === undefined) this.emit('succeeded', held.assignment);
-    else this.emit('failed', held.assignment, { code: failure.code, message: failure.message, retryAt });
+    else this.#failed(held.assignment, { code: failure.code, message: failure.message, retryAt });
+  }
+
+  #failed(assignment: Assignment, failure: ReportedFailure): void {
+    if (this.emit('failed', assignment, failure)) return;
+    const { itemId, type, attempt } = assignment;
+    const { code, message, retryAt } = failure;
+    const next = retryAt === null ? 'for good' : `and is tried again at ${retryAt}`;
+    this.#failures.add(
+      `${itemId} of ${type} failed at attempt ${attempt}, ${next}: ${code}: ${message}`,
+      `${type} ${code}`,
+    );
   }
 
   /** What has an outcome learns from its report what became of it. */
@@ -332,13 +345,20 @@ export class Worker extends Emitter<WorkerEvents> {
       this.#problems.add(error);
     } else if (this.#connected !== false) {
       this.#connected = false;
-      if (!this.emit('disconnected', error)) console.warn(`jobtree worker ${this.name}: ${error.message}`);
+      if (!this.emit('disconnected', error)) this.#warn(error.message);
     }
   }
 
   #announce(error: unknown, again = 0): void {
-    if (this.emit('error', error, again)) return;
-    console.error(`jobtree worker ${this.name}${again === 0 ? '' : `, ${again} times more`}:`, error);
+    if (!this.emit('error', error, again)) console.error(`${this.#prefix(again)}:`, error);
+  }
+
+  #warn(text: string, again = 0): void {
+    console.warn(`${this.#prefix(again)}: ${text}`);
+  }
+
+  #prefix(again: number): string {
+    return `jobtree worker ${this.name}${again === 0 ? '' : `, ${again} times more`}`;
   }
 
   /** Whether the condition came true in time. */

@@ -18,6 +18,8 @@ export type Scalars = {
   Count: { input: number; output: number; }
   /** An instant in ISO 8601 with its offset: `2026-03-01T09:30:00Z`. From 1970 to the end of the year 9999, to the millisecond. */
   DateTime: { input: string; output: string; }
+  /** A file that is a part of the request, by the GraphQL multipart request specification: only as a variable, where the request says null and `map` names it. Such a request has the header `Apollo-Require-Preflight`. */
+  File: { input: never; output: never; }
   /** Any JSON value, null included. What was sent comes back, its keys in their order (but those that are whole numbers come first, as JavaScript has it); of repeated keys the last one counts, and a number with more digits than JavaScript can hold loses them. Refused are text with `\u0000` or half a surrogate pair, numbers beyond 1.8e308, and more than 256 levels of lists and objects. */
   JSON: { input: unknown; output: unknown; }
 };
@@ -153,6 +155,12 @@ export type CreateApiKeyInput = {
   rootIds?: InputMaybe<Array<Scalars['ID']['input']>>;
   /** Only jobs of these types, up to 100: each a name, or the beginning of names with a `*` behind it. Not with the role ADMIN. Default: all. */
   types?: InputMaybe<Array<Scalars['String']['input']>>;
+};
+
+/** A file to be stored. */
+export type CreateUploadInput = {
+  /** The file. */
+  file: Scalars['File']['input'];
 };
 
 /** When an endpoint hears of dead letters. */
@@ -324,14 +332,16 @@ export type FileInput = {
   delimiter?: InputMaybe<Scalars['String']['input']>;
   /** How its text is encoded: a name of the Encoding Standard, such as `utf-8`, `utf-16le`, `windows-1252`. Default: UTF-8, or UTF-16 if a byte order mark says so. */
   encoding?: InputMaybe<Scalars['String']['input']>;
+  /** A file that comes as a part of the request, in place of `uploadId`. It is stored as an upload; if the job is not created nothing is left of it. */
+  file?: InputMaybe<Scalars['File']['input']>;
   /** What it is made of. */
   format: FileFormat;
   /** Of CSV: whether the first row names the columns. Without, each row becomes a list of texts. Default: true. */
   header?: InputMaybe<Scalars['Boolean']['input']>;
   /** Of CSV: what stands around cells with delimiters or line breaks, one ASCII character; doubled within them. Default: `"`. */
   quote?: InputMaybe<Scalars['String']['input']>;
-  /** The upload, which must be complete: `POST /api/uploads`. NOT_FOUND if there is none. */
-  uploadId: Scalars['ID']['input'];
+  /** An upload, which must be complete: `POST /api/uploads`, `createUpload`. NOT_FOUND if there is none. Either this or `file` must be given. */
+  uploadId?: InputMaybe<Scalars['ID']['input']>;
 };
 
 /** What a worker still works on. */
@@ -410,7 +420,7 @@ export type JobInput = {
   dedupeKey?: InputMaybe<Scalars['String']['input']>;
   /** How the parent feeds it. A fed job is sealed when its parent is complete. Default: it is not fed. */
   feed?: InputMaybe<FeedInput>;
-  /** An upload that becomes its items, behind those given here; the end of the file seals the job. Not for a fed or sealed job. A line that can not be read becomes a failed item. Default: none. */
+  /** An upload that becomes its items, behind those given here; the end of the file seals the job. Not for a fed or sealed job. A line that can not be read, or breaks the schema of the type, becomes a failed item. Default: none. */
   file?: InputMaybe<FileInput>;
   /** Whether its results are among the results of the tree. Default: true for a job without children. */
   finalStage?: InputMaybe<Scalars['Boolean']['input']>;

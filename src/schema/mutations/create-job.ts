@@ -1,8 +1,10 @@
 import { createJob, type NewJob } from '../../domain/create-job.ts';
+import type { NewFile } from '../../domain/file-imports.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';
-import { JobInput } from '../inputs.ts';
+import { type GivenFile, type GivenJob, JobInput } from '../inputs.ts';
+import type { ReceivedFile } from '../received-file.ts';
 import { checkTypeScope } from '../scope.ts';
 import { jobField } from './payload.ts';
 
@@ -25,26 +27,40 @@ builder.mutationField('createJob', (t) =>
       input: t.arg({ type: JobInput, required: true, description: 'The root, with all that is below it.' }),
     },
     errors: { types: [InvalidInputError, NotFoundError] },
-    resolve: (_, { input }, context) => {
+    resolve: async (_, { input }, context) => {
       checkTypeScope(context, typesOf(input), 'type');
-      return createJob(context.engine, withUploads(input, ''));
+      const files: ReceivedFile[] = [];
+      const created = await createJob(context.engine, withUploads(input, '', files));
+      if (created.created) for (const file of files) file.keep();
+      return created;
     },
   }),
 );
 
 /** Of all jobs of the tree. */
-function* typesOf({ type, children }: NewJob): Iterable<string> {
+function* typesOf({ type, children }: GivenJob): Iterable<string> {
   yield type;
   for (const child of children ?? []) yield* typesOf(child);
 }
 
-/** With the keys of uploads, where ids were given. */
-function withUploads(job: NewJob, path: string): NewJob {
+/** With the keys of uploads, where ids or files were given; these are added to `files`. */
+function withUploads(job: GivenJob, path: string, files: ReceivedFile[]): NewJob {
   const { file, children } = job;
   if (file == null && children == null) return job;
   return {
     ...job,
-    file: file && { ...file, uploadId: keyOf('Upload', file.uploadId, `${path}file.uploadId`) },
-    children: children?.map((child, i) => withUploads(child, `${path}children[${i}].`)),
+    file: file && withUpload(file, `${path}file`, files),
+    children: children?.map((child, i) => withUploads(child, `${path}children[${i}].`, files)),
   };
+}
+
+function withUpload({ file, ...given }: GivenFile, path: string, files: ReceivedFile[]): NewFile {
+  if (file != null) {
+    if (given.uploadId != null)
+      throw new InvalidInputError(`${path} can't have both uploadId and file.`, path);
+    files.push(file);
+    return { ...given, uploadId: file.upload.id };
+  }
+  if (given.uploadId == null) throw new InvalidInputError(`${path} must have uploadId or file.`, path);
+  return { ...given, uploadId: keyOf('Upload', given.uploadId, `${path}.uploadId`) };
 }

@@ -1,0 +1,54 @@
+/**
+ * `npm run bench:floor`: ends with 1 if jobtree adds, or works on, fewer items a second than any machine can. No benchmark: a quiet machine
+ * of two cores does twenty times as many, so only what is badly wrong is found, and on every change. Needs no packages but the repository's.
+ */
+import { runChild, withJobtree } from './bench.ts';
+import { checkAdded } from './checks.ts';
+import { closeAll, closeOnSignals, interruption } from './closers.ts';
+import { print, whole } from './figures.ts';
+import { createJob } from './jobtree.ts';
+import { readOptions } from './options.ts';
+import { startPostgres } from './postgres.ts';
+import type { ProducerTask } from './task.ts';
+import { runWork } from './worked.ts';
+
+/** Items per second. */
+const floor = 2_000;
+const items = 20_000;
+const batch = 100;
+/** Of which the best counts: the machine may have other things to do. */
+const rounds = 3;
+
+closeOnSignals();
+try {
+  const postgres = await startPostgres();
+  const bench = { options: readOptions([]), postgres, redisUrl: undefined };
+  await withJobtree(bench, async (jobtree) => {
+    const { server, database } = jobtree;
+    const courses = {
+      added: async () => {
+        const { id } = await createJob(server.url);
+        const task: ProducerTask = { url: server.url, target: id, items, batch, width: 4 };
+        const run = await runChild(bench, 'jobtree-producer', task, jobtree);
+        await checkAdded(database.pool, id, items);
+        return run;
+      },
+      'claimed and completed': () => runWork(bench, jobtree, { items, batch }),
+    };
+    const rows: string[][] = [];
+    for (const [name, run] of Object.entries(courses)) {
+      let best = 0;
+      for (let round = 0; round < rounds && best < floor; round++)
+        best = Math.max(best, (await run()).perSecond);
+      rows.push([name, whole(best), best < floor ? 'MISSED' : 'met']);
+      if (best < floor) process.exitCode = 1;
+    }
+    print({ title: `items per second, at least ${whole(floor)}`, columns: ['', 'found', ''], rows });
+  });
+} catch (error) {
+  if (interruption.exitCode === undefined) console.error(error);
+  process.exitCode = interruption.exitCode ?? 1;
+} finally {
+  await closeAll();
+}
+process.exit();

@@ -1,0 +1,26 @@
+/** Text as rows, by the format that it has: for files that servers read, and for those that the command line reads. */
+import { FileError, type FileOptions } from '../domain/file-imports.ts';
+import { splitCsv } from './csv.ts';
+import { splitJsonArray } from './json-array.ts';
+import { splitLines, splitNdjson } from './lines.ts';
+import type { Split, SplitOptions } from './rows.ts';
+
+/** @param pieces in UTF-8 */
+export function split(
+  pieces: AsyncIterable<Buffer>,
+  file: FileOptions,
+  options: SplitOptions,
+): AsyncGenerator<Split, void, undefined> {
+  switch (file.format) {
+    case 'CSV':
+      return splitCsv(pieces, { ...options, file });
+    case 'NDJSON':
+      return splitNdjson(pieces, options);
+    case 'JSON_ARRAY':
+      return splitJsonArray(pieces, options);
+    case 'LINES':
+      return splitLines(pieces, options);
+    default:
+      throw new FileError('BAD_STRUCTURE', `There is no format ${JSON.stringify(file.format)}.`);
+  }
+}

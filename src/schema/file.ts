@@ -1,0 +1,41 @@
+/** Files as the graph has them: those that come with an operation, and those that are stored. */
+import { GraphQLError } from 'graphql';
+import type { Upload as StoredUpload } from '../domain/uploads.ts';
+import { builder } from './builder.ts';
+import { encodeGlobalId } from './global-id.ts';
+import { ReceivedFile } from './received-file.ts';
+
+builder.scalarType('File', {
+  description:
+    'A file that is a part of the request, by the GraphQL multipart request specification: only as a variable, where the request says null and `map` names it. Such a request has the header `Apollo-Require-Preflight`.',
+  serialize: () => {
+    throw new GraphQLError('A File is only sent, never answered.');
+  },
+  parseValue: (value) => {
+    if (value instanceof ReceivedFile) return value;
+    throw new GraphQLError('A File is a part of a multipart request, to which map leads.');
+  },
+  parseLiteral: () => {
+    throw new GraphQLError('A File is given as a variable.');
+  },
+});
+
+export const Upload = builder.objectRef<StoredUpload>('Upload').implement({
+  description:
+    'A file that was sent, and is stored. It is kept for a day (a setting of the server), and until its imports are over.',
+  fields: (t) => ({
+    id: t.id({
+      description: 'For `file.uploadId` of a new job, and `GET /api/uploads/:id`.',
+      resolve: ({ id }) => encodeGlobalId('Upload', id),
+    }),
+    size: t.expose('size', { type: 'Count', description: 'How large it is, in bytes.' }),
+    sha256: t.string({
+      description: 'Its SHA-256, in hexadecimal.',
+      resolve: ({ sha256 }) => sha256?.toString('hex') ?? '',
+    }),
+    expiresAt: t.expose('expiresAt', {
+      type: 'DateTime',
+      description: 'When it is removed, unless an import needs it for longer.',
+    }),
+  }),
+});

@@ -1,0 +1,159 @@
+/**
+ * GraphQL multipart requests: an operation, and the files that are its variables. Each file is stored as it comes, like the body of a POST of
+ * uploads, so the operation finds it stored; what the operation does not keep is removed. Whatever can be refused by a look at the
+ * operation is refused before anything of a file is read.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type ExecutionResult, GraphQLError } from 'graphql';
+import { ReceivedFile } from '../schema/received-file.ts';
+import type { AddressOf } from './addresses.ts';
+import { answerEarly } from './answer-early.ts';
+import {
+  type DirectOperation,
+  isRecord,
+  type Params,
+  prepareOperation,
+  toContent,
+  toParams,
+} from './direct-operation.ts';
+import type { Yoga } from './graphql.ts';
+import { maxFormBytes, RequestCutError, readForm } from './multipart-form.ts';
+import { type Place, placesOf } from './multipart-map.ts';
+import type { Operations } from './operations.ts';
+import { badRequest, readJsonBody } from './request-body.ts';
+import { streamedBytes, toRefusal, UploadError, type UploadStore } from './upload-store.ts';
+
+/** What such a request takes in memory. */
+export const multipartBytes = streamedBytes + maxFormBytes;
+
+/** Answers the request if it is one of its own, and says whether it was. */
+export type MultipartPost = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+export const isMultipart = ({ method, headers }: IncomingMessage) =>
+  method === 'POST' && /^\s*multipart\/form-data\b/i.test(headers['content-type'] ?? '');
+
+/** The operation can't be executed, as GraphQL has found. */
+class InvalidOperationError extends Error {
+  readonly errors: readonly GraphQLError[];
+
+  constructor(errors: readonly GraphQLError[]) {
+    super();
+    this.errors = errors;
+  }
+}
+
+export function createMultipartPost(options: {
+  yoga: Yoga;
+  operations: Operations;
+  store: UploadStore;
+  addressOf: AddressOf;
+}): MultipartPost {
+  const { yoga, operations, store, addressOf } = options;
+
+  /** The operation, with its files in `received`. */
+  const read = async (request: IncomingMessage, received: ReceivedFile[]): Promise<DirectOperation> => {
+    let params: Params | undefined;
+    let operation: DirectOperation | undefined;
+    let places: Map<string, Place[]> | undefined;
+    await readForm(request, {
+      fields: ['operations', 'map'],
+      onField: async (name, text) => {
+        const isFirst = name === 'operations';
+        if (isFirst ? params !== undefined : params === undefined || places !== undefined)
+          throw badRequest('The first part must be operations, the second one map, and then come the files.');
+        const value = await readJsonBody(Buffer.from(text));
+        if (isFirst) {
+          params = paramsOf(value);
+          operation = prepareOperation({ yoga, operations, request, params });
+          if (operation === undefined) throw badRequest('A subscription takes no files.');
+          if (operation.errors !== undefined) throw new InvalidOperationError(operation.errors);
+        } else {
+          places = placesOf(value, params as Params, operation as DirectOperation);
+          checkLength(request, places.size);
+        }
+      },
+      onFile: async (name, file) => {
+        if (places === undefined) throw badRequest('A file stands before operations and map.');
+        const itsPlaces = places.get(name ?? '');
+        if (name === undefined || itsPlaces === undefined)
+          throw badRequest(
+            `map does not name the part ${JSON.stringify((name ?? '').slice(0, 80))}, or it came before.`,
+          );
+        places.delete(name);
+        const upload = await store.whole(file, { client: addressOf(request) });
+        if (upload === undefined) return; // the form fails, too
+        const stored = new ReceivedFile(upload);
+        received.push(stored);
+        for (const put of itsPlaces) put(stored);
+      },
+    });
+    if (operation === undefined || places === undefined)
+      throw badRequest('A multipart request must have the parts operations and map.');
+    const [missing] = places.keys();
+    if (missing !== undefined)
+      throw badRequest(`There is no file ${JSON.stringify(missing.slice(0, 80))}, which map names.`);
+    return operation;
+  };
+
+  /** Tells at the start what would be told at the end. */
+  const checkLength = ({ headers }: IncomingMessage, files: number) => {
+    const most = files * store.maxBytes + maxFormBytes;
+    if (Number(headers['content-length'] ?? 0) > most) throw store.tooLarge(null);
+  };
+
+  const run = async (request: IncomingMessage, received: ReceivedFile[]): Promise<ExecutionResult> => {
+    try {
+      const operation = await read(request, received);
+      return await operation.run();
+    } catch (error) {
+      if (error instanceof RequestCutError) throw error;
+      if (error instanceof InvalidOperationError) return { errors: error.errors };
+      return { errors: [operations.maskError(error instanceof UploadError ? toGraphQLError(error) : error)] };
+    }
+  };
+
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { accept, origin } = request.headers;
+    const type = accept?.includes(graphqlJson) ? graphqlJson : 'application/json';
+    const received: ReceivedFile[] = [];
+    try {
+      const result = await run(request, received);
+      const { status, content, headers } = await toContent(yoga, result, type);
+      // The guard has let it in, so it is one of ours.
+      const cors: Record<string, string> =
+        origin === undefined ? {} : { 'access-control-allow-origin': origin, vary: 'origin' };
+      answerEarly(request, response, status, content, { ...headers, ...cors });
+    } finally {
+      await Promise.all(received.filter(({ isKept }) => !isKept).map(({ upload }) => store.remove(upload)));
+    }
+  };
+
+  return (request, response) => {
+    if (!isMultipart(request) || request.url?.split('?', 1)[0] !== yoga.graphqlEndpoint) return false;
+    // Whoever has gone gets no answer.
+    serve(request, response).catch(() => response.destroy());
+    return true;
+  };
+}
+
+const graphqlJson = 'application/graphql-response+json';
+
+function paramsOf(value: unknown): Params {
+  if (Array.isArray(value)) throw badRequest('operations must be one operation; batches are not supported.');
+  const params = toParams(isRecord(value) ? withoutExtensions(value) : value);
+  if (params === undefined)
+    throw badRequest(
+      'operations must be an object with query, and with variables and operationName if there are any.',
+    );
+  return params;
+}
+
+/** Which no part of the server looks at. */
+function withoutExtensions({ extensions: _, ...params }: Record<string, unknown>): Record<string, unknown> {
+  return params;
+}
+
+function toGraphQLError(error: UploadError): GraphQLError {
+  const { status, code, message, field } = toRefusal(error);
+  return new GraphQLError(message, { extensions: { code, field, http: { status } } });
+}

@@ -1,0 +1,99 @@
+/**
+ * Migrations as a next release may bring them (docs/releases.md): new tables, columns and indexes, stored functions with other bodies, and functions
+ * that are dropped and made again with a new last parameter.
+ */
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { MIGRATIONS_DIRECTORY } from '../../src/db/migrate.ts';
+import { readFunctionFiles } from '../../tools/stored-functions.ts';
+
+const current = readFunctionFiles('prisma/functions');
+/** These make whole rows of progress, so a migration that adds a column there brings them along. */
+const next = new Map(current)
+  .set('fold_progress', withColumns('fold_progress', /\b([kr])\.default_retention(?=\n +from|\n +\)::)/g))
+  .set('reopen_jobs', withColumns('reopen_jobs', /(clock_timestamp\(\), null, false)(?=\n +\)::)/g, 'k'));
+
+function withColumns(name: string, end: RegExp, alias?: string): string {
+  const text = current.get(name) as string;
+  return text.replace(end, (last, of) => `${last}, ${alias ?? of}.next_note, ${alias ?? of}.next_count`);
+}
+
+/** What the busy operations write. */
+const tables = [
+  'job',
+  'job_item',
+  'queue_entry',
+  'lease',
+  'outcome',
+  'failure',
+  'progress_delta',
+  'job_progress',
+  'serialize_key',
+  'schedule',
+  'queue',
+];
+/** Views are made of these: they can be given another body, but not dropped. */
+const ofViews = new Set(['assignment_id', 'bit_at', 'assignment_status']);
+
+export interface NextRelease {
+  readonly directory: string;
+  add(name: string, sql: string): void;
+  remove(): void;
+}
+
+/** The migrations that there are, to which more can be added. */
+export function createNextRelease(): NextRelease {
+  const directory = mkdtempSync(join(tmpdir(), 'jobtree-next-release-'));
+  cpSync(MIGRATIONS_DIRECTORY, directory, { recursive: true });
+  return {
+    directory,
+    add: (name, sql) => {
+      mkdirSync(join(directory, name));
+      writeFileSync(join(directory, name, 'migration.sql'), sql);
+    },
+    remove: () => rmSync(directory, { recursive: true }),
+  };
+}
+
+/** A new table, and new columns of the busy ones: one nullable, one with a default. */
+export function newColumns(): string {
+  return [
+    'set local check_function_bodies = off;',
+    `create table jobtree.next (job_id uuid primary key references jobtree.job on delete cascade, what text);`,
+    ...tables.flatMap((name) => [
+      `alter table jobtree.${name} add column next_note text;`,
+      `alter table jobtree.${name} add column next_count integer not null default 0;`,
+    ]),
+    next.get('fold_progress'),
+    next.get('reopen_jobs'),
+  ].join('\n');
+}
+
+/** Every function has another body that does the same. */
+export function newBodies(n: number): string {
+  const texts = [...next.values()].map((text) =>
+    text.replace(/\bas \$\$\n/, `as $$$$\n-- The ${n}th body.\n`),
+  );
+  return ['set local check_function_bodies = off;', ...texts].join('\n');
+}
+
+/** Every function that can be is dropped, and made again with one more parameter than `prisma/functions` gives it. */
+export function newParameters(n: number): string {
+  const texts = [...next]
+    .filter(([name]) => !ofViews.has(name))
+    .map(([name, text]) => `drop function jobtree.${name};\n${withParameter(text, n)}`);
+  return ['set local check_function_bodies = off;', ...texts].join('\n');
+}
+
+function withParameter(text: string, n: number): string {
+  const opening = text.indexOf('(', text.indexOf('create or replace function'));
+  let closing = opening + 1;
+  for (let depth = 1; ; closing++) {
+    if (text[closing] === '(') depth++;
+    if (text[closing] === ')' && --depth === 0) break;
+  }
+  const parameters = text.slice(opening + 1, closing).trimEnd();
+  const added = `${parameters === '' ? '' : `${parameters}, `}p_next_${n} text default null`;
+  return `${text.slice(0, opening + 1)}${added}${text.slice(closing)}`;
+}
