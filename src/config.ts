@@ -6,6 +6,7 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { parseRedisUrl, type RedisConfig } from './redis-url.ts';
+import { isEndpoint, isStoreUrl, readUploadStore, type UploadStoreConfig } from './upload-store.ts';
 
 const headerName = (standard: string) =>
   z
@@ -210,6 +211,33 @@ const settings = {
   JOBTREE_UPLOAD_LIFETIME_MS: milliseconds(1_000, 31_536_000_000, 86_400_000).describe(
     'How long an upload is kept after its last byte, in milliseconds; one that is being imported is kept until that is over.',
   ),
+  JOBTREE_UPLOAD_STORE_URL: z
+    .string()
+    .refine(isStoreUrl, { message: 'must be s3://bucket or s3://bucket/folder' })
+    .optional()
+    .describe(
+      'The bucket for uploads, of S3 or of anything that speaks its protocol: `s3://bucket`, or `s3://bucket/folder`. Without it, they are in Postgres. Credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from where AWS programs have them. All servers of a database should have the same.',
+    ),
+  JOBTREE_UPLOAD_STORE_ENDPOINT: z
+    .string()
+    .refine(isEndpoint, {
+      message: 'must be an http:// or https:// address, without credentials and parameters',
+    })
+    .optional()
+    .describe('Where the object store is, unless it is AWS: `https://minio.example.com:9000`.'),
+  JOBTREE_UPLOAD_STORE_REGION: z
+    .string()
+    .regex(/^[a-z0-9-]{1,64}$/, 'must be a region, such as eu-central-1')
+    .optional()
+    .describe(
+      'The region of the bucket. Without it, AWS_REGION; without that one, us-east-1 for stores other than AWS.',
+    ),
+  JOBTREE_UPLOAD_STORE_PATH_STYLE: z
+    .enum(['true', 'false'])
+    .default('false')
+    .describe(
+      'Whether the bucket stands in the path of the address instead of its host name, as many stores other than AWS need it.',
+    ),
   JOBTREE_MAX_QUERY_TOKENS: z.coerce
     .number()
     .int()
@@ -449,6 +477,8 @@ export interface Config {
   readonly maxUploadBytes: number;
   readonly maxFileTextBytes: number;
   readonly uploadLifetimeMs: number;
+  /** Undefined: in Postgres. */
+  readonly uploadStore: UploadStoreConfig | undefined;
   readonly maxQueryTokens: number;
   readonly maxQueryCost: number;
   readonly maxAnswerBytes: number;
@@ -511,6 +541,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     problems.push(
       'JOBTREE_PROXY_SECRET: it or JOBTREE_PROXY_NETWORKS must be set with JOBTREE_AUTH=proxy, or anybody could say who they are',
     );
+  const uploadStore = readUploadStore(given, (problem) => problems.push(problem));
   if (problems.length > 0 || !parsed.success) {
     throw new ConfigError(
       `The configuration can't be used:\n${problems.map((line) => `  ${line}`).join('\n')}`,
@@ -539,6 +570,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     maxUploadBytes: value.JOBTREE_MAX_UPLOAD_BYTES,
     maxFileTextBytes: value.JOBTREE_MAX_FILE_TEXT_BYTES,
     uploadLifetimeMs: value.JOBTREE_UPLOAD_LIFETIME_MS,
+    uploadStore,
     maxQueryTokens: value.JOBTREE_MAX_QUERY_TOKENS,
     maxQueryCost: value.JOBTREE_MAX_QUERY_COST,
     maxAnswerBytes: value.JOBTREE_MAX_ANSWER_BYTES,

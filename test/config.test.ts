@@ -70,4 +70,61 @@ describe('configuration', () => {
       expect(() => readConfig({ JOBTREE_JWT_ALGORITHMS: algorithm })).toThrow(/JOBTREE_JWT_ALGORITHMS/);
     expect(() => readConfig({ JOBTREE_PROXY_SECRET: 'short' })).toThrow(/32 characters/);
   });
+
+  it('reads the store of uploads, with what AWS programs read', () => {
+    const read = (env: Record<string, string>) => readConfig(env).uploadStore;
+    expect(read({})).toBeUndefined();
+    expect(
+      read({ JOBTREE_UPLOAD_STORE_URL: 's3://my-bucket/a/b/', JOBTREE_UPLOAD_STORE_REGION: 'eu-central-1' }),
+    ).toEqual({
+      name: 's3://my-bucket/a/b',
+      bucket: 'my-bucket',
+      prefix: 'a/b/',
+      endpoint: undefined,
+      region: 'eu-central-1',
+      pathStyle: false,
+    });
+    expect(
+      read({
+        JOBTREE_UPLOAD_STORE_URL: 's3://my-bucket',
+        JOBTREE_UPLOAD_STORE_ENDPOINT: 'https://minio.example.com:9000/',
+        JOBTREE_UPLOAD_STORE_PATH_STYLE: 'true',
+      }),
+    ).toMatchObject({
+      name: 's3://my-bucket at https://minio.example.com:9000',
+      prefix: '',
+      region: 'us-east-1',
+      pathStyle: true,
+    });
+    expect(read({ JOBTREE_UPLOAD_STORE_URL: 's3://my-bucket', AWS_REGION: 'eu-west-1' })?.region).toBe(
+      'eu-west-1',
+    );
+  });
+
+  it.each([
+    [{ JOBTREE_UPLOAD_STORE_URL: 'https://key:s3cret@host/bucket' }, 'must be s3://bucket'],
+    [{ JOBTREE_UPLOAD_STORE_URL: 's3://key:s3cret@bucket' }, 'must be s3://bucket'],
+    [{ JOBTREE_UPLOAD_STORE_URL: 's3://my-bucket' }, 'needs JOBTREE_UPLOAD_STORE_REGION'],
+    [{ JOBTREE_UPLOAD_STORE_REGION: 'eu-central-1' }, 'belongs to a JOBTREE_UPLOAD_STORE_URL'],
+    [{ JOBTREE_UPLOAD_STORE_PATH_STYLE: 'false' }, 'belongs to a JOBTREE_UPLOAD_STORE_URL'],
+    [
+      {
+        JOBTREE_UPLOAD_STORE_URL: 's3://my-bucket',
+        JOBTREE_UPLOAD_STORE_ENDPOINT: 'https://key:s3cret@host',
+      },
+      'without credentials',
+    ],
+    [
+      {
+        JOBTREE_UPLOAD_STORE_URL: 's3://my-bucket',
+        AWS_REGION: 'eu-west-1',
+        AWS_SECRET_ACCESS_KEY: 's3cret',
+      },
+      'AWS_SECRET_ACCESS_KEY: belongs to AWS_ACCESS_KEY_ID, which is not set',
+    ],
+  ])('refuses a store of uploads that is half given or wrong, and quotes no secret: %j', (env, message) => {
+    const read = () => readConfig(env);
+    expect(read).toThrow(message);
+    expect(read).not.toThrow('s3cret');
+  });
 });

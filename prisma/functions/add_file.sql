@@ -14,7 +14,7 @@ begin
   if p_file ->> 'uploadId' !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
     raise exception 'file.uploadId is not the id of an upload.' using errcode = 'JT002', column = 'file.uploadId';
   end if;
-  select * into v_upload from jobtree.upload u where u.id = (p_file ->> 'uploadId')::uuid and not u.removing for share;
+  select * into v_upload from jobtree.upload u where u.id = (p_file ->> 'uploadId')::uuid and u.removed_at is null for share;
   if v_upload.id is null then
     raise exception 'There is no upload %.', p_file ->> 'uploadId' using errcode = 'JT001', column = 'file.uploadId';
   end if;

@@ -3,12 +3,15 @@
 -- p_length   how large it will be, in bytes; null if that is not known yet
 -- p_sha256   what the SHA-256 of all of it must be; null if nobody has said so
 -- p_lifetime_ms how long it is kept after its last byte, in milliseconds
+-- p_store    the object store that will have its bytes; null for upload_chunk
 -- returns    its id
-create or replace function jobtree.create_upload(p_length bigint, p_sha256 bytea, p_lifetime_ms bigint)
+create or replace function jobtree.create_upload(p_length bigint, p_sha256 bytea, p_lifetime_ms bigint, p_store text)
 returns uuid
 language sql volatile
 as $$
-  insert into jobtree.upload (id, created_at, expires_at, length, expected_sha256)
-  values (jobtree.new_id(), clock_timestamp(), clock_timestamp() + p_lifetime_ms * interval '1 millisecond', p_length, p_sha256)
+  insert into jobtree.upload (id, created_at, expires_at, length, expected_sha256, store)
+  values (
+    jobtree.new_id(), clock_timestamp(), clock_timestamp() + p_lifetime_ms * interval '1 millisecond', p_length, p_sha256, p_store
+  )
   returning id
 $$;

@@ -13,7 +13,7 @@ begin
   update jobtree.upload u
   set length = u.size, sha256 = p_sha256, digest_state = null,
     expires_at = clock_timestamp() + p_lifetime_ms * interval '1 millisecond'
-  where u.id = p_id and u.size = p_size and not u.removing and (u.sha256 is null or u.sha256 = p_sha256);
+  where u.id = p_id and u.size = p_size and u.removed_at is null and (u.sha256 is null or u.sha256 = p_sha256);
   return found;
 end
 $$;

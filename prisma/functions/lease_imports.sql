@@ -1,9 +1,10 @@
 -- Gives a server file imports that nobody is at: the first that waits longest. Whoever had one before can't note anything any more.
 --
 -- p_lease_ms how long it has them, in milliseconds; note_import begins that anew
+-- p_in_store whether of uploads in an object store, or of those in Postgres
 -- returns    what to import, and from where on
 -- locks      the imports, skipping those that somebody else has
-create or replace function jobtree.lease_imports(p_limit integer, p_lease_ms integer)
+create or replace function jobtree.lease_imports(p_limit integer, p_lease_ms integer, p_in_store boolean)
 returns table (
   job_id uuid, lease_id uuid, upload_id uuid, options jsonb, size bigint, attempts integer, "position" bigint, line bigint, columns jsonb
 )
@@ -21,6 +22,7 @@ begin
   with free as (
     select f.job_id from jobtree.file_import f
     where f.finished_at is null and (f.leased_until is null or f.leased_until <= v_now)
+      and exists (select from jobtree.upload u where u.id = f.upload_id and (u.store is not null) = p_in_store)
     order by f.leased_until nulls first, f.job_id
     limit p_limit
     for update skip locked

@@ -27,6 +27,7 @@ declare
   v_payloads constant text[] := string_to_array(p_payloads, E'\x1e');
   v_count constant integer := coalesce(cardinality(v_payloads), 0);
   v_position bigint;
+  v_is_further boolean;
   v_job jobtree.job;
   v_run record;
 begin
@@ -77,10 +78,14 @@ begin
     end loop;
   end if;
 
+  v_is_further := p_position > v_position or p_done;
   update jobtree.file_import f
   set items = f.items + v_count, bad_lines = f.bad_lines + cardinality(p_bad), position = p_position, line = p_line, columns = p_columns,
     bytes_read = greatest(f.bytes_read, p_bytes_read),
     attempts = case when p_position > v_position or p_lease_ms is null then 0 else f.attempts end,
+    store_away_at = case when not v_is_further then f.store_away_at end,
+    error_code = case when not v_is_further then f.error_code end,
+    error_message = case when not v_is_further then f.error_message end,
     lease_id = case when not p_done and p_lease_ms is not null then p_lease_id end,
     -- Given back, it stands behind those that waited before it.
     leased_until = case when not p_done then v_now + coalesce(p_lease_ms, 0) * interval '1 millisecond' end,

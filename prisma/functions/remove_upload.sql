@@ -1,4 +1,4 @@
--- Removes an upload: nobody can use it any more, and prune_uploads deletes what is stored of it.
+-- Removes an upload: nobody can use it any more, and what is stored of it is deleted, by prune_uploads and lease_removal.
 --
 -- returns    REMOVED, GONE if there is no such upload, or USED while a file import reads it
 -- locks      the upload's row, exclusively: waits for add_file
@@ -8,14 +8,14 @@ language plpgsql volatile
 set enable_seqscan = off
 as $$
 begin
-  perform 1 from jobtree.upload u where u.id = p_id and not u.removing for update;
+  perform 1 from jobtree.upload u where u.id = p_id and u.removed_at is null for update;
   if not found then
     return 'GONE';
   end if;
   if exists (select from jobtree.file_import f where f.upload_id = p_id and f.finished_at is null) then
     return 'USED';
   end if;
-  update jobtree.upload u set removing = true, expires_at = clock_timestamp() where u.id = p_id;
+  update jobtree.upload u set removed_at = clock_timestamp(), expires_at = clock_timestamp() where u.id = p_id;
   return 'REMOVED';
 end
 $$;

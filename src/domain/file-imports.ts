@@ -120,8 +120,9 @@ interface ImportRow {
 /** Longer than a server that works is ever silent, in milliseconds. */
 export const importLeaseMs = 10_000;
 
-export async function leaseImports(engine: Engine, limit: number): Promise<LeasedImport[]> {
-  const rows = await engine.database.call<ImportRow>('lease_imports', limit, importLeaseMs);
+/** Of uploads in an object store, or of those in Postgres. */
+export async function leaseImports(engine: Engine, limit: number, inStore = false): Promise<LeasedImport[]> {
+  const rows = await engine.database.call<ImportRow>('lease_imports', limit, importLeaseMs, inStore);
   return rows.map(({ job_id: jobId, lease_id: leaseId, upload_id: uploadId, ...row }) => ({
     jobId,
     leaseId,
@@ -203,12 +204,34 @@ export async function failImport(
   engine.effects.unfinished();
 }
 
+/** How long an import waits for the store of its upload until it has failed: restarts, repairs and wrong settings are over by then. */
+const storePatienceMs = 3_600_000;
+
+/** Gives it back, to be tried again in a while. False if that has been done for long enough. */
+export async function postponeImport(
+  engine: Engine,
+  { jobId, leaseId }: LeasedImport,
+  { code, message }: { code: FileErrorCode; message: string },
+): Promise<boolean> {
+  const [row] = await engine.database.call<{ postpone_import: boolean }>(
+    'postpone_import',
+    jobId,
+    leaseId,
+    code,
+    message,
+    storePatienceMs,
+  );
+  return row?.postpone_import === true;
+}
+
 export const fileErrorCodes = {
   NOT_TEXT: 'It is not in the encoding that was named, or not text at all.',
   NOT_DECOMPRESSED: 'It is compressed, and breaks off or is damaged, or the server can not decompress it.',
   BAD_STRUCTURE:
     'It is not of the format that was named: a header that can not be one, a JSON array that ends early.',
   LIMIT_EXCEEDED: 'It has more columns, or more text once it is decompressed, than the server takes.',
+  STORE_UNAVAILABLE:
+    'The object store that has the upload does not give it. While the import is WAITING it is tried again, for an hour.',
   JOB_SEALED: 'The job was sealed or cancelled before all of the file was read.',
   INTERNAL: 'The server failed at the same place time and again; its log says more.',
 } as const;
@@ -247,7 +270,7 @@ export interface FileImport {
 }
 
 export function fileImportStatus({ startedAt, finishedAt, errorCode }: FileImport): FileImportStatus {
-  if (finishedAt === null) return startedAt === null ? 'WAITING' : 'RUNNING';
+  if (finishedAt === null) return startedAt === null || errorCode !== null ? 'WAITING' : 'RUNNING';
   if (errorCode === null) return 'COMPLETED';
   return errorCode === 'JOB_SEALED' ? 'CANCELLED' : 'FAILED';
 }
@@ -266,13 +289,15 @@ export async function readFileImports(database: Queries, jobIds: readonly string
 }
 
 /** Whether there are imports that no server is at. */
-export async function importsWait(database: Queries): Promise<boolean> {
+export async function importsWait(database: Queries, inStore: boolean): Promise<boolean> {
   const { rows } = await database.pool.query<{ wait: boolean }>({
     name: 'imports_wait',
     text: `select exists (
-             select from jobtree.file_import
-             where finished_at is null and (leased_until is null or leased_until <= clock_timestamp())
+             select from jobtree.file_import f
+             where f.finished_at is null and (f.leased_until is null or f.leased_until <= clock_timestamp())
+               and exists (select from jobtree.upload u where u.id = f.upload_id and (u.store is not null) = $1)
            ) as wait`,
+    values: [inStore],
   });
   return rows[0]?.wait === true;
 }

@@ -1,9 +1,16 @@
 /**
- * Files that clients send: each is a row of `upload`, and its bytes are chunks in a store. What is stored next is compared with how much
- * there is, so two who send the same part at once do no harm.
+ * Files that clients send: each is a row of `upload`, and its bytes are rows of `upload_chunk`, or objects in an object store that rows of
+ * `upload_object` name. What is stored next is compared with how much there is, so two who send the same part at once do no harm.
+ *
+ * An object is there before the row that names it, under a name of its own for every attempt: so whatever dies between the two, nothing
+ * that was acknowledged is lost, and nothing is written over. What no row names goes with its upload, whose objects begin alike.
  */
+import { randomUUID } from 'node:crypto';
 import type { Database } from '../db/database.ts';
+import { Turns } from '../db/turns.ts';
 import { InvalidInputError } from '../errors.ts';
+import type { S3Store } from '../object-store/s3.ts';
+import { StoreError } from '../object-store/store-error.ts';
 
 export interface Upload {
   readonly id: string;
@@ -17,13 +24,34 @@ export interface Upload {
   readonly sha256: Buffer | null;
   readonly createdAt: Date;
   readonly expiresAt: Date;
+  /** The object store that has it; null for Postgres. */
+  readonly store: string | null;
 }
 
-/** So much is stored at a time, in bytes: a row has as much, and so has the memory for each upload that is under way. */
-export const chunkBytes = 512 * 1_024;
+/** So much is a part, in bytes: a row, or an object, of which each has its price and its way. */
+const chunkBytes = 512 * 1_024;
+const objectBytes = 2 * 1_024 * 1_024;
+/** What an upload takes in memory while it comes, in parts: what is gathered, and what is being stored. */
+const partsInMemory = 2;
+
+/** So many parts are stored at a time, by turns of their clients: rows, each with a connection, and objects. */
+const chunksAtOnce = 3;
+const objectsAtOnce = 16;
+/** How long a part waits for its turn while the object store is slow. */
+const objectTurnMs = 30_000;
+
+/** How much of what nobody needs any more is removed from the store in a turn, and how much of that at once. */
+const removedInTurn = 100;
+const removedAtOnce = 8;
+/** Longer than a turn mostly takes; two servers that remove the same do no harm. */
+const removalLeaseMs = 60_000;
+/** When this has passed nobody is storing a part any more that began before the removal: the store's own limit is a tenth of it. */
+const settleMs = 300_000;
 
 export interface UploadsOptions {
   readonly database: Database;
+  /** Where new uploads go; without it, into Postgres. */
+  readonly store?: S3Store | undefined;
   /** How long an upload is kept after its last byte, or its last import. */
   readonly lifetimeMs: number;
 }
@@ -31,10 +59,19 @@ export interface UploadsOptions {
 export class Uploads {
   readonly #database: Database;
   readonly #lifetimeMs: number;
+  readonly #store: S3Store | undefined;
+  readonly #chunkTurns = new Turns(chunksAtOnce);
+  readonly #objectTurns = new Turns(objectsAtOnce, { waitMs: objectTurnMs });
 
-  constructor({ database, lifetimeMs }: UploadsOptions) {
+  constructor({ database, store, lifetimeMs }: UploadsOptions) {
     this.#database = database;
+    this.#store = store;
     this.#lifetimeMs = lifetimeMs;
+  }
+
+  /** What a request with a part may take in memory. */
+  get streamedBytes(): number {
+    return partsInMemory * (this.#store === undefined ? chunkBytes : objectBytes);
   }
 
   async create(length: number | undefined, sha256: Buffer | undefined): Promise<Upload> {
@@ -43,6 +80,7 @@ export class Uploads {
       length ?? null,
       sha256 ?? null,
       this.#lifetimeMs,
+      this.#store?.name ?? null,
     );
     return (await this.find(row?.create_upload ?? '')) as Upload;
   }
@@ -51,31 +89,54 @@ export class Uploads {
     const { rows } = await this.#database.pool.query<Upload>({
       name: 'read_upload',
       text: `select id, length, size, expected_sha256 as "expectedSha256", digest_state as "digestState", sha256,
-               created_at as "createdAt", expires_at as "expiresAt"
-             from jobtree.upload where id = $1 and not removing`,
+               created_at as "createdAt", expires_at as "expiresAt", store
+             from jobtree.upload where id = $1 and removed_at is null`,
       values: [id],
     });
     return rows[0];
   }
 
+  /** How much of an upload is stored at a time. */
+  partBytes({ store }: Pick<Upload, 'store'>): number {
+    return store === null ? chunkBytes : objectBytes;
+  }
+
   /** False if these are not the next bytes, or the upload takes none any more. */
   async append(
-    id: string,
-    position: number,
-    data: Buffer,
-    digestState: Uint8Array,
-    length: number | null,
+    { id, store }: Upload,
+    { position, data, digestState, length, client }: Part,
   ): Promise<boolean> {
-    const [row] = await this.#database.call<{ append_upload: boolean }>(
-      'append_upload',
-      id,
-      position,
-      data,
-      Buffer.from(digestState),
-      length,
-      this.#lifetimeMs,
+    const object = store === null ? null : `${position}-${randomUUID()}`;
+    if (object !== null) {
+      const isStored = await this.#objectTurns.run({ client }, async () => {
+        // Asked just before, so that nothing is stored for an upload that was removed long ago.
+        const found = await this.find(id);
+        if (found?.size !== position || found.sha256 !== null) return false;
+        await this.#open(store).put(keyOf(id, object), data);
+        return true;
+      });
+      if (!isStored) return false;
+    }
+    const [row] = await this.#chunkTurns.run({ client }, () =>
+      this.#database.call<{ append_upload: boolean }>(
+        'append_upload',
+        id,
+        position,
+        data.length,
+        object === null ? data : null,
+        object,
+        Buffer.from(digestState),
+        length,
+        this.#lifetimeMs,
+      ),
     );
-    return row?.append_upload === true;
+    if (row?.append_upload === true) return true;
+    // Nobody has to wait for that: what is left of it goes with the upload.
+    if (object !== null)
+      this.#open(store)
+        .delete(keyOf(id, object))
+        .catch(() => {});
+    return false;
   }
 
   /** Says that these bytes are all. False if there are more or less. */
@@ -104,18 +165,59 @@ export class Uploads {
     return row?.prune_uploads === true;
   }
 
-  /** The bytes of an upload from a position on, a chunk at a time; the next one is read while the last one is used. */
-  async *read(id: string, from: number): AsyncGenerator<Buffer, void, undefined> {
-    let position = from;
-    let next = this.#readChunk(id, position);
-    next.catch(() => {});
-    for (;;) {
-      const chunk = await next;
-      if (chunk === undefined) return;
-      position += chunk.length;
-      next = this.#readChunk(id, position);
-      next.catch(() => {});
-      yield chunk;
+  /**
+   * Deletes some objects of what nobody can use any more; whether there may be more.
+   * @throws StoreError if the store does not do it: then others are removed meanwhile, and these are tried again
+   */
+  async removeObjects(signal: AbortSignal): Promise<boolean> {
+    const store = this.#store;
+    if (store === undefined) return false;
+    const [row] = await this.#database.call<{ lease_removal: string | null }>(
+      'lease_removal',
+      store.name,
+      removalLeaseMs,
+    );
+    const id = row?.lease_removal ?? null;
+    if (id === null) return false;
+    const keys = await store.list(keyOf(id, ''), removedInTurn, signal);
+    for (let at = 0; at < keys.length; at += removedAtOnce)
+      await Promise.all(keys.slice(at, at + removedAtOnce).map((key) => store.delete(key, signal)));
+    await this.#database.call('note_removal', id, keys.length === 0, settleMs);
+    return true;
+  }
+
+  /**
+   * The bytes of an upload from a position on, a part at a time; the next one is read while the last one is used.
+   * @throws StoreError if the object store that has it does not give it
+   */
+  async *read(id: string, from: number, signal?: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
+    const upload = await this.find(id);
+    if (upload === undefined) throw new Error(`The upload ${id} is gone.`);
+    const ended = new AbortController();
+    const end = () => ended.abort();
+    if (signal?.aborted) end();
+    signal?.addEventListener('abort', end);
+    const readPart = (at: number) => {
+      const part =
+        upload.store === null
+          ? this.#readChunk(id, at)
+          : this.#readObject(this.#open(upload.store), id, at, ended.signal);
+      part.catch(() => {}); // it is awaited, but maybe not at once
+      return part;
+    };
+    try {
+      let position = from;
+      let next = readPart(position);
+      for (;;) {
+        const part = await next;
+        if (part === undefined) return;
+        position += part.length;
+        next = readPart(position);
+        yield part;
+      }
+    } finally {
+      signal?.removeEventListener('abort', end);
+      end();
     }
   }
 
@@ -130,7 +232,49 @@ export class Uploads {
     if (row === undefined || position >= row.position + row.data.length) return undefined;
     return row.data.subarray(position - row.position);
   }
+
+  async #readObject(
+    store: S3Store,
+    id: string,
+    position: number,
+    signal: AbortSignal,
+  ): Promise<Buffer | undefined> {
+    const { rows } = await this.#database.pool.query<{ position: number; size: number; name: string }>({
+      name: 'read_upload_object',
+      text: `select position, size, name from jobtree.upload_object
+             where upload_id = $1 and position <= $2 order by position desc limit 1`,
+      values: [id, position],
+    });
+    const [row] = rows;
+    if (row === undefined || position >= row.position + row.size) return undefined;
+    return store.get(keyOf(id, row.name), position - row.position, row.size, signal);
+  }
+
+  /** @throws StoreError if this server has another one, or none */
+  #open(name: string | null): S3Store {
+    if (this.#store !== undefined && this.#store.name === name) return this.#store;
+    throw new StoreError(
+      'The upload is in an object store that this server is not set to use: JOBTREE_UPLOAD_STORE_URL is another one, or not set.',
+      'OtherStore',
+    );
+  }
 }
+
+/** The next bytes of an upload. */
+export interface Part {
+  /** Where they begin. */
+  readonly position: number;
+  readonly data: Buffer;
+  /** Of the SHA-256 behind them. */
+  readonly digestState: Uint8Array;
+  /** How large the upload will be; null while that is not known. */
+  readonly length: number | null;
+  /** Whose they are. */
+  readonly client: string;
+}
+
+/** Of an object in the store; without a name, how those of the upload begin. */
+const keyOf = (id: string, name: string) => `${id}/${name}`;
 
 /** A SHA-256 as the fields of RFC 9530 have it: `sha-256=:…base64…:`, beside which there may be others. */
 export function parseDigest(text: string, field: string): Buffer {

@@ -11,10 +11,12 @@ import {
   type ImportNote,
   type LeasedImport,
   noteImport,
+  postponeImport,
   type Row,
 } from '../domain/file-imports.ts';
 import type { Uploads } from '../domain/uploads.ts';
 import { BusyError } from '../errors.ts';
+import { StoreError } from '../object-store/store-error.ts';
 import { checkRows } from './check-rows.ts';
 import type { Split } from './rows.ts';
 import { split } from './split.ts';
@@ -44,42 +46,45 @@ export interface ImportFileOptions {
   readonly othersWait: () => boolean;
 }
 
-/** @throws what Postgres refuses: then another server, or this one, goes on once the lease is over. */
+/** @throws what Postgres or the object store refuses: then another server, or this one, goes on once the lease is over. */
 export async function importFile(options: ImportFileOptions): Promise<void> {
-  const { engine, uploads, leased, maxTextBytes } = options;
+  const { engine, uploads, leased, maxTextBytes, signal } = options;
   const { jobId, place, attempts, uploadId, size } = leased;
   let bytesRead = () => 0;
   try {
     if (attempts > maxAttempts)
       throw new FileError('INTERNAL', `The server failed ${maxAttempts} times at line ${place.line}.`);
-    const file = { size, read: (from: number) => uploads.read(uploadId, from) };
-    const text = await openText(file, {
-      encoding: leased.options.encoding ?? undefined,
-      from: place.position,
-      maxBytes: maxTextBytes,
-    });
-    bytesRead = text.bytesRead;
-    const splits = split(text.pieces, leased.options, {
-      place,
-      start: text.position,
-      maxRowBytes: engine.limits.maxJsonBytes,
-    });
-    try {
-      await addAll(options, splits, bytesRead);
-    } finally {
-      await splits.return();
-      await text.pieces.return();
-    }
+    const file = { size, read: (from: number) => uploads.read(uploadId, from, signal) };
+    const splits = async function* (): AsyncGenerator<Split, void, undefined> {
+      const text = await openText(file, {
+        encoding: leased.options.encoding ?? undefined,
+        from: place.position,
+        maxBytes: maxTextBytes,
+      });
+      bytesRead = text.bytesRead;
+      const { maxJsonBytes: maxRowBytes } = engine.limits;
+      try {
+        yield* split(text.pieces, leased.options, { place, start: text.position, maxRowBytes });
+      } finally {
+        await text.pieces.return();
+      }
+    };
+    await addAll(options, splits(), () => bytesRead());
   } catch (error) {
-    if (!(error instanceof FileError)) throw error;
-    engine.logger.info({ jobId, code: error.code, reason: error.message }, 'a file could not be imported');
-    await failImport(engine, leased, error, bytesRead());
+    let reason = error;
+    if (error instanceof StoreError && !signal.aborted) {
+      reason = new FileError('STORE_UNAVAILABLE', error.problem);
+      if (await postponeImport(engine, leased, reason as FileError)) throw error;
+    }
+    if (!(reason instanceof FileError)) throw error;
+    engine.logger.info({ jobId, code: reason.code, reason: reason.message }, 'a file could not be imported');
+    await failImport(engine, leased, reason, bytesRead());
   }
 }
 
 async function addAll(
   { engine, leased, signal, othersWait }: ImportFileOptions,
-  splits: AsyncIterable<Split>,
+  splits: AsyncGenerator<Split, void, undefined>,
   bytesRead: () => number,
 ): Promise<void> {
   const beganAt = performance.now();
@@ -106,13 +111,20 @@ async function addAll(
     underWay.catch(() => {}); // it is awaited, but maybe not at once
   };
 
-  for await (const split of untilFileError(splits)) {
-    if (split instanceof FileError) {
+  for await (const split of untilBroken(pulsed(splits))) {
+    if (split instanceof Error) {
       // What is good before stays.
-      await note('KEEP');
+      if (signal.aborted) isWhole = false;
+      else await note('KEEP');
       await underWay;
       if (isOver) return;
+      if (!isWhole) break;
       throw split;
+    }
+    if (split === 'PULSE') {
+      await note('KEEP');
+      if (isOver) return;
+      continue;
     }
     for (const row of await checkRows(engine, leased.jobId, split.rows)) {
       rows.push(row);
@@ -135,15 +147,48 @@ async function addAll(
   await underWay;
 }
 
-/** With the error behind what came before it. */
-async function* untilFileError(
-  splits: AsyncIterable<Split>,
-): AsyncGenerator<Split | FileError, void, undefined> {
+/** With the error of the file or its store behind what came before it. */
+async function* untilBroken<T>(
+  splits: AsyncIterable<T>,
+): AsyncGenerator<T | FileError | StoreError, void, undefined> {
   try {
     yield* splits;
   } catch (error) {
-    if (!(error instanceof FileError)) throw error;
+    if (!(error instanceof FileError || error instanceof StoreError)) throw error;
     yield error;
+  }
+}
+
+/** With a sign of life whenever nothing has come for a while, as from a slow store: so the lease does not run out. */
+async function* pulsed(
+  splits: AsyncGenerator<Split, void, undefined>,
+): AsyncGenerator<Split | 'PULSE', void, undefined> {
+  try {
+    for (;;) {
+      const next = splits.next();
+      next.catch(() => {}); // it is awaited, but maybe not at once
+      let timer: NodeJS.Timeout | undefined;
+      const silence = () =>
+        new Promise<'PULSE'>((resolve) => {
+          timer = setTimeout(resolve, noteEveryMs, 'PULSE');
+        });
+      try {
+        for (;;) {
+          const came = await Promise.race([next, silence()]);
+          clearTimeout(timer);
+          if (came === 'PULSE') yield came;
+          else if (came.done === true) return;
+          else {
+            yield came.value;
+            break;
+          }
+        }
+      } finally {
+        clearTimeout(timer);
+      }
+    }
+  } finally {
+    await splits.return();
   }
 }
 

@@ -18,7 +18,10 @@ export const fileImports = createLoader(async (jobIds: readonly string[], { engi
 const FileImportStatus = builder.enumType('FileImportStatus', {
   description: 'Where the import of a file stands.',
   values: {
-    WAITING: { description: 'No server has begun to read it.' },
+    WAITING: {
+      description:
+        'No server has begun to read it; or its object store is away, as `error` says, and it is tried again.',
+    },
     RUNNING: { description: 'It is being read.' },
     COMPLETED: { description: 'All of it was read, and the job is sealed.' },
     FAILED: {
@@ -30,7 +33,7 @@ const FileImportStatus = builder.enumType('FileImportStatus', {
 });
 
 const FileErrorCode = builder.enumType('FileErrorCode', {
-  description: 'Why a file was not read to its end.',
+  description: 'Why a file is not read, or was not read to its end.',
   values: Object.fromEntries(
     Object.entries(fileErrorCodes).map(([code, description]) => [code, { description }]),
   ) as { [Code in keyof typeof fileErrorCodes]: { description: string } },
@@ -39,7 +42,7 @@ const FileErrorCode = builder.enumType('FileErrorCode', {
 const FileError = builder
   .objectRef<{ code: keyof typeof fileErrorCodes; message: string }>('FileError')
   .implement({
-    description: 'Why a file was not read to its end.',
+    description: 'Why a file is not read, or was not read to its end.',
     fields: (t) => ({
       code: t.expose('code', { type: FileErrorCode, description: 'For programs.' }),
       message: t.exposeString('message', { description: 'For people; it names the line where that helps.' }),
@@ -80,7 +83,8 @@ export const FileImport = builder.objectRef<FileImportState>('FileImport').imple
     error: t.field({
       type: FileError,
       nullable: true,
-      description: 'Why it ended before the end of the file; null if it did not.',
+      description:
+        'Why it ended before the end of the file, or, while it is WAITING, what it waits for; null if neither is so.',
       resolve: ({ errorCode: code, errorMessage }) =>
         code === null ? null : { code, message: errorMessage ?? '' },
     }),

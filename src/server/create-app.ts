@@ -20,6 +20,7 @@ import { Hub } from '../events/hub.ts';
 import { RoomWatch } from '../events/room-watch.ts';
 import { LiveTransport } from '../events/transport.ts';
 import { WorkHints } from '../events/work-hints.ts';
+import { S3Store } from '../object-store/s3.ts';
 import { createAddressOf } from './addresses.ts';
 import { Authentication, nobody } from './authentication.ts';
 import { Bookkeeper } from './bookkeeper.ts';
@@ -42,6 +43,7 @@ import { createGuard } from './origin.ts';
 import { Parts } from './parts.ts';
 import { Quota } from './quota.ts';
 import { createReaper } from './reaper.ts';
+import { createRemover } from './remover.ts';
 import { createResults } from './results.ts';
 import { createScheduler } from './scheduler.ts';
 import { Stalls } from './stalls.ts';
@@ -61,7 +63,7 @@ export interface AppOptions {
   readonly databaseUrl: string;
   readonly logger: Logger;
   /** For tests, which have less of it. */
-  readonly times?: SocketServerOptions['times'] & { stalledAfterMs?: number };
+  readonly times?: SocketServerOptions['times'] & { stalledAfterMs?: number; storeMs?: number };
   /** For tests, which have names of their own. */
   readonly lookUp?: LookUp;
 }
@@ -173,7 +175,10 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   const scheduler = createScheduler({ engine, logger });
   const reaper = createReaper({ engine, logger });
   const bookkeeper = new Bookkeeper({ engine, logger });
-  const uploads = new Uploads({ database, lifetimeMs: config.uploadLifetimeMs });
+  const store =
+    config.uploadStore && new S3Store({ config: config.uploadStore, logger, limitMs: times?.storeMs });
+  const uploads = new Uploads({ database, store, lifetimeMs: config.uploadLifetimeMs });
+  const remover = createRemover({ uploads, logger });
   const uploadStore = new UploadStore({ uploads, maxBytes: config.maxUploadBytes });
   const importer = new Importer({ engine, uploads, maxTextBytes: config.maxFileTextBytes, logger });
   const callbacks = new Callbacks({ engine, timeoutMs: config.callbackTimeoutMs, logger });
@@ -251,6 +256,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       isClosing: () => lifetime.isClosing,
       logger,
     }),
+    uploadBytes: uploads.streamedBytes,
     multipartPost: createMultipartPost({ yoga, operations, store: uploadStore, addressOf }),
     jsonPost: createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes }),
     yoga,
@@ -314,6 +320,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       { name: 'figures', start: () => bookkeeper.start(), stop: () => bookkeeper.stop() },
       { name: 'API keys', start: () => keys?.start(), stop: () => keys?.stop() },
       { name: 'tokens', stop: () => tokens?.stop() },
+      { name: 'object store', stop: () => store?.close() },
       { name: 'HTTP connections', stop: () => http.end() },
       { name: 'stalls', stop: () => stalls.close() },
       { name: 'exchanges', stop: () => exchanges.close() },
@@ -324,6 +331,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       { name: 'schedules', start: () => scheduler.start(), stop: () => scheduler.stop() },
       { name: 'reaper', start: () => reaper.start(), stop: () => reaper.stop() },
       { name: 'importer', start: () => importer.start(), stop: () => importer.stop() },
+      { name: 'removal of uploads', start: () => remover.start(), stop: () => remover.stop() },
       { name: 'callbacks', start: () => callbacks.start(), stop: () => callbacks.stop() },
       { name: 'HTTP', start: () => http.listen(config.port, config.host), stop: stopListening },
     ],

@@ -12,13 +12,13 @@ import type { Health } from './health.ts';
 import type { JsonPost } from './json-post.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { ServeMetrics } from './metrics.ts';
-import { isMultipart, type MultipartPost, multipartBytes } from './multipart-post.ts';
+import { maxFormBytes } from './multipart-form.ts';
+import { isMultipart, type MultipartPost } from './multipart-post.ts';
 import type { Guard, Refusal } from './origin.ts';
 import { inLine } from './pipelining.ts';
 import { refuseStranger } from './refuse-stranger.ts';
 import type { ServeResults } from './results.ts';
 import type { Right } from './right.ts';
-import { streamedBytes } from './upload-store.ts';
 import { isUploadPath, type ServeUploads } from './uploads.ts';
 
 /** Its headers have come by then; the rest of a request is watched by `stalls.ts`, since uploads take as long as they take. */
@@ -51,13 +51,15 @@ export class Http {
     graphiql: Page;
     results: ServeResults;
     uploads: ServeUploads;
+    /** What an upload may take in memory. */
+    uploadBytes: number;
     multipartPost: MultipartPost;
     jsonPost: JsonPost;
     yoga: Yoga;
   }) {
     const { lifetime, health, guard, authentication, maskError, metrics, exchanges, graphiql, results } =
       options;
-    const { uploads, multipartPost, jsonPost, yoga } = options;
+    const { uploads, uploadBytes, multipartPost, jsonPost, yoga } = options;
     this.#lifetime = lifetime;
     const carryOut = (request: IncomingMessage, response: ServerResponse, right?: Right) => {
       // What may take long ends with its right; event streams see to that themselves.
@@ -70,7 +72,7 @@ export class Http {
         response.shouldKeepAlive = false;
         return answerForbidden(response);
       }
-      const streamed = streamedBytesOf(request);
+      const streamed = streamedBytesOf(request, uploadBytes);
       // What is left of one that is refused may be any number of bytes, which nobody has to read.
       if (streamed !== undefined) response.shouldKeepAlive = false;
       if (!exchanges.begin(request, response, streamed)) return;
@@ -141,10 +143,10 @@ const hasBody = ({ headers }: IncomingMessage) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 /** What a request takes in memory of which the body is stored as it comes. */
-function streamedBytesOf(request: IncomingMessage): number | undefined {
+function streamedBytesOf(request: IncomingMessage, uploadBytes: number): number | undefined {
   if (!hasBody(request)) return undefined;
-  if (isUploadPath(request.url)) return streamedBytes;
-  return isMultipart(request) ? multipartBytes : undefined;
+  if (isUploadPath(request.url)) return uploadBytes;
+  return isMultipart(request) ? uploadBytes + maxFormBytes : undefined;
 }
 
 const shuttingDown: Refusal = { status: 503, text: 'The server is shutting down.' };

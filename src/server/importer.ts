@@ -14,13 +14,20 @@ const pruneEveryMs = 10_000;
 /** Each takes a connection while its rows are added. */
 const mostAtOnce = 4;
 
+/** Imports of uploads in an object store are apart from those of uploads in Postgres: a store that hangs holds up its own alone. */
+interface Group {
+  readonly inStore: boolean;
+  readonly underWay: Set<Promise<void>>;
+  othersWait: boolean;
+}
+const createGroup = (inStore: boolean): Group => ({ inStore, underWay: new Set(), othersWait: false });
+
 export class Importer {
   readonly #engine: Engine;
   readonly #uploads: Uploads;
   readonly #maxTextBytes: number;
   readonly #logger: Logger;
-  readonly #underWay = new Set<Promise<void>>();
-  #othersWait = false;
+  readonly #groups = [createGroup(false), createGroup(true)];
   readonly #loop: Loop;
   #pruneAt = 0;
 
@@ -31,7 +38,7 @@ export class Importer {
     this.#logger = options.logger;
     this.#loop = new Loop({
       look: async () => {
-        await this.#look();
+        for (const group of this.#groups) await this.#look(group);
         return performance.now() >= this.#pruneAt && (await this.#prune()) ? 0 : pollMs;
       },
       logger: options.logger,
@@ -51,23 +58,24 @@ export class Importer {
   /** What is under way is given back, and another server goes on with it. */
   async stop(): Promise<void> {
     await this.#loop.stop();
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#groups.flatMap(({ underWay }) => [...underWay]));
   }
 
-  async #look(): Promise<void> {
-    const free = mostAtOnce - this.#underWay.size;
-    this.#othersWait = free === 0 && (await importsWait(this.#engine.database));
+  async #look(group: Group): Promise<void> {
+    const { inStore, underWay } = group;
+    const free = mostAtOnce - underWay.size;
+    group.othersWait = free === 0 && (await importsWait(this.#engine.database, inStore));
     if (free === 0) return;
-    for (const leased of await leaseImports(this.#engine, free)) {
-      const reading = this.#import(leased).finally(() => {
-        this.#underWay.delete(reading);
+    for (const leased of await leaseImports(this.#engine, free, inStore)) {
+      const reading = this.#import(leased, group).finally(() => {
+        underWay.delete(reading);
         this.poke();
       });
-      this.#underWay.add(reading);
+      underWay.add(reading);
     }
   }
 
-  async #import(leased: LeasedImport): Promise<void> {
+  async #import(leased: LeasedImport, group: Group): Promise<void> {
     const { jobId, place } = leased;
     this.#logger.debug({ jobId, line: place.line }, 'a file is being imported');
     try {
@@ -77,7 +85,7 @@ export class Importer {
         leased,
         maxTextBytes: this.#maxTextBytes,
         signal: this.#loop.signal,
-        othersWait: () => this.#othersWait,
+        othersWait: () => group.othersWait,
       });
     } catch (error) {
       this.#logger.warn({ err: error, jobId }, 'importing a file broke off; it is taken up again');

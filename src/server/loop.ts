@@ -2,6 +2,7 @@
  * What a server does over and over, beside answering: it looks for work, waits, and looks again. A look that fails is logged, and tried
  * again after a while.
  */
+import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
 import { Signal } from '../events/signal.ts';
 
@@ -27,6 +28,8 @@ export class Loop {
     failure: string;
     retryMs?: number;
   }) {
+    // Each of what is under way may listen to it.
+    setMaxListeners(0, this.#stopped.signal);
     this.#look = options.look;
     this.#logger = options.logger;
     this.#failure = options.failure;

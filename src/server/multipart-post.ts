@@ -21,10 +21,7 @@ import { maxFormBytes, RequestCutError, readForm } from './multipart-form.ts';
 import { type Place, placesOf } from './multipart-map.ts';
 import type { Operations } from './operations.ts';
 import { badRequest, readJsonBody } from './request-body.ts';
-import { streamedBytes, toRefusal, UploadError, type UploadStore } from './upload-store.ts';
-
-/** What such a request takes in memory. */
-export const multipartBytes = streamedBytes + maxFormBytes;
+import { toRefusal, UploadError, type UploadStore } from './upload-store.ts';
 
 /** Answers the request if it is one of its own, and says whether it was. */
 export type MultipartPost = (request: IncomingMessage, response: ServerResponse) => boolean;

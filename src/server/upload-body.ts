@@ -1,11 +1,11 @@
 /**
- * A stream (the body of a request, or a part of one) as the next bytes of an upload: stored in chunks as they come, so that one of them is
+ * A stream (the body of a request, or a part of one) as the next bytes of an upload: stored in parts as they come, so that one of them is
  * all that is in memory. What has come before the stream breaks is stored, too.
  */
 import type { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IHasher } from 'hash-wasm';
-import type { Turns } from '../db/turns.ts';
-import { chunkBytes, type Upload, type Uploads } from '../domain/uploads.ts';
+import type { Upload, Uploads } from '../domain/uploads.ts';
 
 export interface BodyOptions {
   readonly uploads: Uploads;
@@ -14,8 +14,6 @@ export interface BodyOptions {
   readonly length: number | null;
   /** The most that the upload may have in all. */
   readonly maxBytes: number;
-  /** In which chunks are stored. */
-  readonly turns: Turns;
   readonly client: string;
   /** When it says so the stream is cut: its client goes on elsewhere. */
   readonly isLeaving?: (() => boolean) | undefined;
@@ -28,9 +26,13 @@ export interface Stored {
   readonly hasher: IHasher;
 }
 
+/** So much is hashed in a turn of the event loop. */
+const hashedBytes = 512 * 1_024;
+
 export async function storeBody(body: Readable, options: BodyOptions): Promise<Stored> {
-  const { uploads, upload, length, maxBytes, turns, client, isLeaving } = options;
+  const { uploads, upload, length, maxBytes, client, isLeaving } = options;
   const hasher = await hasherOf(upload);
+  const partBytes = uploads.partBytes(upload);
   let { size } = upload;
   let waiting: Buffer[] = [];
   let waitingBytes = 0;
@@ -40,10 +42,12 @@ export async function storeBody(body: Readable, options: BodyOptions): Promise<S
     const data = Buffer.concat(waiting);
     waiting = [];
     waitingBytes = 0;
-    hasher.update(data);
-    const isStored = await turns.run({ client }, () =>
-      uploads.append(upload.id, size, data, hasher.save(), length),
-    );
+    for (let at = 0; at < data.length; at += hashedBytes) {
+      if (at > 0) await nextTurn();
+      hasher.update(data.subarray(at, at + hashedBytes));
+    }
+    const part = { position: size, data, digestState: hasher.save(), length, client };
+    const isStored = await uploads.append(upload, part);
     if (isStored) size += data.length;
     return isStored;
   };
@@ -78,7 +82,7 @@ export async function storeBody(body: Readable, options: BodyOptions): Promise<S
         return end('TOO_LARGE');
       waiting.push(piece);
       waitingBytes += piece.length;
-      if (waitingBytes < chunkBytes) return;
+      if (waitingBytes < partBytes) return;
       // Paused, so that it is not taken for a client that sends nothing.
       body.pause();
       storeThen(() => body.resume());

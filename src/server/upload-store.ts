@@ -1,8 +1,7 @@
 /** Stores what clients send, whichever way it comes: as the body of a request, or as a part of one. */
 import type { Readable } from 'node:stream';
 import { asRefusal } from '../db/sqlstate.ts';
-import { Turns } from '../db/turns.ts';
-import { chunkBytes, type Upload, type Uploads } from '../domain/uploads.ts';
+import type { Upload, Uploads } from '../domain/uploads.ts';
 import { type ErrorCode, JobtreeError } from '../errors.ts';
 import { type BodyOptions, type Stored, storeBody } from './upload-body.ts';
 
@@ -28,16 +27,9 @@ export class UploadError extends Error {
   }
 }
 
-/** What an upload takes in memory while it comes: what is gathered, and what is being stored. */
-export const streamedBytes = 2 * chunkBytes;
-
-/** So many chunks are stored at a time, by turns of their clients. */
-const storedAtOnce = 3;
-
 export class UploadStore {
   readonly maxBytes: number;
   readonly #uploads: Uploads;
-  readonly #turns = new Turns(storedAtOnce);
 
   constructor(options: { uploads: Uploads; maxBytes: number }) {
     this.#uploads = options.uploads;
@@ -74,7 +66,6 @@ export class UploadStore {
       uploads: this.#uploads,
       upload,
       maxBytes: this.maxBytes,
-      turns: this.#turns,
     });
   }
 

@@ -13,15 +13,17 @@ export interface TestServer {
   readonly env: { readonly JOBTREE_URL: string };
 }
 
-/** To be called at the top of a test file. `settings`: those of the server. */
-export function useServer(settings: Record<string, string> = {}): TestServer {
+/** To be called at the top of a test file, or of a `describe`. `settings`: those of the server, or what finds them out before it starts. */
+export function useServer(
+  settings: Record<string, string> | (() => Record<string, string>) = {},
+): TestServer {
   const test = {} as { -readonly [key in keyof TestServer]: TestServer[key] };
   let database: TestDatabase | undefined;
   let server: App | undefined;
   beforeAll(async () => {
     database = await createDatabase();
     test.db = database;
-    server = await startServer(database.url, settings);
+    server = await startServer(database.url, typeof settings === 'function' ? settings() : settings);
     test.url = server.url;
     test.client = createClient({ url: server.url });
     test.env = { JOBTREE_URL: server.url };

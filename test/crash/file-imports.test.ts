@@ -14,6 +14,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { storeKinds, useStore } from '../support/stores.ts';
+import { withoutSwift } from '../support/swift.ts';
 import { sha256Of } from '../support/uploads.ts';
 
 const isLong = process.env.FILES_LONG !== undefined;
@@ -21,6 +23,7 @@ const megabytes = Number(process.env.FILES_MB ?? (isLong ? 200 : 3));
 /** Over what the server has before. */
 const mostMegabytes = 200;
 
+const store = useStore(withoutSwift ? 'Postgres' : 'S3');
 let db: TestDatabase;
 let folder: string;
 const servers: ServerProcess[] = [];
@@ -93,7 +96,7 @@ async function hashOf(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-const start = (env: Record<string, string> = {}) =>
+const startWith = (env: Record<string, string> = {}) =>
   startServerProcess(db.url, { JOBTREE_LOG_LEVEL: 'warn', ...env });
 
 /** The resident memory of a process, in MB. */
@@ -115,10 +118,14 @@ const kinds = [
   ['gzipped', true],
   ['as it is', false],
 ] as const;
+const ways = storeKinds.flatMap((kind) =>
+  (isLong ? kinds : kinds.slice(0, 1)).map(([form, isZipped]) => [form, kind, isZipped] as const),
+);
 
-it.each(isLong ? kinds : kinds.slice(0, 1))(
-  `${megabytes} MB of CSV, %s: the server that imports it is killed twice, and every line is there once, in order`,
-  async (_, isZipped) => {
+it.each(ways)(
+  `${megabytes} MB of CSV, %s, in %s: the server that imports it is killed twice, and every line is there once, in order`,
+  async (_, kind, isZipped) => {
+    const start = () => startWith(kind === 'S3' ? store.settings : {});
     const csv = join(folder, 'orders.csv');
     const { rows, bytes } = await writeCsv(csv);
     const path = isZipped ? await gzip(csv) : csv;
@@ -137,7 +144,10 @@ it.each(isLong ? kinds : kinds.slice(0, 1))(
     const uploadedAt = performance.now();
     expect(sha256).toBe(isLong ? await hashOf(path) : sha256Of(readFileSync(path)).toString('hex'));
     const importAt = performance.now();
-    const { id } = await client.createJob({ type: `orders-${isZipped}`, file: { uploadId, format: 'CSV' } });
+    const { id } = await client.createJob({
+      type: `orders-${isZipped}-${kind}`,
+      file: { uploadId, format: 'CSV' },
+    });
     await client.close();
 
     for (const share of [0.25, 0.6]) {
@@ -177,7 +187,7 @@ it.each(isLong ? kinds : kinds.slice(0, 1))(
     const perSecond = (n: number, ms: number) => Math.round(n / (ms / 1_000)).toLocaleString('en');
     const sizes = `${Math.round(bytes / 1e6)} MB, ${rows.toLocaleString('en')} rows`;
     console.log(
-      `${sizes}${isZipped ? ', gzipped' : ''}: uploaded in ${((uploadedAt - beganAt) / 1_000).toFixed(1)} s; imported in ${((endedAt - importAt) / 1_000).toFixed(1)} s with two kills (${perSecond(rows, endedAt - importAt)} rows/s); memory ${Math.round(before)} MB before, ${Math.round(most)} MB at most`,
+      `${sizes}${isZipped ? ', gzipped' : ''}, in ${kind}: uploaded in ${((uploadedAt - beganAt) / 1_000).toFixed(1)} s; imported in ${((endedAt - importAt) / 1_000).toFixed(1)} s with two kills (${perSecond(rows, endedAt - importAt)} rows/s); memory ${Math.round(before)} MB before, ${Math.round(most)} MB at most`,
     );
     await server.end();
   },
@@ -189,7 +199,7 @@ it(
   async () => {
     const csv = join(folder, 'orders.csv');
     const { rows } = await writeCsv(csv);
-    const [first, second] = [await start(), await start()];
+    const [first, second] = [await startWith(), await startWith()];
     servers.push(first, second);
     const client = createClient({ url: first.url });
     const { id: uploadId } = await client.upload(csv);

@@ -7,8 +7,8 @@ import { newType, useEngine } from '../support/engine.ts';
 const t = useEngine();
 
 async function makeImport(type = newType()): Promise<string> {
-  const [row] = await t.db.query<{ id: string }>(`select jobtree.create_upload(3, null, 60000) as id`);
-  await t.db.query(`select jobtree.append_upload($1, 0, 'a', '', null, 60000)`, [row?.id]);
+  const [row] = await t.db.query<{ id: string }>(`select jobtree.create_upload(3, null, 60000, null) as id`);
+  await t.db.query(`select jobtree.append_upload($1, 0, 1, 'a', null, '', null, 60000)`, [row?.id]);
   await t.db.query(`select jobtree.finish_upload($1, 1, sha256('a'), 60000)`, [row?.id]);
   const { jobId } = await createJob(t.engine, {
     type,
@@ -110,7 +110,9 @@ it('a job that was cancelled takes nothing more, and its import is over', async 
 });
 
 it('an upload is not removed while somebody makes a job of it: the one that has its row first is seen by the other', async () => {
-  const [upload] = await t.db.query<{ id: string }>('select jobtree.create_upload(0, null, 60000) as id');
+  const [upload] = await t.db.query<{ id: string }>(
+    'select jobtree.create_upload(0, null, 60000, null) as id',
+  );
   await t.db.query(`select jobtree.finish_upload($1, 0, sha256(''), 60000)`, [upload?.id]);
   await t.db.query(`update jobtree.upload set expires_at = now() - interval '1 s' where id = $1`, [
     upload?.id,

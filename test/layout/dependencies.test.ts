@@ -5,9 +5,11 @@ import { expect, it } from 'vitest';
 
 const layers = [
   'redis-url.ts',
+  'upload-store.ts',
   'config.ts',
   'errors.ts',
   'db',
+  'object-store',
   'domain',
   'files',
   'events',

@@ -55,7 +55,7 @@ const one = (bytes: Uint8Array, query = createUpload): Part[] => [
 ];
 
 const uploads = async () =>
-  (await server.db.query('select id from jobtree.upload where not removing')).length;
+  (await server.db.query('select id from jobtree.upload where removed_at is null')).length;
 
 /** What is refused: the code, with nothing left of it. */
 async function refused(parts: readonly Part[]): Promise<[number, unknown, string]> {

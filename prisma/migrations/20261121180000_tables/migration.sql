@@ -570,10 +570,11 @@ create table "jobtree"."upload" (
   "expected_sha256" bytea,
   "digest_state" bytea,
   "sha256" bytea,
-  "removing" boolean not null default false,
+  "removed_at" timestamptz(3),
+  "store" text,
   constraint "upload_pkey" primary key ("id")
 );
-create index "upload_expires_at_idx" on "jobtree"."upload" ("expires_at");
+create index "upload_store_expires_at_idx" on "jobtree"."upload" ("store", "expires_at");
 
 create table "jobtree"."upload_chunk" (
   "upload_id" uuid not null,
@@ -583,6 +584,14 @@ create table "jobtree"."upload_chunk" (
 );
 -- To compress it would take more time than to store it, and many files are compressed already.
 alter table "jobtree"."upload_chunk" alter column "data" set storage external;
+
+create table "jobtree"."upload_object" (
+  "upload_id" uuid not null,
+  "position" bigint not null,
+  "size" integer not null,
+  "name" text not null,
+  constraint "upload_object_pkey" primary key ("upload_id", "position")
+);
 
 -- An upload that becomes the items of a job, and how far that is.
 create table "jobtree"."file_import" (
@@ -604,6 +613,7 @@ create table "jobtree"."file_import" (
   "lease_id" uuid,
   "leased_until" timestamptz(3),
   "attempts" integer not null default 0,
+  "store_away_at" timestamptz(3),
   constraint "file_import_pkey" primary key ("job_id")
 );
 create index "file_import_upload_id_idx" on "jobtree"."file_import" ("upload_id");

@@ -254,7 +254,7 @@ begin
   if p_file ->> 'uploadId' !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
     raise exception 'file.uploadId is not the id of an upload.' using errcode = 'JT002', column = 'file.uploadId';
   end if;
-  select * into v_upload from jobtree.upload u where u.id = (p_file ->> 'uploadId')::uuid and not u.removing for share;
+  select * into v_upload from jobtree.upload u where u.id = (p_file ->> 'uploadId')::uuid and u.removed_at is null for share;
   if v_upload.id is null then
     raise exception 'There is no upload %.', p_file ->> 'uploadId' using errcode = 'JT001', column = 'file.uploadId';
   end if;
@@ -382,14 +382,16 @@ $$;
 -- Stores the next bytes of an upload, if they are the next ones: of two who send the same part, one does it.
 --
 -- p_position how much the caller believes to be stored
--- p_data     the bytes, at least one
+-- p_size     how many bytes these are, at least one
+-- p_data     the bytes themselves; null for an upload that is in an object store
+-- p_object   the object that has them there, which the caller has stored; null otherwise
 -- p_digest   the state of the SHA-256 behind them
 -- p_length   how large the upload will be, if that is known only now; null leaves what was said before
 -- p_lifetime_ms how long it is kept now, in milliseconds
 -- returns    whether they were stored; otherwise more or less is stored than the caller believes, or the upload is complete or gone
 -- locks      the upload's row
 create or replace function jobtree.append_upload(
-  p_id uuid, p_position bigint, p_data bytea, p_digest bytea, p_length bigint, p_lifetime_ms bigint
+  p_id uuid, p_position bigint, p_size integer, p_data bytea, p_object text, p_digest bytea, p_length bigint, p_lifetime_ms bigint
 )
 returns boolean
 language plpgsql volatile
@@ -397,13 +399,18 @@ set enable_seqscan = off
 as $$
 begin
   update jobtree.upload u
-  set size = u.size + octet_length(p_data), digest_state = p_digest, length = coalesce(u.length, p_length),
+  set size = u.size + p_size, digest_state = p_digest, length = coalesce(u.length, p_length),
     expires_at = clock_timestamp() + p_lifetime_ms * interval '1 millisecond'
-  where u.id = p_id and u.size = p_position and u.sha256 is null and not u.removing;
-  if found then
-    insert into jobtree.upload_chunk (upload_id, position, data) values (p_id, p_position, p_data);
+  where u.id = p_id and u.size = p_position and u.sha256 is null and u.removed_at is null and (u.store is null) = (p_object is null);
+  if not found then
+    return false;
   end if;
-  return found;
+  if p_object is null then
+    insert into jobtree.upload_chunk (upload_id, position, data) values (p_id, p_position, p_data);
+  else
+    insert into jobtree.upload_object (upload_id, position, size, name) values (p_id, p_position, p_size, p_object);
+  end if;
+  return true;
 end
 $$;
 
@@ -1710,13 +1717,16 @@ $$;
 -- p_length   how large it will be, in bytes; null if that is not known yet
 -- p_sha256   what the SHA-256 of all of it must be; null if nobody has said so
 -- p_lifetime_ms how long it is kept after its last byte, in milliseconds
+-- p_store    the object store that will have its bytes; null for upload_chunk
 -- returns    its id
-create or replace function jobtree.create_upload(p_length bigint, p_sha256 bytea, p_lifetime_ms bigint)
+create or replace function jobtree.create_upload(p_length bigint, p_sha256 bytea, p_lifetime_ms bigint, p_store text)
 returns uuid
 language sql volatile
 as $$
-  insert into jobtree.upload (id, created_at, expires_at, length, expected_sha256)
-  values (jobtree.new_id(), clock_timestamp(), clock_timestamp() + p_lifetime_ms * interval '1 millisecond', p_length, p_sha256)
+  insert into jobtree.upload (id, created_at, expires_at, length, expected_sha256, store)
+  values (
+    jobtree.new_id(), clock_timestamp(), clock_timestamp() + p_lifetime_ms * interval '1 millisecond', p_length, p_sha256, p_store
+  )
   returning id
 $$;
 
@@ -2938,7 +2948,7 @@ begin
   update jobtree.upload u
   set length = u.size, sha256 = p_sha256, digest_state = null,
     expires_at = clock_timestamp() + p_lifetime_ms * interval '1 millisecond'
-  where u.id = p_id and u.size = p_size and not u.removing and (u.sha256 is null or u.sha256 = p_sha256);
+  where u.id = p_id and u.size = p_size and u.removed_at is null and (u.sha256 is null or u.sha256 = p_sha256);
   return found;
 end
 $$;
@@ -4309,9 +4319,10 @@ $$;
 -- Gives a server file imports that nobody is at: the first that waits longest. Whoever had one before can't note anything any more.
 --
 -- p_lease_ms how long it has them, in milliseconds; note_import begins that anew
+-- p_in_store whether of uploads in an object store, or of those in Postgres
 -- returns    what to import, and from where on
 -- locks      the imports, skipping those that somebody else has
-create or replace function jobtree.lease_imports(p_limit integer, p_lease_ms integer)
+create or replace function jobtree.lease_imports(p_limit integer, p_lease_ms integer, p_in_store boolean)
 returns table (
   job_id uuid, lease_id uuid, upload_id uuid, options jsonb, size bigint, attempts integer, "position" bigint, line bigint, columns jsonb
 )
@@ -4329,6 +4340,7 @@ begin
   with free as (
     select f.job_id from jobtree.file_import f
     where f.finished_at is null and (f.leased_until is null or f.leased_until <= v_now)
+      and exists (select from jobtree.upload u where u.id = f.upload_id and (u.store is not null) = p_in_store)
     order by f.leased_until nulls first, f.job_id
     limit p_limit
     for update skip locked
@@ -4338,6 +4350,25 @@ begin
     started_at = coalesce(f.started_at, v_now)
   where f.job_id = any (array(select r.job_id from free r))
   returning f.job_id, f.lease_id, f.upload_id, f.options, f.size, f.attempts, f.position, f.line, f.columns;
+end
+$$;
+
+-- Gives a server an upload whose objects are to be deleted from a store: one that is removed, or whose time is over while no file import reads
+-- it. note_removal says how far that is.
+--
+-- p_lease_ms for how long no other server is given it, in milliseconds
+-- returns    its id; null if there is none
+-- locks      the upload's row, skipping those that somebody else has
+create or replace function jobtree.lease_removal(p_store text, p_lease_ms integer)
+returns uuid
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_id constant uuid := jobtree.lock_unneeded_upload(p_store);
+begin
+  update jobtree.upload u set expires_at = clock_timestamp() + p_lease_ms * interval '1 millisecond' where u.id = v_id;
+  return v_id;
 end
 $$;
 
@@ -4706,6 +4737,47 @@ begin
   return query
     select q.type, null::integer, 0 from jobtree.queue q
     where q.type = any (p_types) and q.type <> all (v_locked) and not q.paused and (q.concurrency is not null or q.rate_limit is not null);
+end
+$$;
+
+-- Locks the first upload of a store that is removed, or whose time is over while no file import reads it. Nobody can use it from now on.
+--
+-- p_store    an object store; null for what is in Postgres alone
+-- returns    its id; null if there is none
+-- locks      the upload's row, skipping those that somebody else has
+create or replace function jobtree.lock_unneeded_upload(p_store text)
+returns uuid
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_passed uuid[] := '{}';
+  v_id uuid;
+begin
+  loop
+    v_id := null;
+    -- In two queries: `is not distinct from` can't be looked up in an index.
+    if p_store is null then
+      select u.id into v_id from jobtree.upload u
+      where u.store is null and u.expires_at <= v_now and u.id <> all (v_passed)
+        and not exists (select from jobtree.file_import f where f.upload_id = u.id and f.finished_at is null)
+      order by u.expires_at limit 1 for update skip locked;
+    else
+      select u.id into v_id from jobtree.upload u
+      where u.store = p_store and u.expires_at <= v_now and u.id <> all (v_passed)
+        and not exists (select from jobtree.file_import f where f.upload_id = u.id and f.finished_at is null)
+      order by u.expires_at limit 1 for update skip locked;
+    end if;
+    if v_id is null then
+      return null;
+    end if;
+    -- In a statement of its own: an import that somebody began before the lock is seen here.
+    exit when not exists (select from jobtree.file_import f where f.upload_id = v_id and f.finished_at is null);
+    v_passed := v_passed || v_id;
+  end loop;
+  update jobtree.upload u set removed_at = v_now where u.id = v_id and u.removed_at is null;
+  return v_id;
 end
 $$;
 
@@ -5100,6 +5172,7 @@ declare
   v_payloads constant text[] := string_to_array(p_payloads, E'\x1e');
   v_count constant integer := coalesce(cardinality(v_payloads), 0);
   v_position bigint;
+  v_is_further boolean;
   v_job jobtree.job;
   v_run record;
 begin
@@ -5150,10 +5223,14 @@ begin
     end loop;
   end if;
 
+  v_is_further := p_position > v_position or p_done;
   update jobtree.file_import f
   set items = f.items + v_count, bad_lines = f.bad_lines + cardinality(p_bad), position = p_position, line = p_line, columns = p_columns,
     bytes_read = greatest(f.bytes_read, p_bytes_read),
     attempts = case when p_position > v_position or p_lease_ms is null then 0 else f.attempts end,
+    store_away_at = case when not v_is_further then f.store_away_at end,
+    error_code = case when not v_is_further then f.error_code end,
+    error_message = case when not v_is_further then f.error_message end,
     lease_id = case when not p_done and p_lease_ms is not null then p_lease_id end,
     -- Given back, it stands behind those that waited before it.
     leased_until = case when not p_done then v_now + coalesce(p_lease_ms, 0) * interval '1 millisecond' end,
@@ -5163,6 +5240,28 @@ begin
     perform jobtree.seal_job(p_job_id);
   end if;
   return query select 'NOTED', v_job.root_id, v_job.type;
+end
+$$;
+
+-- Notes how far the objects of a removed upload are deleted. A part that somebody was storing meanwhile may come after that, and where its server
+-- died no row names it: so the store counts as empty once it is so when p_settle_ms have passed. Then prune_uploads deletes the rows.
+--
+-- p_is_empty the store has no object of it at the moment
+-- p_settle_ms how long after its removal a part may still come, in milliseconds
+-- locks      the upload's row
+create or replace function jobtree.note_removal(p_id uuid, p_is_empty boolean, p_settle_ms integer)
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_settle constant interval := p_settle_ms * interval '1 millisecond';
+begin
+  update jobtree.upload u
+  set store = case when not p_is_empty or u.removed_at + v_settle > v_now then u.store end,
+    expires_at = case when p_is_empty then greatest(v_now, u.removed_at + v_settle) else v_now end
+  where u.id = p_id and u.removed_at is not null;
 end
 $$;
 
@@ -5368,6 +5467,40 @@ as $$
   select array_agg(f.first + n order by f.block, n)
   from unnest(p_firsts) with ordinality f(first, block)
   cross join lateral generate_series(0, least(1024, p_count - 1024 * (f.block - 1)) - 1) n
+$$;
+
+-- Gives a file import back whose upload can't be read, since its object store is away: it is due again after as long as that has lasted, at
+-- least a second and at most a minute. note_import forgets it when the import has got on.
+--
+-- p_lease_id what lease_imports gave
+-- p_code, p_message   what is wrong
+-- p_patience_ms how long it is tried again, in milliseconds
+-- returns    false if that is over: fail_import has to end it. True also if somebody else has the import
+-- locks      the import's row
+create or replace function jobtree.postpone_import(p_job_id uuid, p_lease_id uuid, p_code text, p_message text, p_patience_ms integer)
+returns boolean
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_since timestamptz;
+begin
+  select coalesce(f.store_away_at, v_now) into v_since from jobtree.file_import f
+  where f.job_id = p_job_id and f.lease_id = p_lease_id and f.finished_at is null
+  for update;
+  if not found then
+    return true;
+  end if;
+  if v_now - v_since > p_patience_ms * interval '1 millisecond' then
+    return false;
+  end if;
+  update jobtree.file_import f
+  set store_away_at = v_since, error_code = p_code, error_message = p_message, attempts = 0, lease_id = null,
+    leased_until = v_now + least(greatest(v_now - v_since, interval '1 second'), interval '1 minute')
+  where f.job_id = p_job_id;
+  return true;
+end
 $$;
 
 -- Lets keys go on whose heads have ended while somebody had locked them, or in a call that left it for later. Call it again at once
@@ -5589,8 +5722,8 @@ as $$
   where q.rate_limit is not null and s.type = q.type and s.ends_at < now() - q.rate_interval_ms * interval '1 millisecond' - interval '1 second'
 $$;
 
--- Deletes what is stored of an upload that is removed, or whose time is over while no file import reads it: up to p_limit chunks, and with the
--- last one the upload. Call it again at once while it says so.
+-- Deletes the rows of an upload that is removed, or whose time is over while no file import reads it: up to p_limit chunks, and with the
+-- last one the upload. Call it again at once while it says so. What is in an object store has to be deleted before: lease_removal.
 --
 -- returns    whether it did anything
 -- locks      the upload's row, skipping those that somebody else has
@@ -5600,29 +5733,27 @@ language plpgsql volatile
 set enable_seqscan = off
 as $$
 declare
+  -- The row of an object has none of its bytes.
+  v_object_limit constant integer := p_limit * 32;
   v_id uuid;
-  v_deleted integer;
+  v_chunks integer;
+  v_objects integer;
 begin
-  select u.id into v_id from jobtree.upload u
-  where u.expires_at <= clock_timestamp()
-    and not exists (select from jobtree.file_import f where f.upload_id = u.id and f.finished_at is null)
-  order by u.expires_at
-  limit 1
-  for update skip locked;
+  v_id := jobtree.lock_unneeded_upload(null);
   if v_id is null then
     return false;
   end if;
-  -- In a statement of its own: an import that somebody began before the lock is seen here.
-  if exists (select from jobtree.file_import f where f.upload_id = v_id and f.finished_at is null) then
-    return true;
-  end if;
-  update jobtree.upload u set removing = true where u.id = v_id and not u.removing;
   delete from jobtree.upload_chunk c
   where c.upload_id = v_id and c.position in (
     select o.position from jobtree.upload_chunk o where o.upload_id = v_id order by o.position limit p_limit
   );
-  get diagnostics v_deleted = row_count;
-  if v_deleted < p_limit then
+  get diagnostics v_chunks = row_count;
+  delete from jobtree.upload_object c
+  where c.upload_id = v_id and c.position in (
+    select o.position from jobtree.upload_object o where o.upload_id = v_id order by o.position limit v_object_limit
+  );
+  get diagnostics v_objects = row_count;
+  if v_chunks < p_limit and v_objects < v_object_limit then
     delete from jobtree.upload u where u.id = v_id;
   end if;
   return true;
@@ -6256,7 +6387,7 @@ begin
 end
 $$;
 
--- Removes an upload: nobody can use it any more, and prune_uploads deletes what is stored of it.
+-- Removes an upload: nobody can use it any more, and what is stored of it is deleted, by prune_uploads and lease_removal.
 --
 -- returns    REMOVED, GONE if there is no such upload, or USED while a file import reads it
 -- locks      the upload's row, exclusively: waits for add_file
@@ -6266,14 +6397,14 @@ language plpgsql volatile
 set enable_seqscan = off
 as $$
 begin
-  perform 1 from jobtree.upload u where u.id = p_id and not u.removing for update;
+  perform 1 from jobtree.upload u where u.id = p_id and u.removed_at is null for update;
   if not found then
     return 'GONE';
   end if;
   if exists (select from jobtree.file_import f where f.upload_id = p_id and f.finished_at is null) then
     return 'USED';
   end if;
-  update jobtree.upload u set removing = true, expires_at = clock_timestamp() where u.id = p_id;
+  update jobtree.upload u set removed_at = clock_timestamp(), expires_at = clock_timestamp() where u.id = p_id;
   return 'REMOVED';
 end
 $$;

@@ -3,7 +3,7 @@ import { createClient, Worker } from '../../client/index.ts';
 import type { ApiOptions } from '../api-options.ts';
 import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { counted, duration } from '../figures.ts';
+import { counted } from '../figures.ts';
 import { catchInterruption } from '../interruption.ts';
 import { oneLine, print, printError } from '../output.ts';
 import { isRunnable } from '../work/find-program.ts';
@@ -75,11 +75,6 @@ function idleFor(worker: Worker, running: ReadonlySet<unknown>, ms: number): Pro
   });
 }
 
-/** By this machine's clock. */
-function untilThen(time: string): string {
-  return duration(Math.max(1, Math.ceil((Date.parse(time) - Date.now()) / 1_000)) * 1_000);
-}
-
 /** What happens, on standard error; with `--json` every outcome on standard output. */
 function follow(worker: Worker, options: ApiOptions): { succeeded: number; failed: number } {
   const counts = { succeeded: 0, failed: 0 };
@@ -96,7 +91,7 @@ function follow(worker: Worker, options: ApiOptions): { succeeded: number; faile
     if (options.json) sayJson({ event: 'failed', itemId, attempt, code, message, retryAt });
     else
       say(
-        `${itemId} failed, attempt ${attempt} (${retryAt === null ? 'for good' : `again in ${untilThen(retryAt)}`}): ${code}: ${message}`,
+        `${itemId} failed, attempt ${attempt} (${retryAt === null ? 'for good' : `again at ${retryAt}`}): ${code}: ${message}`,
       );
   });
   worker.on('stale', ({ itemId }) => say(`${itemId}: the outcome came too late.`));

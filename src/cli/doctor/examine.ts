@@ -18,6 +18,7 @@ import { askServer, checkClocks, checkServer } from './server.ts';
 import { Session } from './session.ts';
 import { checkLocks, checkPrepared, checkSlots, checkTransactions } from './snapshots.ts';
 import { checkDeadRows, checkTransactionIds } from './tables.ts';
+import { checkOtherStores, checkUploadStore } from './uploads.ts';
 import {
   checkBackground,
   checkDue,
@@ -61,6 +62,11 @@ export async function examine(
     redisConfig: NonNullable<Config['redis']>,
     options: Parameters<typeof checkRedis>[1],
   ) => check('redis', () => checkRedis(redisConfig, options));
+  const uploads = async (asked?: Session) => {
+    const { uploadStore } = config;
+    if (uploadStore !== undefined) await check('uploads', () => checkUploadStore(uploadStore));
+    if (asked !== undefined) await check('uploads', () => checkOtherStores(asked, uploadStore));
+  };
 
   let session: Session;
   try {
@@ -70,6 +76,7 @@ export async function examine(
     await check('postgres', () => [sick(`Postgres can't be reached: ${reasonOf(error)}.`, advice)]);
     await check('server', () => checkServer(server, apiUrl, isApiNamed));
     await redis({ prefix: config.redis?.prefix, isWatched: false });
+    await uploads();
     return { isReachable: false };
   }
   try {
@@ -96,6 +103,7 @@ export async function examine(
     const prefix = config.redis && (config.redis.prefix ?? (await findPrefix(session)));
     if (!isCurrent) {
       await redis({ prefix, isWatched: false });
+      await uploads();
       return { isReachable: true };
     }
 
@@ -103,6 +111,7 @@ export async function examine(
     const first = await lookFirst(session);
     const lookedAt = performance.now();
     await redis({ prefix, isWatched: watch.isWatched });
+    await uploads(session);
     await check('servers', () => checkServers(session, watch));
     await check('leases', () => checkLeases(session, watch));
     await check('heartbeats', () => checkHeartbeats(session, watch));

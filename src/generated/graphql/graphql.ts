@@ -287,7 +287,7 @@ export type FeedSource =
   /** Each success of the parent makes items by the mapping; reports may name more. */
   | 'SUCCESSES';
 
-/** Why a file was not read to its end. */
+/** Why a file is not read, or was not read to its end. */
 export type FileErrorCode =
   /** It is not of the format that was named: a header that can not be one, a JSON array that ends early. */
   | 'BAD_STRUCTURE'
@@ -300,7 +300,9 @@ export type FileErrorCode =
   /** It is compressed, and breaks off or is damaged, or the server can not decompress it. */
   | 'NOT_DECOMPRESSED'
   /** It is not in the encoding that was named, or not text at all. */
-  | 'NOT_TEXT';
+  | 'NOT_TEXT'
+  /** The object store that has the upload does not give it. While the import is WAITING it is tried again, for an hour. */
+  | 'STORE_UNAVAILABLE';
 
 /** What a file is made of. */
 export type FileFormat =
@@ -323,7 +325,7 @@ export type FileImportStatus =
   | 'FAILED'
   /** It is being read. */
   | 'RUNNING'
-  /** No server has begun to read it. */
+  /** No server has begun to read it; or its object store is away, as `error` says, and it is tried again. */
   | 'WAITING';
 
 /** A file that becomes the items of a job: servers read it, add its rows in order and seal the job at its end. It may be compressed by gzip, or by zstd where Node.js knows that. */

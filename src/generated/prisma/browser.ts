@@ -194,6 +194,11 @@ export type Upload = Prisma.UploadModel
  */
 export type UploadChunk = Prisma.UploadChunkModel
 /**
+ * Model UploadObject
+ * A part of an upload that is in an object store.
+ */
+export type UploadObject = Prisma.UploadObjectModel
+/**
  * Model FileImport
  * An upload that becomes the items of a job, and how far that is.
  */

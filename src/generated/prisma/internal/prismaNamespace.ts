@@ -432,6 +432,7 @@ export const ModelName = {
   Worker: 'Worker',
   Upload: 'Upload',
   UploadChunk: 'UploadChunk',
+  UploadObject: 'UploadObject',
   FileImport: 'FileImport'
 } as const
 
@@ -448,7 +449,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "traceContext" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "treeHold" | "idleTree" | "watch" | "schedule" | "queue" | "typeSchema" | "queueLease" | "rateSlice" | "callbackEndpoint" | "apiKey" | "callback" | "callbackDelivery" | "deadLetterAlert" | "figure" | "worker" | "upload" | "uploadChunk" | "fileImport"
+    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "traceContext" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "treeHold" | "idleTree" | "watch" | "schedule" | "queue" | "typeSchema" | "queueLease" | "rateSlice" | "callbackEndpoint" | "apiKey" | "callback" | "callbackDelivery" | "deadLetterAlert" | "figure" | "worker" | "upload" | "uploadChunk" | "uploadObject" | "fileImport"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -3042,6 +3043,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    UploadObject: {
+      payload: Prisma.$UploadObjectPayload<ExtArgs>
+      fields: Prisma.UploadObjectFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.UploadObjectFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadObjectPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.UploadObjectFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadObjectPayload>
+        }
+        findFirst: {
+          args: Prisma.UploadObjectFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadObjectPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.UploadObjectFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadObjectPayload>
+        }
+        findMany: {
+          args: Prisma.UploadObjectFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadObjectPayload>[]
+        }
+        create: {
+          args: Prisma.UploadObjectCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadObjectPayload>
+        }
+        createMany: {
+          args: Prisma.UploadObjectCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.UploadObjectCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadObjectPayload>[]
+        }
+        delete: {
+          args: Prisma.UploadObjectDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadObjectPayload>
+        }
+        update: {
+          args: Prisma.UploadObjectUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadObjectPayload>
+        }
+        deleteMany: {
+          args: Prisma.UploadObjectDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.UploadObjectUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.UploadObjectUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadObjectPayload>[]
+        }
+        upsert: {
+          args: Prisma.UploadObjectUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UploadObjectPayload>
+        }
+        aggregate: {
+          args: Prisma.UploadObjectAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateUploadObject>
+        }
+        groupBy: {
+          args: Prisma.UploadObjectGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.UploadObjectGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.UploadObjectCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.UploadObjectCountAggregateOutputType> | number
+        }
+      }
+    }
     FileImport: {
       payload: Prisma.$FileImportPayload<ExtArgs>
       fields: Prisma.FileImportFieldRefs
@@ -3653,7 +3728,8 @@ export const UploadScalarFieldEnum = {
   expectedSha256: 'expectedSha256',
   digestState: 'digestState',
   sha256: 'sha256',
-  removing: 'removing'
+  removedAt: 'removedAt',
+  store: 'store'
 } as const
 
 export type UploadScalarFieldEnum = (typeof UploadScalarFieldEnum)[keyof typeof UploadScalarFieldEnum]
@@ -3666,6 +3742,16 @@ export const UploadChunkScalarFieldEnum = {
 } as const
 
 export type UploadChunkScalarFieldEnum = (typeof UploadChunkScalarFieldEnum)[keyof typeof UploadChunkScalarFieldEnum]
+
+
+export const UploadObjectScalarFieldEnum = {
+  uploadId: 'uploadId',
+  position: 'position',
+  size: 'size',
+  name: 'name'
+} as const
+
+export type UploadObjectScalarFieldEnum = (typeof UploadObjectScalarFieldEnum)[keyof typeof UploadObjectScalarFieldEnum]
 
 
 export const FileImportScalarFieldEnum = {
@@ -3686,7 +3772,8 @@ export const FileImportScalarFieldEnum = {
   errorMessage: 'errorMessage',
   leaseId: 'leaseId',
   leasedUntil: 'leasedUntil',
-  attempts: 'attempts'
+  attempts: 'attempts',
+  storeAwayAt: 'storeAwayAt'
 } as const
 
 export type FileImportScalarFieldEnum = (typeof FileImportScalarFieldEnum)[keyof typeof FileImportScalarFieldEnum]
@@ -4036,6 +4123,7 @@ export type GlobalOmitConfig = {
   worker?: Prisma.WorkerOmit
   upload?: Prisma.UploadOmit
   uploadChunk?: Prisma.UploadChunkOmit
+  uploadObject?: Prisma.UploadObjectOmit
   fileImport?: Prisma.FileImportOmit
 }
 

@@ -86,6 +86,7 @@ export const ModelName = {
   Worker: 'Worker',
   Upload: 'Upload',
   UploadChunk: 'UploadChunk',
+  UploadObject: 'UploadObject',
   FileImport: 'FileImport'
 } as const
 
@@ -603,7 +604,8 @@ export const UploadScalarFieldEnum = {
   expectedSha256: 'expectedSha256',
   digestState: 'digestState',
   sha256: 'sha256',
-  removing: 'removing'
+  removedAt: 'removedAt',
+  store: 'store'
 } as const
 
 export type UploadScalarFieldEnum = (typeof UploadScalarFieldEnum)[keyof typeof UploadScalarFieldEnum]
@@ -616,6 +618,16 @@ export const UploadChunkScalarFieldEnum = {
 } as const
 
 export type UploadChunkScalarFieldEnum = (typeof UploadChunkScalarFieldEnum)[keyof typeof UploadChunkScalarFieldEnum]
+
+
+export const UploadObjectScalarFieldEnum = {
+  uploadId: 'uploadId',
+  position: 'position',
+  size: 'size',
+  name: 'name'
+} as const
+
+export type UploadObjectScalarFieldEnum = (typeof UploadObjectScalarFieldEnum)[keyof typeof UploadObjectScalarFieldEnum]
 
 
 export const FileImportScalarFieldEnum = {
@@ -636,7 +648,8 @@ export const FileImportScalarFieldEnum = {
   errorMessage: 'errorMessage',
   leaseId: 'leaseId',
   leasedUntil: 'leasedUntil',
-  attempts: 'attempts'
+  attempts: 'attempts',
+  storeAwayAt: 'storeAwayAt'
 } as const
 
 export type FileImportScalarFieldEnum = (typeof FileImportScalarFieldEnum)[keyof typeof FileImportScalarFieldEnum]

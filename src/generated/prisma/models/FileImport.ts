@@ -63,6 +63,7 @@ export type FileImportMinAggregateOutputType = {
   leaseId: string | null
   leasedUntil: Date | null
   attempts: number | null
+  storeAwayAt: Date | null
 }
 
 export type FileImportMaxAggregateOutputType = {
@@ -82,6 +83,7 @@ export type FileImportMaxAggregateOutputType = {
   leaseId: string | null
   leasedUntil: Date | null
   attempts: number | null
+  storeAwayAt: Date | null
 }
 
 export type FileImportCountAggregateOutputType = {
@@ -103,6 +105,7 @@ export type FileImportCountAggregateOutputType = {
   leaseId: number
   leasedUntil: number
   attempts: number
+  storeAwayAt: number
   _all: number
 }
 
@@ -144,6 +147,7 @@ export type FileImportMinAggregateInputType = {
   leaseId?: true
   leasedUntil?: true
   attempts?: true
+  storeAwayAt?: true
 }
 
 export type FileImportMaxAggregateInputType = {
@@ -163,6 +167,7 @@ export type FileImportMaxAggregateInputType = {
   leaseId?: true
   leasedUntil?: true
   attempts?: true
+  storeAwayAt?: true
 }
 
 export type FileImportCountAggregateInputType = {
@@ -184,6 +189,7 @@ export type FileImportCountAggregateInputType = {
   leaseId?: true
   leasedUntil?: true
   attempts?: true
+  storeAwayAt?: true
   _all?: true
 }
 
@@ -292,6 +298,7 @@ export type FileImportGroupByOutputType = {
   leaseId: string | null
   leasedUntil: Date | null
   attempts: number
+  storeAwayAt: Date | null
   _count: FileImportCountAggregateOutputType | null
   _avg: FileImportAvgAggregateOutputType | null
   _sum: FileImportSumAggregateOutputType | null
@@ -336,6 +343,7 @@ export type FileImportWhereInput = {
   leaseId?: Prisma.UuidNullableFilter<"FileImport"> | string | null
   leasedUntil?: Prisma.DateTimeNullableFilter<"FileImport"> | Date | string | null
   attempts?: Prisma.IntFilter<"FileImport"> | number
+  storeAwayAt?: Prisma.DateTimeNullableFilter<"FileImport"> | Date | string | null
 }
 
 export type FileImportOrderByWithRelationInput = {
@@ -357,6 +365,7 @@ export type FileImportOrderByWithRelationInput = {
   leaseId?: Prisma.SortOrderInput | Prisma.SortOrder
   leasedUntil?: Prisma.SortOrderInput | Prisma.SortOrder
   attempts?: Prisma.SortOrder
+  storeAwayAt?: Prisma.SortOrderInput | Prisma.SortOrder
 }
 
 export type FileImportWhereUniqueInput = Prisma.AtLeast<{
@@ -381,6 +390,7 @@ export type FileImportWhereUniqueInput = Prisma.AtLeast<{
   leaseId?: Prisma.UuidNullableFilter<"FileImport"> | string | null
   leasedUntil?: Prisma.DateTimeNullableFilter<"FileImport"> | Date | string | null
   attempts?: Prisma.IntFilter<"FileImport"> | number
+  storeAwayAt?: Prisma.DateTimeNullableFilter<"FileImport"> | Date | string | null
 }, "jobId">
 
 export type FileImportOrderByWithAggregationInput = {
@@ -402,6 +412,7 @@ export type FileImportOrderByWithAggregationInput = {
   leaseId?: Prisma.SortOrderInput | Prisma.SortOrder
   leasedUntil?: Prisma.SortOrderInput | Prisma.SortOrder
   attempts?: Prisma.SortOrder
+  storeAwayAt?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.FileImportCountOrderByAggregateInput
   _avg?: Prisma.FileImportAvgOrderByAggregateInput
   _max?: Prisma.FileImportMaxOrderByAggregateInput
@@ -431,6 +442,7 @@ export type FileImportScalarWhereWithAggregatesInput = {
   leaseId?: Prisma.UuidNullableWithAggregatesFilter<"FileImport"> | string | null
   leasedUntil?: Prisma.DateTimeNullableWithAggregatesFilter<"FileImport"> | Date | string | null
   attempts?: Prisma.IntWithAggregatesFilter<"FileImport"> | number
+  storeAwayAt?: Prisma.DateTimeNullableWithAggregatesFilter<"FileImport"> | Date | string | null
 }
 
 export type FileImportCreateInput = {
@@ -452,6 +464,7 @@ export type FileImportCreateInput = {
   leaseId?: string | null
   leasedUntil?: Date | string | null
   attempts?: number
+  storeAwayAt?: Date | string | null
 }
 
 export type FileImportUncheckedCreateInput = {
@@ -473,6 +486,7 @@ export type FileImportUncheckedCreateInput = {
   leaseId?: string | null
   leasedUntil?: Date | string | null
   attempts?: number
+  storeAwayAt?: Date | string | null
 }
 
 export type FileImportUpdateInput = {
@@ -494,6 +508,7 @@ export type FileImportUpdateInput = {
   leaseId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   leasedUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   attempts?: Prisma.IntFieldUpdateOperationsInput | number
+  storeAwayAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type FileImportUncheckedUpdateInput = {
@@ -515,6 +530,7 @@ export type FileImportUncheckedUpdateInput = {
   leaseId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   leasedUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   attempts?: Prisma.IntFieldUpdateOperationsInput | number
+  storeAwayAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type FileImportCreateManyInput = {
@@ -536,6 +552,7 @@ export type FileImportCreateManyInput = {
   leaseId?: string | null
   leasedUntil?: Date | string | null
   attempts?: number
+  storeAwayAt?: Date | string | null
 }
 
 export type FileImportUpdateManyMutationInput = {
@@ -557,6 +574,7 @@ export type FileImportUpdateManyMutationInput = {
   leaseId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   leasedUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   attempts?: Prisma.IntFieldUpdateOperationsInput | number
+  storeAwayAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type FileImportUncheckedUpdateManyInput = {
@@ -578,6 +596,7 @@ export type FileImportUncheckedUpdateManyInput = {
   leaseId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   leasedUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   attempts?: Prisma.IntFieldUpdateOperationsInput | number
+  storeAwayAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type FileImportCountOrderByAggregateInput = {
@@ -599,6 +618,7 @@ export type FileImportCountOrderByAggregateInput = {
   leaseId?: Prisma.SortOrder
   leasedUntil?: Prisma.SortOrder
   attempts?: Prisma.SortOrder
+  storeAwayAt?: Prisma.SortOrder
 }
 
 export type FileImportAvgOrderByAggregateInput = {
@@ -628,6 +648,7 @@ export type FileImportMaxOrderByAggregateInput = {
   leaseId?: Prisma.SortOrder
   leasedUntil?: Prisma.SortOrder
   attempts?: Prisma.SortOrder
+  storeAwayAt?: Prisma.SortOrder
 }
 
 export type FileImportMinOrderByAggregateInput = {
@@ -647,6 +668,7 @@ export type FileImportMinOrderByAggregateInput = {
   leaseId?: Prisma.SortOrder
   leasedUntil?: Prisma.SortOrder
   attempts?: Prisma.SortOrder
+  storeAwayAt?: Prisma.SortOrder
 }
 
 export type FileImportSumOrderByAggregateInput = {
@@ -680,6 +702,7 @@ export type FileImportSelect<ExtArgs extends runtime.Types.Extensions.InternalAr
   leaseId?: boolean
   leasedUntil?: boolean
   attempts?: boolean
+  storeAwayAt?: boolean
 }, ExtArgs["result"]["fileImport"]>
 
 export type FileImportSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -701,6 +724,7 @@ export type FileImportSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ex
   leaseId?: boolean
   leasedUntil?: boolean
   attempts?: boolean
+  storeAwayAt?: boolean
 }, ExtArgs["result"]["fileImport"]>
 
 export type FileImportSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -722,6 +746,7 @@ export type FileImportSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ex
   leaseId?: boolean
   leasedUntil?: boolean
   attempts?: boolean
+  storeAwayAt?: boolean
 }, ExtArgs["result"]["fileImport"]>
 
 export type FileImportSelectScalar = {
@@ -743,9 +768,10 @@ export type FileImportSelectScalar = {
   leaseId?: boolean
   leasedUntil?: boolean
   attempts?: boolean
+  storeAwayAt?: boolean
 }
 
-export type FileImportOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "uploadId" | "options" | "size" | "bytesRead" | "position" | "line" | "columns" | "items" | "badLines" | "createdAt" | "startedAt" | "finishedAt" | "errorCode" | "errorMessage" | "leaseId" | "leasedUntil" | "attempts", ExtArgs["result"]["fileImport"]>
+export type FileImportOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "uploadId" | "options" | "size" | "bytesRead" | "position" | "line" | "columns" | "items" | "badLines" | "createdAt" | "startedAt" | "finishedAt" | "errorCode" | "errorMessage" | "leaseId" | "leasedUntil" | "attempts" | "storeAwayAt", ExtArgs["result"]["fileImport"]>
 
 export type $FileImportPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "FileImport"
@@ -783,7 +809,7 @@ export type $FileImportPayload<ExtArgs extends runtime.Types.Extensions.Internal
     startedAt: Date | null
     finishedAt: Date | null
     /**
-     * Why it ended before the end of the file: null if it did not.
+     * Why it ended before the end of the file, or, while it is not over, why it waits: null if neither is so.
      */
     errorCode: string | null
     errorMessage: string | null
@@ -796,6 +822,10 @@ export type $FileImportPayload<ExtArgs extends runtime.Types.Extensions.Internal
      * How often a server has begun since it last got on.
      */
     attempts: number
+    /**
+     * Since when the store of the upload can't be read.
+     */
+    storeAwayAt: Date | null
   }, ExtArgs["result"]["fileImport"]>
   composites: {}
 }
@@ -1237,6 +1267,7 @@ export interface FileImportFieldRefs {
   readonly leaseId: Prisma.FieldRef<"FileImport", 'String'>
   readonly leasedUntil: Prisma.FieldRef<"FileImport", 'DateTime'>
   readonly attempts: Prisma.FieldRef<"FileImport", 'Int'>
+  readonly storeAwayAt: Prisma.FieldRef<"FileImport", 'DateTime'>
 }
     
 

@@ -45,7 +45,8 @@ export type UploadMinAggregateOutputType = {
   expectedSha256: runtime.Bytes | null
   digestState: runtime.Bytes | null
   sha256: runtime.Bytes | null
-  removing: boolean | null
+  removedAt: Date | null
+  store: string | null
 }
 
 export type UploadMaxAggregateOutputType = {
@@ -57,7 +58,8 @@ export type UploadMaxAggregateOutputType = {
   expectedSha256: runtime.Bytes | null
   digestState: runtime.Bytes | null
   sha256: runtime.Bytes | null
-  removing: boolean | null
+  removedAt: Date | null
+  store: string | null
 }
 
 export type UploadCountAggregateOutputType = {
@@ -69,7 +71,8 @@ export type UploadCountAggregateOutputType = {
   expectedSha256: number
   digestState: number
   sha256: number
-  removing: number
+  removedAt: number
+  store: number
   _all: number
 }
 
@@ -93,7 +96,8 @@ export type UploadMinAggregateInputType = {
   expectedSha256?: true
   digestState?: true
   sha256?: true
-  removing?: true
+  removedAt?: true
+  store?: true
 }
 
 export type UploadMaxAggregateInputType = {
@@ -105,7 +109,8 @@ export type UploadMaxAggregateInputType = {
   expectedSha256?: true
   digestState?: true
   sha256?: true
-  removing?: true
+  removedAt?: true
+  store?: true
 }
 
 export type UploadCountAggregateInputType = {
@@ -117,7 +122,8 @@ export type UploadCountAggregateInputType = {
   expectedSha256?: true
   digestState?: true
   sha256?: true
-  removing?: true
+  removedAt?: true
+  store?: true
   _all?: true
 }
 
@@ -216,7 +222,8 @@ export type UploadGroupByOutputType = {
   expectedSha256: runtime.Bytes | null
   digestState: runtime.Bytes | null
   sha256: runtime.Bytes | null
-  removing: boolean
+  removedAt: Date | null
+  store: string | null
   _count: UploadCountAggregateOutputType | null
   _avg: UploadAvgAggregateOutputType | null
   _sum: UploadSumAggregateOutputType | null
@@ -251,7 +258,8 @@ export type UploadWhereInput = {
   expectedSha256?: Prisma.BytesNullableFilter<"Upload"> | runtime.Bytes | null
   digestState?: Prisma.BytesNullableFilter<"Upload"> | runtime.Bytes | null
   sha256?: Prisma.BytesNullableFilter<"Upload"> | runtime.Bytes | null
-  removing?: Prisma.BoolFilter<"Upload"> | boolean
+  removedAt?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
+  store?: Prisma.StringNullableFilter<"Upload"> | string | null
 }
 
 export type UploadOrderByWithRelationInput = {
@@ -263,7 +271,8 @@ export type UploadOrderByWithRelationInput = {
   expectedSha256?: Prisma.SortOrderInput | Prisma.SortOrder
   digestState?: Prisma.SortOrderInput | Prisma.SortOrder
   sha256?: Prisma.SortOrderInput | Prisma.SortOrder
-  removing?: Prisma.SortOrder
+  removedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  store?: Prisma.SortOrderInput | Prisma.SortOrder
 }
 
 export type UploadWhereUniqueInput = Prisma.AtLeast<{
@@ -278,7 +287,8 @@ export type UploadWhereUniqueInput = Prisma.AtLeast<{
   expectedSha256?: Prisma.BytesNullableFilter<"Upload"> | runtime.Bytes | null
   digestState?: Prisma.BytesNullableFilter<"Upload"> | runtime.Bytes | null
   sha256?: Prisma.BytesNullableFilter<"Upload"> | runtime.Bytes | null
-  removing?: Prisma.BoolFilter<"Upload"> | boolean
+  removedAt?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
+  store?: Prisma.StringNullableFilter<"Upload"> | string | null
 }, "id">
 
 export type UploadOrderByWithAggregationInput = {
@@ -290,7 +300,8 @@ export type UploadOrderByWithAggregationInput = {
   expectedSha256?: Prisma.SortOrderInput | Prisma.SortOrder
   digestState?: Prisma.SortOrderInput | Prisma.SortOrder
   sha256?: Prisma.SortOrderInput | Prisma.SortOrder
-  removing?: Prisma.SortOrder
+  removedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  store?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.UploadCountOrderByAggregateInput
   _avg?: Prisma.UploadAvgOrderByAggregateInput
   _max?: Prisma.UploadMaxOrderByAggregateInput
@@ -310,7 +321,8 @@ export type UploadScalarWhereWithAggregatesInput = {
   expectedSha256?: Prisma.BytesNullableWithAggregatesFilter<"Upload"> | runtime.Bytes | null
   digestState?: Prisma.BytesNullableWithAggregatesFilter<"Upload"> | runtime.Bytes | null
   sha256?: Prisma.BytesNullableWithAggregatesFilter<"Upload"> | runtime.Bytes | null
-  removing?: Prisma.BoolWithAggregatesFilter<"Upload"> | boolean
+  removedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Upload"> | Date | string | null
+  store?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
 }
 
 export type UploadCreateInput = {
@@ -322,7 +334,8 @@ export type UploadCreateInput = {
   expectedSha256?: runtime.Bytes | null
   digestState?: runtime.Bytes | null
   sha256?: runtime.Bytes | null
-  removing?: boolean
+  removedAt?: Date | string | null
+  store?: string | null
 }
 
 export type UploadUncheckedCreateInput = {
@@ -334,7 +347,8 @@ export type UploadUncheckedCreateInput = {
   expectedSha256?: runtime.Bytes | null
   digestState?: runtime.Bytes | null
   sha256?: runtime.Bytes | null
-  removing?: boolean
+  removedAt?: Date | string | null
+  store?: string | null
 }
 
 export type UploadUpdateInput = {
@@ -346,7 +360,8 @@ export type UploadUpdateInput = {
   expectedSha256?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   digestState?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   sha256?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
-  removing?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  removedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  store?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type UploadUncheckedUpdateInput = {
@@ -358,7 +373,8 @@ export type UploadUncheckedUpdateInput = {
   expectedSha256?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   digestState?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   sha256?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
-  removing?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  removedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  store?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type UploadCreateManyInput = {
@@ -370,7 +386,8 @@ export type UploadCreateManyInput = {
   expectedSha256?: runtime.Bytes | null
   digestState?: runtime.Bytes | null
   sha256?: runtime.Bytes | null
-  removing?: boolean
+  removedAt?: Date | string | null
+  store?: string | null
 }
 
 export type UploadUpdateManyMutationInput = {
@@ -382,7 +399,8 @@ export type UploadUpdateManyMutationInput = {
   expectedSha256?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   digestState?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   sha256?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
-  removing?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  removedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  store?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type UploadUncheckedUpdateManyInput = {
@@ -394,7 +412,8 @@ export type UploadUncheckedUpdateManyInput = {
   expectedSha256?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   digestState?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   sha256?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
-  removing?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  removedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  store?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type UploadCountOrderByAggregateInput = {
@@ -406,7 +425,8 @@ export type UploadCountOrderByAggregateInput = {
   expectedSha256?: Prisma.SortOrder
   digestState?: Prisma.SortOrder
   sha256?: Prisma.SortOrder
-  removing?: Prisma.SortOrder
+  removedAt?: Prisma.SortOrder
+  store?: Prisma.SortOrder
 }
 
 export type UploadAvgOrderByAggregateInput = {
@@ -423,7 +443,8 @@ export type UploadMaxOrderByAggregateInput = {
   expectedSha256?: Prisma.SortOrder
   digestState?: Prisma.SortOrder
   sha256?: Prisma.SortOrder
-  removing?: Prisma.SortOrder
+  removedAt?: Prisma.SortOrder
+  store?: Prisma.SortOrder
 }
 
 export type UploadMinOrderByAggregateInput = {
@@ -435,7 +456,8 @@ export type UploadMinOrderByAggregateInput = {
   expectedSha256?: Prisma.SortOrder
   digestState?: Prisma.SortOrder
   sha256?: Prisma.SortOrder
-  removing?: Prisma.SortOrder
+  removedAt?: Prisma.SortOrder
+  store?: Prisma.SortOrder
 }
 
 export type UploadSumOrderByAggregateInput = {
@@ -454,7 +476,8 @@ export type UploadSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   expectedSha256?: boolean
   digestState?: boolean
   sha256?: boolean
-  removing?: boolean
+  removedAt?: boolean
+  store?: boolean
 }, ExtArgs["result"]["upload"]>
 
 export type UploadSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -466,7 +489,8 @@ export type UploadSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   expectedSha256?: boolean
   digestState?: boolean
   sha256?: boolean
-  removing?: boolean
+  removedAt?: boolean
+  store?: boolean
 }, ExtArgs["result"]["upload"]>
 
 export type UploadSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -478,7 +502,8 @@ export type UploadSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   expectedSha256?: boolean
   digestState?: boolean
   sha256?: boolean
-  removing?: boolean
+  removedAt?: boolean
+  store?: boolean
 }, ExtArgs["result"]["upload"]>
 
 export type UploadSelectScalar = {
@@ -490,10 +515,11 @@ export type UploadSelectScalar = {
   expectedSha256?: boolean
   digestState?: boolean
   sha256?: boolean
-  removing?: boolean
+  removedAt?: boolean
+  store?: boolean
 }
 
-export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "createdAt" | "expiresAt" | "length" | "size" | "expectedSha256" | "digestState" | "sha256" | "removing", ExtArgs["result"]["upload"]>
+export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "createdAt" | "expiresAt" | "length" | "size" | "expectedSha256" | "digestState" | "sha256" | "removedAt" | "store", ExtArgs["result"]["upload"]>
 
 export type $UploadPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Upload"
@@ -526,9 +552,13 @@ export type $UploadPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
      */
     sha256: runtime.Bytes | null
     /**
-     * Nobody can use it any more; its chunks are being deleted.
+     * Since when nobody can use it any more: what is stored of it is being deleted.
      */
-    removing: boolean
+    removedAt: Date | null
+    /**
+     * The object store that has its bytes, as servers name it; null if they are in upload_chunk, or nothing is left there.
+     */
+    store: string | null
   }, ExtArgs["result"]["upload"]>
   composites: {}
 }
@@ -960,7 +990,8 @@ export interface UploadFieldRefs {
   readonly expectedSha256: Prisma.FieldRef<"Upload", 'Bytes'>
   readonly digestState: Prisma.FieldRef<"Upload", 'Bytes'>
   readonly sha256: Prisma.FieldRef<"Upload", 'Bytes'>
-  readonly removing: Prisma.FieldRef<"Upload", 'Boolean'>
+  readonly removedAt: Prisma.FieldRef<"Upload", 'DateTime'>
+  readonly store: Prisma.FieldRef<"Upload", 'String'>
 }
     
 

@@ -1,0 +1,18 @@
+-- Gives a server an upload whose objects are to be deleted from a store: one that is removed, or whose time is over while no file import reads
+-- it. note_removal says how far that is.
+--
+-- p_lease_ms for how long no other server is given it, in milliseconds
+-- returns    its id; null if there is none
+-- locks      the upload's row, skipping those that somebody else has
+create or replace function jobtree.lease_removal(p_store text, p_lease_ms integer)
+returns uuid
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_id constant uuid := jobtree.lock_unneeded_upload(p_store);
+begin
+  update jobtree.upload u set expires_at = clock_timestamp() + p_lease_ms * interval '1 millisecond' where u.id = v_id;
+  return v_id;
+end
+$$;

@@ -1,0 +1,40 @@
+-- Locks the first upload of a store that is removed, or whose time is over while no file import reads it. Nobody can use it from now on.
+--
+-- p_store    an object store; null for what is in Postgres alone
+-- returns    its id; null if there is none
+-- locks      the upload's row, skipping those that somebody else has
+create or replace function jobtree.lock_unneeded_upload(p_store text)
+returns uuid
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_passed uuid[] := '{}';
+  v_id uuid;
+begin
+  loop
+    v_id := null;
+    -- In two queries: `is not distinct from` can't be looked up in an index.
+    if p_store is null then
+      select u.id into v_id from jobtree.upload u
+      where u.store is null and u.expires_at <= v_now and u.id <> all (v_passed)
+        and not exists (select from jobtree.file_import f where f.upload_id = u.id and f.finished_at is null)
+      order by u.expires_at limit 1 for update skip locked;
+    else
+      select u.id into v_id from jobtree.upload u
+      where u.store = p_store and u.expires_at <= v_now and u.id <> all (v_passed)
+        and not exists (select from jobtree.file_import f where f.upload_id = u.id and f.finished_at is null)
+      order by u.expires_at limit 1 for update skip locked;
+    end if;
+    if v_id is null then
+      return null;
+    end if;
+    -- In a statement of its own: an import that somebody began before the lock is seen here.
+    exit when not exists (select from jobtree.file_import f where f.upload_id = v_id and f.finished_at is null);
+    v_passed := v_passed || v_id;
+  end loop;
+  update jobtree.upload u set removed_at = v_now where u.id = v_id and u.removed_at is null;
+  return v_id;
+end
+$$;

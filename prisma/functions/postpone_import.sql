@@ -1,0 +1,33 @@
+-- Gives a file import back whose upload can't be read, since its object store is away: it is due again after as long as that has lasted, at
+-- least a second and at most a minute. note_import forgets it when the import has got on.
+--
+-- p_lease_id what lease_imports gave
+-- p_code, p_message   what is wrong
+-- p_patience_ms how long it is tried again, in milliseconds
+-- returns    false if that is over: fail_import has to end it. True also if somebody else has the import
+-- locks      the import's row
+create or replace function jobtree.postpone_import(p_job_id uuid, p_lease_id uuid, p_code text, p_message text, p_patience_ms integer)
+returns boolean
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+  v_since timestamptz;
+begin
+  select coalesce(f.store_away_at, v_now) into v_since from jobtree.file_import f
+  where f.job_id = p_job_id and f.lease_id = p_lease_id and f.finished_at is null
+  for update;
+  if not found then
+    return true;
+  end if;
+  if v_now - v_since > p_patience_ms * interval '1 millisecond' then
+    return false;
+  end if;
+  update jobtree.file_import f
+  set store_away_at = v_since, error_code = p_code, error_message = p_message, attempts = 0, lease_id = null,
+    leased_until = v_now + least(greatest(v_now - v_since, interval '1 second'), interval '1 minute')
+  where f.job_id = p_job_id;
+  return true;
+end
+$$;
