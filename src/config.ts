@@ -5,8 +5,8 @@
  */
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { isEndpoint, isStoreUrl, type ObjectStoreConfig, readObjectStore } from './object-store-url.ts';
 import { parseRedisUrl, type RedisConfig } from './redis-url.ts';
-import { isEndpoint, isStoreUrl, readUploadStore, type UploadStoreConfig } from './upload-store.ts';
 
 const headerName = (standard: string) =>
   z
@@ -478,7 +478,7 @@ export interface Config {
   readonly maxFileTextBytes: number;
   readonly uploadLifetimeMs: number;
   /** Undefined: in Postgres. */
-  readonly uploadStore: UploadStoreConfig | undefined;
+  readonly uploadStore: ObjectStoreConfig | undefined;
   readonly maxQueryTokens: number;
   readonly maxQueryCost: number;
   readonly maxAnswerBytes: number;
@@ -541,7 +541,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     problems.push(
       'JOBTREE_PROXY_SECRET: it or JOBTREE_PROXY_NETWORKS must be set with JOBTREE_AUTH=proxy, or anybody could say who they are',
     );
-  const uploadStore = readUploadStore(given, (problem) => problems.push(problem));
+  const uploadStore = readObjectStore(given, (problem) => problems.push(problem));
   if (problems.length > 0 || !parsed.success) {
     throw new ConfigError(
       `The configuration can't be used:\n${problems.map((line) => `  ${line}`).join('\n')}`,

@@ -5,7 +5,7 @@
 import { setMaxListeners } from 'node:events';
 import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3';
 import type { Logger } from 'pino';
-import type { UploadStoreConfig } from '../upload-store.ts';
+import type { ObjectStoreConfig } from '../object-store-url.ts';
 import { StoreError } from './store-error.ts';
 
 /** A request, with all its attempts: two more if it fails in a way that may pass. */
@@ -19,7 +19,7 @@ type Library = typeof import('@aws-sdk/client-s3');
 type Body = AsyncIterable<Uint8Array> & { destroy(): void };
 
 export interface S3StoreOptions {
-  readonly config: UploadStoreConfig;
+  readonly config: ObjectStoreConfig;
   readonly logger?: Logger | undefined;
   /** How long a request may take in all. */
   readonly limitMs?: number | undefined;
@@ -28,7 +28,7 @@ export interface S3StoreOptions {
 export class S3Store {
   /** As uploads remember it. */
   readonly name: string;
-  readonly #config: UploadStoreConfig;
+  readonly #config: ObjectStoreConfig;
   readonly #logger: Logger | undefined;
   readonly #limitMs: number;
   readonly #closed = new AbortController();

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 
 const layers = [
   'redis-url.ts',
-  'upload-store.ts',
+  'object-store-url.ts',
   'config.ts',
   'errors.ts',
   'db',

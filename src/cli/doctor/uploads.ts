@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { S3Store } from '../../object-store/s3.ts';
 import { StoreError } from '../../object-store/store-error.ts';
-import type { UploadStoreConfig } from '../../upload-store.ts';
+import type { ObjectStoreConfig } from '../../object-store-url.ts';
 import { counted } from '../figures.ts';
 import { type Judgement, ok, sick, span, warning } from './finding.ts';
 import type { Session } from './session.ts';
@@ -26,7 +26,7 @@ const bringBack =
   'Bring it back, or correct JOBTREE_UPLOAD_STORE_ENDPOINT. Uploads are answered with 503 meanwhile, imports wait for an hour, and nothing is lost.';
 
 /** Writes, reads, lists and deletes an object of its own. */
-export async function checkUploadStore(config: UploadStoreConfig): Promise<Judgement[]> {
+export async function checkUploadStore(config: ObjectStoreConfig): Promise<Judgement[]> {
   const store = new S3Store({ config, limitMs });
   const folder = `doctor-${randomUUID()}`;
   const [key, bytes] = [`${folder}/probe`, Buffer.from('jobtree')];
@@ -67,7 +67,7 @@ export async function checkUploadStore(config: UploadStoreConfig): Promise<Judge
 
 export async function checkOtherStores(
   session: Session,
-  config: UploadStoreConfig | undefined,
+  config: ObjectStoreConfig | undefined,
 ): Promise<Judgement[]> {
   const found = await session.query<{ store: string; uploads: number; since: Date }>(
     `select u.store, count(*)::int as uploads, min(u.created_at) as since

@@ -1,6 +1,6 @@
 /** The settings of the object store for uploads: a bucket of S3, or of anything that speaks its protocol. */
 
-export interface UploadStoreConfig {
+export interface ObjectStoreConfig {
   /** What names it in Postgres: an upload remembers it. */
   readonly name: string;
   readonly bucket: string;
@@ -34,10 +34,10 @@ export function isEndpoint(text: string): boolean {
 }
 
 /** Undefined if there is none. Calls `refuse` for what does not go together. */
-export function readUploadStore(
+export function readObjectStore(
   env: Readonly<Record<string, string | undefined>>,
   refuse: (problem: string) => void,
-): UploadStoreConfig | undefined {
+): ObjectStoreConfig | undefined {
   const url = env[names.url];
   if (url === undefined) {
     for (const name of Object.values(names))
