@@ -8,6 +8,13 @@ import { z } from 'zod';
 import { isEndpoint, isStoreUrl, type ObjectStoreConfig, readObjectStore } from './object-store-url.ts';
 import { parseRedisUrl, type RedisConfig } from './redis-url.ts';
 
+const headerName = (standard: string) =>
+  z
+    .string()
+    .regex(/^[a-z0-9-]+$/i, 'must be the name of a header')
+    .transform((name) => name.toLowerCase())
+    .default(standard);
+
 const milliseconds = (lowest: number, highest: number, standard: number) =>
   z.coerce.number().int().min(lowest).max(highest).default(standard);
 
@@ -64,6 +71,85 @@ const settings = {
     .default('./.jobtree')
     .describe('Where the embedded Postgres keeps its data.'),
   JOBTREE_HOST: z.string().min(1).default('127.0.0.1').describe('The address to listen on.'),
+  JOBTREE_AUTH: z
+    .string()
+    .regex(
+      /^(none|(keys|jwt|proxy)(,(keys|jwt|proxy))*)$/,
+      'must be none, or some of keys, jwt and proxy, with commas between',
+    )
+    .optional()
+    .describe(
+      'How callers show who they are: some of `keys` (API keys: `jobtree api-keys`), `jwt` (JSON Web Tokens) and `proxy` (headers of a proxy), with commas between; or `none`: whoever reaches the port may do everything. Without it, as `none` on a loopback address; on others the server does not start.',
+    ),
+  JOBTREE_JWT_ISSUER: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('With `jwt`: who has to have issued tokens (`iss`).'),
+  JOBTREE_JWT_AUDIENCE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('With `jwt`: for whom tokens have to be (`aud`).'),
+  JOBTREE_JWT_JWKS_URL: z
+    .string()
+    .regex(/^https?:\/\/\S+$/, 'must be an http or https URL')
+    .optional()
+    .describe('With `jwt`: where the public keys of the issuer are, as a JSON Web Key Set.'),
+  JOBTREE_JWT_ALGORITHMS: z
+    .string()
+    .regex(
+      /^((RS|PS|ES)(256|384|512)|EdDSA)(,((RS|PS|ES)(256|384|512)|EdDSA))*$/,
+      'must be some of RS256, PS256, ES256 (or 384, 512) and EdDSA, with commas between',
+    )
+    .default('RS256,ES256')
+    .describe('With `jwt`: how tokens may be signed.'),
+  JOBTREE_JWT_CLOCK_SKEW_SECONDS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(600)
+    .default(30)
+    .describe('With `jwt`: how far the clock of the issuer may be off, in seconds.'),
+  JOBTREE_JWT_ROLES_CLAIM: z
+    .string()
+    .min(1)
+    .default('jobtree_roles')
+    .describe('With `jwt`: the claim with the roles, a list or a text with blanks between.'),
+  JOBTREE_JWT_TYPES_CLAIM: z
+    .string()
+    .min(1)
+    .default('jobtree_types')
+    .describe('With `jwt`: the claim with the types that the token is for; without it in a token, all.'),
+  JOBTREE_JWT_TREES_CLAIM: z
+    .string()
+    .min(1)
+    .default('jobtree_trees')
+    .describe(
+      'With `jwt`: the claim with the trees that the token is for, by the ids of their roots; without it in a token, all.',
+    ),
+  JOBTREE_PROXY_USER_HEADER: headerName('x-forwarded-user').describe(
+    'With `proxy`: the header in which the proxy says who calls.',
+  ),
+  JOBTREE_PROXY_ROLES_HEADER: headerName('x-forwarded-roles').describe(
+    'With `proxy`: the header with the roles of the caller, with commas between.',
+  ),
+  JOBTREE_PROXY_SECRET: z
+    .string()
+    .min(32, 'must have at least 32 characters')
+    .optional()
+    .describe(
+      'With `proxy`: what the proxy shows in the header `jobtree-proxy-secret`, so that it is believed.',
+    ),
+  JOBTREE_PROXY_NETWORKS: z
+    .string()
+    .refine((text) => text.split(',').every((network) => ipaddr.isValidCIDR(network)), {
+      message: 'must be networks (10.0.0.0/8,fd00::/8), with commas between',
+    })
+    .optional()
+    .describe(
+      'With `proxy`: where its connections come from, so that it is believed: `10.0.0.7/32`, with commas between.',
+    ),
   JOBTREE_PORT: z.coerce
     .number()
     .int()
@@ -341,11 +427,32 @@ const environment = z.object(settings);
 /** Names that are not for the server: the client's, and what `jobtree work` tells its commands. */
 const foreign = new Set([
   'JOBTREE_URL',
+  'JOBTREE_TOKEN',
   'JOBTREE_ITEM_ID',
   'JOBTREE_JOB_ID',
   'JOBTREE_TYPE',
   'JOBTREE_ATTEMPT',
 ]);
+
+export type AuthWay = 'keys' | 'jwt' | 'proxy';
+
+export interface JwtConfig {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly jwksUrl: string;
+  readonly algorithms: readonly string[];
+  readonly clockSkewSeconds: number;
+  readonly rolesClaim: string;
+  readonly typesClaim: string;
+  readonly treesClaim: string;
+}
+
+export interface ProxyConfig {
+  readonly userHeader: string;
+  readonly rolesHeader: string;
+  readonly secret: string | undefined;
+  readonly networks: readonly string[];
+}
 
 export interface Config {
   readonly databaseUrl: string | undefined;
@@ -354,6 +461,12 @@ export interface Config {
   readonly redis: (RedisConfig & { readonly prefix: string | undefined }) | undefined;
   readonly dataDirectory: string;
   readonly host: string;
+  /** How callers show who they are. Empty: nobody has to. */
+  readonly auth: readonly AuthWay[];
+  /** Whether somebody wants it to be open, if it is. */
+  readonly isOpenKnowingly: boolean;
+  readonly jwt: JwtConfig | undefined;
+  readonly proxy: ProxyConfig | undefined;
   readonly port: number;
   readonly poolSize: number;
   readonly databaseTimeoutMs: number;
@@ -416,6 +529,18 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   if (given.JOBTREE_DIRECT_DATABASE_URL !== undefined && given.DATABASE_URL === undefined) {
     problems.push('JOBTREE_DIRECT_DATABASE_URL: belongs to a DATABASE_URL, which is not set');
   }
+  const ways = toWays(given.JOBTREE_AUTH);
+  if (ways.includes('jwt'))
+    for (const name of ['JOBTREE_JWT_ISSUER', 'JOBTREE_JWT_AUDIENCE', 'JOBTREE_JWT_JWKS_URL'])
+      if (given[name] === undefined) problems.push(`${name}: must be set with JOBTREE_AUTH=jwt`);
+  if (
+    ways.includes('proxy') &&
+    given.JOBTREE_PROXY_SECRET === undefined &&
+    given.JOBTREE_PROXY_NETWORKS === undefined
+  )
+    problems.push(
+      'JOBTREE_PROXY_SECRET: it or JOBTREE_PROXY_NETWORKS must be set with JOBTREE_AUTH=proxy, or anybody could say who they are',
+    );
   const uploadStore = readObjectStore(given, (problem) => problems.push(problem));
   if (problems.length > 0 || !parsed.success) {
     throw new ConfigError(
@@ -431,6 +556,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     redis: value.REDIS_URL && Object.freeze({ ...value.REDIS_URL, prefix: value.JOBTREE_REDIS_PREFIX }),
     dataDirectory: value.JOBTREE_DATA_DIR,
     host: value.JOBTREE_HOST,
+    auth: Object.freeze(ways),
+    jwt: ways.includes('jwt') ? Object.freeze(toJwt(value)) : undefined,
+    proxy: ways.includes('proxy') ? Object.freeze(toProxy(value)) : undefined,
+    isOpenKnowingly: value.JOBTREE_AUTH !== undefined || isLoopback(value.JOBTREE_HOST),
     port: value.JOBTREE_PORT,
     poolSize: value.JOBTREE_POOL_SIZE,
     databaseTimeoutMs: value.JOBTREE_DATABASE_TIMEOUT_MS,
@@ -472,6 +601,51 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     allowedOrigins: value.JOBTREE_ALLOWED_ORIGINS?.split(',') ?? [],
     graphiql: value.JOBTREE_GRAPHIQL === 'true',
   });
+}
+
+function toWays(text: string | undefined): AuthWay[] {
+  return text === undefined || text === 'none' ? [] : (text.split(',') as AuthWay[]);
+}
+
+type Values = z.infer<typeof environment>;
+
+function toJwt(value: Values): JwtConfig {
+  return {
+    issuer: value.JOBTREE_JWT_ISSUER ?? '',
+    audience: value.JOBTREE_JWT_AUDIENCE ?? '',
+    jwksUrl: value.JOBTREE_JWT_JWKS_URL ?? '',
+    algorithms: value.JOBTREE_JWT_ALGORITHMS.split(','),
+    clockSkewSeconds: value.JOBTREE_JWT_CLOCK_SKEW_SECONDS,
+    rolesClaim: value.JOBTREE_JWT_ROLES_CLAIM,
+    typesClaim: value.JOBTREE_JWT_TYPES_CLAIM,
+    treesClaim: value.JOBTREE_JWT_TREES_CLAIM,
+  };
+}
+
+function toProxy(value: Values): ProxyConfig {
+  return {
+    userHeader: value.JOBTREE_PROXY_USER_HEADER,
+    rolesHeader: value.JOBTREE_PROXY_ROLES_HEADER,
+    secret: value.JOBTREE_PROXY_SECRET,
+    networks: value.JOBTREE_PROXY_NETWORKS?.split(',') ?? [],
+  };
+}
+
+/** A name may lead anywhere, so of names only `localhost` counts. */
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
+}
+
+/**
+ * For servers, before they start.
+ *
+ * @throws ConfigError if others could reach one that asks nobody who they are
+ */
+export function refuseOpen({ host, auth, isOpenKnowingly }: Config): void {
+  if (auth.length > 0 || isOpenKnowingly) return;
+  throw new ConfigError(
+    `JOBTREE_HOST is ${host}, so others can reach the server, and JOBTREE_AUTH is not set. Set JOBTREE_AUTH=keys and make a first key with \`jobtree api-keys create NAME --role admin\`, or say JOBTREE_AUTH=none, if whoever reaches the port may do everything.`,
+  );
 }
 
 /** Every setting with its meaning and default, for `jobtree start --help` and the documentation. */

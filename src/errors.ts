@@ -9,6 +9,9 @@ export const errorCodes = {
   JOB_FED_BY_PARENT: "The job is fed by its parent, whose completion seals it; it can't be sealed by hand.",
   ITEM_NOT_CLAIMABLE: 'The item is not waiting for a worker.',
   ITEM_NOT_UPDATABLE: 'A worker has the item, or it is finished.',
+  UNAUTHENTICATED:
+    'The server asks who you are: the request has no key or token, or one that is unknown, revoked or over.',
+  FORBIDDEN: 'Your roles and scopes do not allow it.',
   BUSY: 'Another transaction holds what the operation needs. Nothing has changed: try again.',
   UNAVAILABLE:
     'The server can not do it now, mostly since Postgres does not answer. Nothing has changed: try again.',
@@ -89,6 +92,14 @@ export class ItemNotUpdatableError extends JobtreeError {
     super(message, field);
     this.reason = reason;
   }
+}
+
+export class UnauthenticatedError extends JobtreeError {
+  readonly code = 'UNAUTHENTICATED' as const;
+}
+
+export class ForbiddenError extends JobtreeError {
+  readonly code = 'FORBIDDEN' as const;
 }
 
 export class BusyError extends JobtreeError {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, readConfig } from '../src/config.ts';
+import { ConfigError, readConfig, refuseOpen } from '../src/config.ts';
 
 describe('configuration', () => {
   it('has a default for everything, and is frozen', () => {
@@ -40,6 +40,35 @@ describe('configuration', () => {
       port: 4000,
       databaseUrl: undefined,
     });
+  });
+
+  it.each(['127.0.0.1', '127.1.2.3', '::1', '::ffff:127.0.0.1', 'localhost'])('may be open on %s', (host) => {
+    expect(readConfig({ JOBTREE_HOST: host }).auth).toEqual([]);
+    expect(() => refuseOpen(readConfig({ JOBTREE_HOST: host }))).not.toThrow();
+  });
+
+  it.each(['0.0.0.0', '::', '192.168.1.2', 'jobs.example.com', 'localhost.example.com'])(
+    'may not be open on %s, unless it says so',
+    (host) => {
+      expect(() => refuseOpen(readConfig({ JOBTREE_HOST: host }))).toThrow(ConfigError);
+      for (const JOBTREE_AUTH of ['none', 'keys', 'keys,proxy'])
+        expect(() =>
+          refuseOpen(readConfig({ JOBTREE_HOST: host, JOBTREE_AUTH, JOBTREE_PROXY_NETWORKS: '10.0.0.1/32' })),
+        ).not.toThrow();
+    },
+  );
+
+  it('refuses ways to show who one is that there are not', () => {
+    for (const JOBTREE_AUTH of ['password', 'none,keys', 'keys,', 'KEYS'])
+      expect(() => readConfig({ JOBTREE_AUTH })).toThrow(/JOBTREE_AUTH/);
+  });
+
+  it('says what a way needs', () => {
+    expect(() => readConfig({ JOBTREE_AUTH: 'jwt' })).toThrow(/JWT_ISSUER.*JWT_AUDIENCE.*JWT_JWKS_URL/s);
+    expect(() => readConfig({ JOBTREE_AUTH: 'proxy' })).toThrow(/PROXY_SECRET.*PROXY_NETWORKS/);
+    for (const algorithm of ['none', 'HS256', 'RS256,HS256', 'RS257'])
+      expect(() => readConfig({ JOBTREE_JWT_ALGORITHMS: algorithm })).toThrow(/JOBTREE_JWT_ALGORITHMS/);
+    expect(() => readConfig({ JOBTREE_PROXY_SECRET: 'short' })).toThrow(/32 characters/);
   });
 
   it('reads the store of uploads, with what AWS programs read', () => {

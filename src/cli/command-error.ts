@@ -24,6 +24,8 @@ export function reportError(error: unknown): number {
 /** What to tell a person, and how to tell a script. */
 export function describeError(error: unknown): { text: string; exitCode: number } {
   if (error instanceof CommandError) return { text: error.message, exitCode: error.exitCode };
+  if (error instanceof JobtreeError && error.code === 'UNAUTHENTICATED')
+    return { text: `${hint()} ${error.message}`, exitCode: exitCodes.failure };
   if (error instanceof JobtreeError) return { text: error.message, exitCode: codeFor(error) };
   const { name, message, code, stack } = (error ?? {}) as Record<string, string | undefined>;
   // These come from modules that only `start`, `migrate` and `demo` load.
@@ -40,6 +42,13 @@ export function describeError(error: unknown): { text: string; exitCode: number 
   if (isConnectionLoss(code))
     return { text: `No connection to Postgres: ${code}.`, exitCode: exitCodes.unreachable };
   return { text: stack ?? String(error), exitCode: exitCodes.failure };
+}
+
+/** An option would stand in the list of processes, for all who use the machine. */
+function hint(): string {
+  return process.env.JOBTREE_TOKEN
+    ? 'The server refuses the key in JOBTREE_TOKEN.'
+    : 'The server asks for a key: set JOBTREE_TOKEN in the environment.';
 }
 
 /** What Postgres itself said, if it did. */

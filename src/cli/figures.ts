@@ -88,6 +88,11 @@ export function parseRunAt(text: string): Date | 'now' {
   return readInstant(text, 1) ?? refuse('Give now, a time, 2026-11-21T10:00:00Z, or in how long: 30m, 2h.');
 }
 
+/** `2026-11-21T10:00:00Z`, or in how long: `90d`. */
+export function parseEnd(text: string): Date {
+  return readInstant(text, 1) ?? refuse('Give a time, 2026-11-21T10:00:00Z, or in how long: 90d.');
+}
+
 function readInstant(text: string, direction: 1 | -1): Date | undefined {
   if (/^\d+(\.\d+)?(ms|s|m|h|d)$/.test(text)) return new Date(Date.now() + direction * parseDuration(text));
   const instant = new Date(text);

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Command, CommanderError, Option } from 'commander';
+import { addApiKeyCommands } from './api-key-commands.ts';
 import { jsonOption, urlOption } from './api-options.ts';
 import { onBrokenPipe } from './broken-pipe.ts';
 import { addCallbackCommands } from './callback-commands.ts';
@@ -356,6 +357,7 @@ ${exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable')}`,
 
 addScheduleCommands(program, run);
 addCallbackCommands(program, run);
+addApiKeyCommands(program, run);
 
 addItemCommands(program, run);
 addTypeCommands(program, run);

@@ -13,6 +13,7 @@ import type {
 import { type AddItemsResult, addInBatches } from './add-items.ts';
 import { Callbacks } from './callbacks.ts';
 import { newClaimId } from './claim-id.ts';
+import { Credentials, type Token } from './credentials.ts';
 import { endpoint } from './endpoint.ts';
 import { JobtreeError, payloadOf } from './errors.ts';
 import { Http } from './http.ts';
@@ -60,6 +61,12 @@ export interface ClientOptions {
    * `http://127.0.0.1:4000/graphql`.
    */
   readonly url?: string | undefined;
+  /**
+   * What shows who you are, where the server asks: the text of an API key, or a function that gives it. The function is asked once,
+   * and again when the server refuses what it gave before (a key that was rotated): what is watched then goes on where it was. Default: the
+   * environment's `JOBTREE_TOKEN`, if it is set.
+   */
+  readonly token?: Token | undefined;
   /** Sent with every request and, except in browsers, with the WebSocket's. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
@@ -105,13 +112,14 @@ export class Client {
   constructor(options: ClientOptions = {}) {
     const url = endpoint(options.url);
     const { headers = {}, retryMs = 5_000, timeoutMs = 60_000, fetch, webSocketImpl, onRetry } = options;
-    this.#http = new Http({ url, headers, retryMs, timeoutMs, onRetry, post: createPost(fetch) });
-    this.#results = { url, headers, retryMs, fetch: fetch ?? globalThis.fetch };
+    const credentials = new Credentials(headers, options.token);
+    this.#http = new Http({ url, credentials, retryMs, timeoutMs, onRetry, post: createPost(fetch) });
+    this.#results = { url, credentials, retryMs, fetch: fetch ?? globalThis.fetch };
     this.#uploads = { ...this.#results, timeoutMs, onRetry };
     this.queues = new Queues(this.#http);
     this.types = new TypeSchemas(this.#http);
     this.callbacks = new Callbacks(this.#http);
-    this.socket = new Socket({ url, headers, webSocketImpl });
+    this.socket = new Socket({ url, credentials, webSocketImpl });
     this.schedules = new Schedules((...request) => this.#send(...request));
   }
 

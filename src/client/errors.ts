@@ -110,6 +110,8 @@ const codes: Record<ErrorCode, true> = {
   JOB_FED_BY_PARENT: true,
   ITEM_NOT_CLAIMABLE: true,
   ITEM_NOT_UPDATABLE: true,
+  UNAUTHENTICATED: true,
+  FORBIDDEN: true,
   BUSY: true,
   UNAVAILABLE: true,
   OUTCOME_UNKNOWN: true,
@@ -121,6 +123,11 @@ export function refusal(code: ErrorCode, message: string, details: ErrorDetails 
   if (code === 'UNAVAILABLE')
     return new JobtreeError('UNREACHABLE', message, { ...details, outcome: 'NOTHING_DONE' });
   return new JobtreeError(code === 'OUTCOME_UNKNOWN' ? 'UNREACHABLE' : code, message, details);
+}
+
+/** Whether the server does not take the token that it was shown. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof JobtreeError && error.code === 'UNAUTHENTICATED';
 }
 
 /** Whether the same operation may well succeed a little later. */

@@ -4,9 +4,11 @@
  */
 import type { TypedDocumentString } from '../generated/graphql/graphql.ts';
 import { backoffMs, wait } from './backoff.ts';
-import { fromGraphqlErrors, isTransient, JobtreeError } from './errors.ts';
+import type { Credentials } from './credentials.ts';
+import { fromGraphqlErrors, isRefusal, isTransient, JobtreeError } from './errors.ts';
 import type { Post, PostAnswer } from './post.ts';
 
+const unauthorized = 401;
 const tooManyRequests = 429;
 const badGateway = 502;
 const serviceUnavailable = 503;
@@ -18,7 +20,7 @@ const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 export interface HttpOptions {
   readonly url: string;
   readonly post: Post;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly credentials: Credentials;
   readonly retryMs: number;
   readonly timeoutMs: number;
   readonly onRetry: ((error: JobtreeError) => void) | undefined;
@@ -51,6 +53,7 @@ export class Http {
       } catch (error) {
         signal?.throwIfAborted();
         if (!(error instanceof JobtreeError)) throw error;
+        if (isRefusal(error) && this.#options.credentials.refused()) continue;
         mayBeDone ||= error.outcome === 'UNKNOWN';
         const delay = Math.max(backoffMs(failures), retryAfterMs(error));
         if (!isTransient(error) || performance.now() + delay > giveUpAt) throw lastOf(error, mayBeDone);
@@ -63,7 +66,8 @@ export class Http {
   }
 
   async #post<R>(body: string, signal: AbortSignal | undefined): Promise<R> {
-    const { url, post, headers, timeoutMs } = this.#options;
+    const { url, post, credentials, timeoutMs } = this.#options;
+    const headers = await credentials.headers();
     const timeout = AbortSignal.timeout(timeoutMs);
     let response: PostAnswer;
     try {
@@ -77,6 +81,7 @@ export class Http {
       throw new JobtreeError('UNREACHABLE', `No answer from ${url}: ${describe(cause)}.`, { cause, outcome });
     }
     const { status, retryAfter } = response;
+    if (status !== unauthorized) credentials.accepted();
     const answer = parse(response.text);
     if (status === tooManyRequests || status === serviceUnavailable) {
       const text = answer?.errors ? fromGraphqlErrors(answer.errors).message : `${url} answered ${status}.`;

@@ -25,6 +25,7 @@ export type {
 export type { AddedItem, AddItemsResult } from './add-items.ts';
 export type { CallbackDelivery, CallbackEndpoint, Callbacks } from './callbacks.ts';
 export { Client, type ClientOptions, createClient } from './client.ts';
+export type { Token } from './credentials.ts';
 export {
   type DefinedSchemas,
   type DefinedType,

@@ -1,6 +1,7 @@
 /** What a tree results in, line by line, however much it is: a request that breaks off is taken up where it was. */
 import { backoffMs, wait } from './backoff.ts';
-import { fromGraphqlErrors, isTransient, JobtreeError } from './errors.ts';
+import type { Credentials } from './credentials.ts';
+import { fromGraphqlErrors, isRefusal, isTransient, JobtreeError } from './errors.ts';
 import type { CallOptions } from './types.ts';
 
 export interface ExportOptions extends CallOptions {
@@ -18,7 +19,7 @@ export interface ResultLines {
 export interface ResultsEndpoint {
   readonly url: string;
   readonly fetch: typeof globalThis.fetch;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly credentials: Credentials;
   readonly retryMs: number;
 }
 
@@ -91,6 +92,7 @@ async function open(
       return await ask(endpoint, jobId, after, signal);
     } catch (error) {
       signal?.throwIfAborted();
+      if (isRefusal(error) && endpoint.credentials.refused()) continue;
       const delay = backoffMs(failures);
       if (!(error instanceof JobtreeError) || !isTransient(error) || performance.now() + delay > giveUpAt)
         throw error;
@@ -100,7 +102,7 @@ async function open(
 }
 
 async function ask(
-  { url, fetch, headers }: ResultsEndpoint,
+  { url, fetch, credentials }: ResultsEndpoint,
   jobId: string,
   after: string | undefined,
   signal: AbortSignal | undefined,
@@ -108,12 +110,14 @@ async function ask(
   // Beside the API, wherever that is.
   const address = new URL(`api/jobs/${encodeURIComponent(jobId)}/results`, url);
   if (after !== undefined) address.searchParams.set('after', after);
+  const headers = await credentials.headers();
   let response: Response;
   try {
     response = await fetch(address, { headers, signal: signal ?? null });
   } catch (cause) {
     throw new JobtreeError('UNREACHABLE', `No answer from ${address.origin}.`, { cause });
   }
+  if (response.status !== 401) credentials.accepted();
   if (response.ok) return response;
   const text = await response.text();
   throw (

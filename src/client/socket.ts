@@ -16,11 +16,12 @@ import {
 import type { ClientOptions } from 'ws';
 import type { TypedDocumentString } from '../generated/graphql/graphql.ts';
 import { restartPauseMs, wait } from './backoff.ts';
+import type { Credentials } from './credentials.ts';
 import { fromGraphqlErrors, JobtreeError } from './errors.ts';
 
 export interface SocketOptions {
   readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly credentials: Credentials;
   readonly webSocketImpl: unknown;
 }
 
@@ -41,6 +42,8 @@ const closeWithinMs = 1_000;
 const unanswered: readonly (number | undefined)[] = [4499, CloseCode.ConnectionAcknowledgementTimeout];
 /** The code with which a server that restarts closes its sockets. */
 const restart = 1012;
+/** Closes of connections whose caller the server refuses, without another token to try. */
+const finalRefusals = new WeakSet<object>();
 /** What one message from the server may have, in bytes: a claim of many large payloads is one message. */
 const maxMessageBytes = 512 * 1024 * 1024;
 
@@ -147,7 +150,7 @@ export class Socket {
 }
 
 async function connect(
-  { url, headers, webSocketImpl }: SocketOptions,
+  { url, credentials, webSocketImpl }: SocketOptions,
   closing: AbortSignal,
   onHeard: () => void,
 ): Promise<GraphqlWs> {
@@ -160,7 +163,11 @@ async function connect(
       pauseMs = 0;
       return url.replace(/^http/, 'ws');
     },
-    webSocketImpl: webSocketImpl ?? (await defaultWebSocket(headers)),
+    webSocketImpl: webSocketImpl ?? (await defaultWebSocket(credentials.fixedHeaders)),
+    connectionParams: async () => {
+      const authorization = await credentials.authorization();
+      return authorization === undefined ? {} : { authorization };
+    },
     retryAttempts: 0,
     generateID: () => String(++operations),
     lazyCloseTimeout: 1_000,
@@ -168,6 +175,7 @@ async function connect(
     keepAlive: pingEveryMs,
     on: {
       message: onHeard,
+      connected: () => credentials.accepted(),
       ping: (received) => {
         if (received) return;
         pong = setTimeout(() => {
@@ -177,7 +185,10 @@ async function connect(
       pong: () => clearTimeout(pong),
       closed: (event) => {
         clearTimeout(pong);
-        if ((event as { code?: unknown }).code === restart) pauseMs = restartPauseMs();
+        const { code } = event as { code?: unknown };
+        if (code === restart) pauseMs = restartPauseMs();
+        // Before those hear of it that have operations on it.
+        if (code === CloseCode.Forbidden && !credentials.refused()) finalRefusals.add(event as object);
       },
     },
   });
@@ -215,6 +226,8 @@ function toError(error: unknown, url: string): JobtreeError {
   const { code, reason, message } = (error ?? {}) as { code?: unknown; reason?: unknown; message?: unknown };
   if (typeof code === 'number') {
     const why = typeof reason === 'string' && reason !== '' ? `: ${reason.replace(/\.$/, '')}` : '';
+    if (finalRefusals.has(error as object))
+      return new JobtreeError('UNAUTHENTICATED', `${url} refuses the caller${why}.`, { cause: error });
     return new JobtreeError('UNREACHABLE', `The connection to ${url} was closed (${code})${why}.`, {
       cause: error,
     });

@@ -1,7 +1,8 @@
 /** A file to the server, part by part: one that breaks off is taken up where it was. The protocol is tus 1.0.0. */
 import type { ErrorCode } from '../generated/graphql/graphql.ts';
 import { backoffMs, wait } from './backoff.ts';
-import { isTransient, JobtreeError, refusal } from './errors.ts';
+import type { Credentials } from './credentials.ts';
+import { fromGraphqlErrors, isRefusal, isTransient, JobtreeError, refusal } from './errors.ts';
 import type { CallOptions } from './types.ts';
 
 /** A path (under Node.js), a `File` or `Blob`, or a stream of bytes. */
@@ -26,7 +27,7 @@ export interface Upload {
 export interface UploadEndpoint {
   readonly url: string;
   readonly fetch: typeof globalThis.fetch;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly credentials: Credentials;
   readonly retryMs: number;
   readonly timeoutMs: number;
   readonly onRetry: ((error: JobtreeError) => void) | undefined;
@@ -122,6 +123,7 @@ class Sender {
         return await act();
       } catch (error) {
         this.#signal?.throwIfAborted();
+        if (isRefusal(error) && this.#endpoint.credentials.refused()) continue;
         const delay = backoffMs(failures);
         if (!(error instanceof JobtreeError) || !isTransient(error) || performance.now() + delay > giveUpAt)
           throw error;
@@ -138,16 +140,18 @@ class Sender {
     headers: Record<string, string>,
     body?: Uint8Array,
   ): Promise<Response> {
-    const { fetch, timeoutMs } = this.#endpoint;
+    const { fetch, timeoutMs, credentials } = this.#endpoint;
+    const own = await credentials.headers();
     const timeout = AbortSignal.timeout(timeoutMs);
     let response: Response;
     try {
       response = await fetch(address, {
         method,
-        headers: { ...this.#endpoint.headers, 'tus-resumable': '1.0.0', ...headers },
+        headers: { ...own, 'tus-resumable': '1.0.0', ...headers },
         signal: this.#signal ? AbortSignal.any([this.#signal, timeout]) : timeout,
         ...(body && { body: body as Uint8Array<ArrayBuffer> }),
       });
+      if (response.status !== 401) credentials.accepted();
       if (method !== 'GET' || !response.ok) return await checked(response, address);
     } catch (cause) {
       if (cause instanceof JobtreeError) throw cause;
@@ -165,6 +169,7 @@ async function checked(response: Response, address: URL): Promise<Response> {
   // Another request of ours, which broke off, has stored more meanwhile: whoever asks learns how much.
   const isTransientStatus = status === 409 || status === 429 || status >= 502;
   if (isTransientStatus) throw new JobtreeError('UNREACHABLE', `${address.origin} answered ${status}.`);
+  if (status === 401) throw fromGraphqlErrors(errorsIn(text));
   let error: { code: ErrorCode | 'LIMIT_EXCEEDED' | 'DIGEST_MISMATCH'; message: string; field?: string };
   try {
     ({ error } = JSON.parse(text));
@@ -176,6 +181,15 @@ async function checked(response: Response, address: URL): Promise<Response> {
   if (code === 'LIMIT_EXCEEDED' || code === 'DIGEST_MISMATCH')
     throw new JobtreeError(code, message, { field });
   throw refusal(code, message, { field });
+}
+
+/** Of a request that no upload has begun with, as the API has them. */
+function errorsIn(text: string): readonly unknown[] {
+  try {
+    return (JSON.parse(text) as { errors?: readonly unknown[] }).errors ?? [];
+  } catch {
+    return [];
+  }
 }
 
 interface Parts {

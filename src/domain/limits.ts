@@ -65,3 +65,5 @@ export const maxSchemaCost = 2_000;
 export const maxSchemaWork = 20_000_000;
 /** Of the versions of a type's schemas. */
 export const maxTypeVersion = 1_000_000;
+/** Of the types and of the trees that rights are narrowed to. */
+export const maxScopeEntries = 100;

@@ -212,7 +212,8 @@ export async function readResultKeys(
 
 /** Which jobs a list shows. */
 export interface JobConditions {
-  readonly type: string | null;
+  /** Of this type, or of one of these. */
+  readonly type: string | readonly string[] | null;
   readonly status: JobStatus | null;
   /** What came of the job itself. */
   readonly outcome?: JobOutcome | null;
@@ -238,6 +239,11 @@ const outcomeCondition = (outcome: JobOutcome) => `p.outcome = '${outcome}'`;
  * as far as they are asked for.
  */
 function selectJobs(conditions: JobConditions, direction: 'asc' | 'desc'): string {
+  if (Array.isArray(conditions.type)) {
+    // What is read of each type is what there would be of it alone.
+    const one = selectJobs({ ...conditions, type: '' }, direction).replaceAll('$4', 's.type');
+    return `select k.id from unnest($4::text[]) s(type) cross join lateral (${one}) k order by k.id ${direction} limit $3`;
+  }
   const { type, status, outcome = null, schedule = null, idleSince = null, rootsOnly } = conditions;
   const found = [status && statusConditions[status], outcome && outcomeCondition(outcome)].flatMap(
     (condition) => condition ?? [],
@@ -297,8 +303,11 @@ function variantOf(conditions: JobConditions): string {
   const { type, status, outcome, schedule = null, idleSince = null, rootsOnly } = conditions;
   const whose = schedule === null ? (rootsOnly ? 'roots' : 'all') : 'schedule';
   const part = idleSince === null ? whose : `${whose}/idle`;
-  return `${status ?? 'ANY'}/${outcome ?? 'ANY'}/${type === null ? 'any' : 'type'}/${part}`;
+  return `${status ?? 'ANY'}/${outcome ?? 'ANY'}/${kindOf(type)}/${part}`;
 }
+
+const kindOf = (type: JobConditions['type']) =>
+  type === null ? 'any' : typeof type === 'string' ? 'type' : 'types';
 
 /** The ids of the jobs that meet the conditions, the oldest first; the newest first for a page from the end. */
 export async function readJobIds(

@@ -8,17 +8,26 @@ import { encodeGlobalId } from './global-id.ts';
 import { createLoader } from './loader.ts';
 import type { Services } from './services.ts';
 
+/** One that was read, and not given to the worker by the operation itself: not everybody who may see it may know its id. */
+export interface ReadAssignment extends AssignmentState {
+  readonly isRead?: true;
+}
+
+const toRead = (assignment: AssignmentState | undefined): ReadAssignment | undefined =>
+  assignment && { ...assignment, isRead: true };
+
 export const Assignment = builder.loadableNodeRef('Assignment', {
   id: {
     resolve: ({ id }: AssignmentState) => id,
-    description: 'The id of the assignment: `Assignment:` and a UUID. It is the only key to it.',
+    description:
+      'The id of the assignment: `Assignment:` and a UUID. It is the only key to it, so it is told to the worker that has it, and to admins.',
   },
   load: async (ids: string[], { engine }: Services) => {
     const found = await readAssignments(engine.database, ids);
     const byId = new Map(found.map((assignment) => [assignment.id, assignment]));
     return ids.map(
       (id) =>
-        byId.get(id) ??
+        toRead(byId.get(id)) ??
         new NotFoundError(`There is no assignment ${encodeGlobalId('Assignment', id)}.`, 'id'),
     );
   },

@@ -5,17 +5,23 @@ import DataloaderPlugin from '@pothos/plugin-dataloader';
 import ErrorsPlugin from '@pothos/plugin-errors';
 import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
+import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
+import type { Permission } from '../domain/rights.ts';
+import { ForbiddenError } from '../errors.ts';
 import type PrismaTypes from '../generated/pothos.ts';
 import { getDatamodel } from '../generated/pothos.ts';
 import { checkAnswerSize } from './answer-size.ts';
 import { decodeGlobalId, encodeGlobalId, itemKeyOf } from './global-id.ts';
 import { limitExceeded } from './limit-exceeded.ts';
+import { checkNode } from './nodes.ts';
 import type { ReceivedFile } from './received-file.ts';
 import type { Services } from './services.ts';
 
 export interface SchemaTypes {
   PrismaTypes: PrismaTypes;
   Context: Services;
+  /** What a field needs: `authScopes: { may: 'read' }`. Every root field says so. */
+  AuthScopes: { may: Permission };
   DefaultFieldNullability: false;
   Scalars: {
     Count: { Input: number; Output: number };
@@ -29,8 +35,15 @@ export interface SchemaTypes {
 const upperFirst = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
 
 export const builder = new SchemaBuilder<SchemaTypes>({
-  plugins: [ComplexityPlugin, ErrorsPlugin, RelayPlugin, PrismaPlugin, DataloaderPlugin],
+  // What may not be done is refused first, and as an error of its own: no field names it among its results.
+  plugins: [ScopeAuthPlugin, ComplexityPlugin, ErrorsPlugin, RelayPlugin, PrismaPlugin, DataloaderPlugin],
   defaultFieldNullability: false,
+  scopeAuth: {
+    authorizeOnSubscribe: true,
+    authScopes: ({ caller }) => ({ may: (permission) => caller.permissions.has(permission) }),
+    unauthorizedError: (_, __, { parentType, fieldName }) =>
+      new ForbiddenError(`Your roles and scopes do not allow ${parentType.name}.${fieldName}.`),
+  },
   errors: {
     // Nothing becomes part of a result by default: what is not named by a field is a fault, and masked.
     defaultTypes: [],
@@ -64,7 +77,9 @@ export const builder = new SchemaBuilder<SchemaTypes>({
       description:
         'Any job, item, assignment, schedule, group of dead letters, operation, endpoint or delivery by its id. NOT_FOUND if there is none (any more).',
       args: { id: { description: 'The id.' } },
+      authScopes: { may: 'call' },
       resolve: async (_, { id }, context, info, resolveNode) => {
+        await checkNode(context, id.typename, id.id);
         if (id.typename === 'JobItem')
           await checkAnswerSize([itemKeyOf(`JobItem:${id.id}`, 'id')], context, info);
         return resolveNode(id);

@@ -69,6 +69,7 @@ export function endpointField(
 
 builder.queryField('callbackEndpoints', (t) =>
   t.field({
+    authScopes: { may: 'administer' },
     type: [CallbackEndpoint],
     complexity: ({ first }) => ({ multiplier: Math.max(0, Math.min(first ?? maxBatch, maxBatch)) }),
     description: 'The endpoints of callbacks, by name. For more than 1,000 ask again behind the last one.',
@@ -217,6 +218,7 @@ const byId: ListOrder<{ id: string }, string> = {
 builder.queryField('callbackDeliveries', (t) =>
   t.connection(
     {
+      authScopes: { may: 'administer' },
       type: CallbackDelivery,
       complexity: (args) => ({ multiplier: pageSize(args) }),
       description:

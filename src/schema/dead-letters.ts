@@ -16,6 +16,7 @@ import { itemFilterFields, toItemFilter } from './item-filter.ts';
 import { JobItem, loadItems } from './job-item.ts';
 import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import { checkTypes, typesDescription } from './queue.ts';
+import { shownTypes } from './scope.ts';
 import type { Services } from './services.ts';
 
 export const DeadLetterGroup = builder.loadableNodeRef('DeadLetterGroup', {
@@ -85,6 +86,7 @@ builder.objectType(DeadLetterGroup, {
 
 builder.queryField('deadLetterGroups', (t) =>
   t.field({
+    authScopes: { may: 'list' },
     type: [DeadLetterGroup],
     complexity: firstComplexity,
     description: 'The largest groups of what failed for good, the largest first.',
@@ -92,8 +94,11 @@ builder.queryField('deadLetterGroups', (t) =>
       types: t.arg.stringList({ description: typesDescription }),
       first: t.arg.int({ defaultValue: 50, description: firstDescription }),
     },
-    resolve: (_, { types, first }, { engine }) =>
-      readLargestGroups(engine.database, { types: checkTypes(types), first: checkFirst({ first }) }),
+    resolve: async (_, { types, first }, context) =>
+      readLargestGroups(context.engine.database, {
+        types: await shownTypes(context, checkTypes(types)),
+        first: checkFirst({ first }),
+      }),
   }),
 );
 
@@ -110,6 +115,7 @@ const DeadLetterDigestEntry = builder.objectRef<DigestEntry>('DeadLetterDigestEn
 
 builder.queryField('deadLetterDigest', (t) =>
   t.field({
+    authScopes: { may: 'list' },
     type: [DeadLetterDigestEntry],
     complexity: firstComplexity,
     description:
@@ -119,8 +125,12 @@ builder.queryField('deadLetterDigest', (t) =>
       types: t.arg.stringList({ description: typesDescription }),
       first: t.arg.int({ defaultValue: 50, description: firstDescription }),
     },
-    resolve: (_, { since, types, first }, { engine }) =>
-      readDigest(engine.database, { since, types: checkTypes(types), first: checkFirst({ first }) }),
+    resolve: async (_, { since, types, first }, context) =>
+      readDigest(context.engine.database, {
+        since,
+        types: await shownTypes(context, checkTypes(types)),
+        first: checkFirst({ first }),
+      }),
   }),
 );
 
@@ -152,6 +162,7 @@ export function toFilter({
 
 builder.queryField('deadLetterCount', (t) =>
   t.field({
+    authScopes: { may: 'survey' },
     type: 'Count',
     description:
       'How many dead letters an operation with this filter would be about. NOT_FOUND and INVALID_INPUT as `replayDeadLetters` has them.',

@@ -17,6 +17,7 @@ const kinds = {
   CallbackEndpoint: 'an endpoint',
   CallbackDelivery: 'a delivery',
   Upload: 'an upload',
+  ApiKey: 'an API key',
 } as const;
 export type NodeType = keyof typeof kinds;
 

@@ -8,12 +8,14 @@ import { isSlow } from './figures.ts';
 import { encodeGlobalId } from './global-id.ts';
 import { JobItem } from './job-item.ts';
 import { checkTypes, typesDescription } from './queue.ts';
+import { shownTypes } from './scope.ts';
 
 const HeldItem = builder.objectRef<HeldItemState>('HeldItem').implement({
   description: 'An item that a worker has.',
   fields: (t) => ({
     assignmentId: t.id({
-      description: 'The id of the assignment.',
+      authScopes: { may: 'administer' },
+      description: 'The id of the assignment, by which its item can be finished. For admins.',
       resolve: ({ assignmentId }) => encodeGlobalId('Assignment', assignmentId),
     }),
     itemId: t.id({
@@ -42,6 +44,7 @@ const HeldItem = builder.objectRef<HeldItemState>('HeldItem').implement({
 
 builder.queryField('heldItems', (t) =>
   t.field({
+    authScopes: { may: 'list' },
     type: [HeldItem],
     complexity: ({ first }) => ({ multiplier: Math.max(0, Math.min(first ?? 50, maxBatch)) }),
     description: 'What workers have, what they have had for longest first.',
@@ -51,15 +54,19 @@ builder.queryField('heldItems', (t) =>
       slowOnly: t.arg.boolean({ description: 'Only what is slow. Default: false.' }),
       first: t.arg.int({ defaultValue: 50, description: 'At most so many: 1 to 1,000. Default: 50.' }),
     },
-    resolve: async (_, { types, workers, slowOnly, first }, { engine }) => {
+    resolve: async (_, { types, workers, slowOnly, first }, context) => {
       const take = checkInteger(first ?? 50, 'first', 1, maxBatch);
       if (workers != null) {
         checkBatch(workers.length, 'workers');
         for (const [i, worker] of workers.entries()) checkText(worker, `workers[${i}]`, maxNameLength);
       }
       return readHeldItems(
-        engine,
-        { types: checkTypes(types), workers: workers ?? null, slowOnly: slowOnly ?? false },
+        context.engine,
+        {
+          types: await shownTypes(context, checkTypes(types)),
+          workers: workers ?? null,
+          slowOnly: slowOnly ?? false,
+        },
         take,
       );
     },

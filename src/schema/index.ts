@@ -1,9 +1,12 @@
 /** The graph, put together from its types. Needs no database until it is executed. */
 import { assertObjectType } from 'graphql';
-import type { Assignment } from '../domain/assignment.ts';
 import { type ItemKey, itemIdOf } from '../domain/item-state.ts';
+import { ForbiddenError } from '../errors.ts';
+import type { ReadAssignment } from './assignment.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId } from './global-id.ts';
+import { mayTellAssignment } from './nodes.ts';
+import type { Services } from './services.ts';
 import './scalars.ts';
 import './file.ts';
 import './errors.ts';
@@ -20,6 +23,7 @@ import './serialize-key.ts';
 import './dead-letters.ts';
 import './operation.ts';
 import './callbacks.ts';
+import './api-keys.ts';
 import './pending-items.ts';
 import './figures.ts';
 import './held-items.ts';
@@ -58,6 +62,9 @@ import './mutations/rotate-callback-secret.ts';
 import './mutations/delete-callback-endpoint.ts';
 import './mutations/retry-callback-delivery.ts';
 import './mutations/cancel-items.ts';
+import './mutations/create-api-key.ts';
+import './mutations/rotate-api-key.ts';
+import './mutations/revoke-api-key.ts';
 
 builder.mutationType({
   description:
@@ -68,11 +75,16 @@ export const schema = builder.toSchema();
 
 // The relay plugin's own resolver is async, which would make a promise of each assignment of a claim, and of each item of a page.
 const ids = {
-  Assignment: ({ id }: Assignment) => id,
+  Assignment: ({ id, isRead }: ReadAssignment, context: Services) => {
+    if (isRead && !mayTellAssignment(context, id))
+      throw new ForbiddenError('Only the worker that has it, and admins, may know the id of an assignment.');
+    return id;
+  },
   JobItem: (item: ItemKey) => itemIdOf(item),
 };
 for (const [type, keyOf] of Object.entries(ids)) {
   const { id } = assertObjectType(schema.getType(type)).getFields();
   if (id === undefined) throw new Error(`${type} has no id.`);
-  id.resolve = (node: Assignment & ItemKey) => encodeGlobalId(type, keyOf(node));
+  id.resolve = (node: ReadAssignment & ItemKey, _, context: Services) =>
+    encodeGlobalId(type, keyOf(node, context));
 }

@@ -17,6 +17,7 @@ import { builder } from './builder.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { encodeGlobalId } from './global-id.ts';
 import { createGroupLoader, createLoader, loaderOptions } from './loader.ts';
+import { sees } from './scope.ts';
 import { selectedFields } from './selection.ts';
 import type { Services } from './services.ts';
 
@@ -89,6 +90,7 @@ builder.objectType(JobItem, {
   fields: (t) => ({
     job: t.prismaField({
       type: 'Job',
+      authScopes: { may: 'read' },
       description: 'The job it belongs to.',
       // Prisma gathers these: one query for all items of an answer.
       resolve: async (query, { jobId }, _, { engine }) => {
@@ -142,10 +144,12 @@ builder.objectType(JobItem, {
     }),
     blockedBy: t.field({
       type: JobItem,
+      authScopes: { may: 'read' },
       nullable: true,
       description:
         'The item that has its serialize key, while it waits behind that one; null if it waits for no other item.',
-      resolve: ({ blockedBy }) => (blockedBy === null ? null : itemIdOf(blockedBy)),
+      resolve: async ({ blockedBy }, _, context) =>
+        blockedBy !== null && (await sees(context, blockedBy.jobId)) ? itemIdOf(blockedBy) : null,
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was added.' }),
     finishedAt: t.expose('finishedAt', {
@@ -155,6 +159,7 @@ builder.objectType(JobItem, {
     }),
     assignment: t.field({
       type: Assignment,
+      authScopes: { may: 'read' },
       nullable: true,
       description:
         'The assignment of the worker that has it, or that finished it; null while it waits, and after it failed for good or was cancelled.',

@@ -23,6 +23,7 @@ import {
 import { type JobProgress as JobProgressState, readProgress, readTreeOutcomes } from '../domain/progress.ts';
 import { readDeletions, type TreeDeletion } from '../domain/read-deletions.ts';
 import { readRetentions, type TreeRetention } from '../domain/retention.ts';
+import { isUnscoped } from '../domain/rights.ts';
 import { NotFoundError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { builder } from './builder.ts';
@@ -33,6 +34,7 @@ import { ItemStatus, JobItem, loadItems } from './job-item.ts';
 import { createGroupLoader, createLoader, groupBy } from './loader.ts';
 import { type ListOrder, nodeQuery, pageSize, readPage } from './pages.ts';
 import { CancelReason, JobOutcome, JobProgress, JobStatus } from './progress.ts';
+import { inScope, sees, seesTree, shownTypes } from './scope.ts';
 import type { Services } from './services.ts';
 
 /** The jobs that mutations of this request have changed: their progress is shown once it counts that. */
@@ -55,10 +57,10 @@ const treeOutcomes = createLoader(async (rootIds: readonly string[], { engine })
 const dependencies = createGroupLoader(
   ({ info }: { ids: readonly string[]; query: Prisma.JobFindManyArgs; info: GraphQLResolveInfo }) =>
     info.fieldNodes,
-  async (requests, { engine }) => {
+  async (requests, { engine, caller }) => {
     const jobs = await engine.database.prisma.job.findMany({
       ...requests[0].query,
-      where: { id: { in: requests.flatMap(({ ids }) => ids) } },
+      where: { id: { in: requests.flatMap(({ ids }) => ids) }, ...inScope(caller) },
     });
     const byId = new Map(jobs.map((job) => [job.id, job]));
     return requests.map(({ ids }) => ids.flatMap((id) => byId.get(id) ?? []));
@@ -98,10 +100,10 @@ const resultKeys = createGroupLoader(
 /** The jobs of whole trees, each tree with what the same fields of an operation show of its jobs. */
 const trees = createGroupLoader(
   ({ info }: { rootId: string; query: Prisma.JobFindManyArgs; info: GraphQLResolveInfo }) => info.fieldNodes,
-  async (requests, { engine }) => {
+  async (requests, { engine, caller }) => {
     const jobs = await engine.database.prisma.job.findMany({
       ...requests[0].query,
-      where: { rootId: { in: requests.map(({ rootId }) => rootId) } },
+      where: { rootId: { in: requests.map(({ rootId }) => rootId) }, ...inScope(caller) },
       orderBy: [{ depth: 'asc' }, { id: 'asc' }],
     });
     const byRoot = groupBy(jobs, ({ rootId }) => rootId);
@@ -156,15 +158,24 @@ export const Job = builder.prismaNode('Job', {
     }),
     root: t.relation('root', {
       description: 'The root of its tree: the job itself for a root.',
+      authScopes: ({ rootId }, _, context) => sees(context, rootId),
+      unauthorizedResolver: (_, { id }) => {
+        throw new NotFoundError(`There is no job ${id}.`);
+      },
       // Read after the job, when the tree may have been deleted.
       onNull: ({ id }) => new NotFoundError(`There is no job ${id}.`),
     }),
-    parent: t.relation('parent', { nullable: true, description: 'The job above it; null for a root.' }),
+    parent: t.relation('parent', {
+      nullable: true,
+      description: 'The job above it; null for a root.',
+      authScopes: ({ parentId }, _, context) => parentId === null || sees(context, parentId),
+      unauthorizedResolver: () => null,
+    }),
     children: t.relation('children', {
       // Rarely as many as a tree can have, and of all children together no more than that.
       complexity: { multiplier: 300 },
       description: 'The jobs right below it, in the order in which they were given.',
-      query: { orderBy: { id: 'asc' } },
+      query: (_, { caller }) => ({ where: inScope(caller), orderBy: { id: 'asc' } }),
     }),
     tree: t.prismaField({
       type: ['Job'],
@@ -369,13 +380,16 @@ export const Job = builder.prismaNode('Job', {
         complexity: (args) => ({ multiplier: pageSize(args) }),
         description:
           'The successes of the final stages of its tree, by job and then in the order in which the items were added. `first` and `last`: 50 by default, 1,000 at most. Fewer if they are large: beyond 64 MB (a setting of the server) in an answer it is refused with LIMIT_EXCEEDED, and says how many fit.',
-        resolve: ({ rootId }, args, context, info) =>
-          readPage(
+        resolve: async ({ rootId }, args, context, info) => {
+          if (!(await seesTree(context, rootId)))
+            throw new NotFoundError('Your scope does not have all of the tree.');
+          return readPage(
             byJobAndPosition,
             args,
             (range) => resultKeys(context).load({ rootId, range }),
             (keys) => loadItems(keys, context, info),
-          ),
+          );
+        },
       },
       { name: 'JobResultsConnection', description: 'A page of the items that a tree results in.' },
       { name: 'JobResultsEdge', description: 'An item in a page.' },
@@ -436,6 +450,7 @@ const JobOrder = builder.enumType('JobOrder', {
 builder.queryField('jobs', (t) =>
   t.connection(
     {
+      authScopes: { may: 'list' },
       type: Job,
       complexity: (args) => ({ multiplier: pageSize(args) }),
       description: 'A list of jobs. `first` and `last`: 50 by default, 1,000 at most.',
@@ -447,8 +462,8 @@ builder.queryField('jobs', (t) =>
           description: 'In which order. Default: NEWEST_FIRST.',
         }),
       },
-      resolve: (_, args, context, info) => {
-        const conditions = toConditions(args.filter);
+      resolve: async (_, args, context, info) => {
+        const conditions = await toConditions(args.filter, context);
         const newestFirst = args.order !== 'OLDEST_FIRST';
         const { database } = context.engine;
         const read = async (range: Range<string>) => {
@@ -474,10 +489,16 @@ builder.queryField('jobs', (t) =>
   ),
 );
 
-/** What a filter asks for; roots without one. */
-export function toConditions(filter: typeof JobFilter.$inferInput | null | undefined): JobConditions {
+/** What a filter asks for, as far as the caller may see it; roots without one. */
+export async function toConditions(
+  filter: typeof JobFilter.$inferInput | null | undefined,
+  context: Services,
+): Promise<JobConditions> {
+  const type = filter?.type == null ? null : checkText(filter.type, 'filter.type', maxNameLength);
+  const types = await shownTypes(context, type === null ? null : [type]);
   return {
-    type: filter?.type == null ? null : checkText(filter.type, 'filter.type', maxNameLength),
+    // In one of these: null, unless there is a scope.
+    type: isUnscoped(context.caller) ? type : types,
     status: filter?.status ?? null,
     outcome: filter?.outcome ?? null,
     schedule: filter?.schedule == null ? null : checkText(filter.schedule, 'filter.schedule', maxNameLength),

@@ -90,6 +90,7 @@ export function operationField(
 
 builder.queryField('operations', (t) =>
   t.field({
+    authScopes: { may: 'survey' },
     type: [Operation],
     complexity: firstComplexity,
     description: 'The newest operations, the newest first.',

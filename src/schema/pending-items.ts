@@ -43,6 +43,7 @@ export function toPendingFilter({
 
 builder.queryField('pendingItemCount', (t) =>
   t.field({
+    authScopes: { may: 'survey' },
     type: 'Count',
     description:
       'How many pending items an operation with this filter would be about. NOT_FOUND and INVALID_INPUT as `cancelItems` has them.',

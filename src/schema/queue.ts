@@ -8,6 +8,7 @@ import {
   readQueues,
 } from '../domain/queues.ts';
 import { builder } from './builder.ts';
+import { checkTypeScope, shownTypes } from './scope.ts';
 
 const QueueRate = builder.objectRef<Rate>('QueueRate').implement({
   description: 'How many items may be claimed in any interval of time.',
@@ -117,15 +118,20 @@ export function checkTypes(types: readonly string[] | null | undefined): readonl
 
 builder.queryField('queue', (t) =>
   t.field({
+    authScopes: { may: 'list' },
     type: Queue,
     description: 'One type, whether there is anything of it or not.',
     args: { type: t.arg.string({ required: true, description: 'The type: 1 to 200 characters.' }) },
-    resolve: (_, { type }, { engine }) => readQueue(engine, type),
+    resolve: (_, { type }, context) => {
+      checkTypeScope(context, [type], 'type');
+      return readQueue(context.engine, type);
+    },
   }),
 );
 
 builder.queryField('queues', (t) =>
   t.field({
+    authScopes: { may: 'list' },
     type: [Queue],
     complexity: ({ first, types }) => ({
       multiplier: Math.max(0, Math.min(first ?? maxBatch, types?.length ?? maxBatch)),
@@ -140,10 +146,11 @@ builder.queryField('queues', (t) =>
       }),
       after: t.arg.string({ description: 'Only types whose names come after this one.' }),
     },
-    resolve: (_, { types, first, after }, { engine }) => {
+    resolve: async (_, { types, first, after }, context) => {
       const take = checkInteger(first ?? maxBatch, 'first', 1, maxBatch);
       if (after != null) checkText(after, 'after', maxNameLength);
-      return readQueues(engine, checkTypes(types), { after: after ?? null, take });
+      const shown = await shownTypes(context, checkTypes(types));
+      return readQueues(context.engine, shown, { after: after ?? null, take });
     },
   }),
 );

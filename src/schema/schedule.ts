@@ -199,6 +199,7 @@ const byName: ListOrder<{ name: string }, string> = {
 
 builder.queryFields((t) => ({
   schedule: t.prismaField({
+    authScopes: { may: 'survey' },
     type: Schedule,
     nullable: true,
     description: 'One schedule. NOT_FOUND if there is none (any more).',
@@ -212,6 +213,7 @@ builder.queryFields((t) => ({
   }),
   schedules: t.connection(
     {
+      authScopes: { may: 'survey' },
       type: Schedule,
       complexity: (args) => ({ multiplier: pageSize(args) }),
       description: 'All schedules by name. `first` and `last`: 50 by default, 1,000 at most.',

@@ -26,6 +26,7 @@ const SerializeKey = builder.objectRef<SerializeKeyState>('SerializeKey').implem
 
 builder.queryField('serializeKeys', (t) =>
   t.field({
+    authScopes: { may: 'survey' },
     type: [SerializeKey],
     complexity: ({ first, keys }) => ({
       multiplier: Math.max(0, Math.min(first ?? 50, keys?.length ?? maxBatch)),

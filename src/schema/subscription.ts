@@ -14,6 +14,7 @@ import { Operation } from './operation.ts';
 import { checkFirst, firstComplexity, firstDescription } from './pages.ts';
 import { JobProgress, JobTreeProgress } from './progress.ts';
 import { checkTypes, Queue, typesDescription } from './queue.ts';
+import { checkJob, checkTree, checkTypeScope, shownTypes } from './scope.ts';
 import type { Services } from './services.ts';
 import { toIntroduction, WorkerInput } from './workers.ts';
 
@@ -90,6 +91,7 @@ builder.subscriptionType({
   description: 'What changes, as it changes.',
   fields: (t) => ({
     jobProgress: t.field({
+      authScopes: { may: 'read' },
       ...shared,
       type: JobProgress,
       description:
@@ -103,6 +105,7 @@ builder.subscriptionType({
         const key = keyOf('Job', jobId, 'jobId');
         if (sinceRevision != null) checkRevision(sinceRevision, 'sinceRevision');
         const everyMs = checkInterval(intervalMs, progressIntervalMs);
+        await checkJob(services, key, 'jobId');
         const rootId = await rootOf(services, key, 'jobId');
         const live = found(await services.hub.watchJob(rootId, key, everyMs), key, 'jobId');
         live.sinceRevision = sinceRevision ?? undefined;
@@ -114,6 +117,7 @@ builder.subscriptionType({
       },
     }),
     jobTreeProgress: t.field({
+      authScopes: { may: 'read' },
       ...shared,
       type: JobTreeProgress,
       description:
@@ -127,6 +131,7 @@ builder.subscriptionType({
         const key = keyOf('Job', rootId, 'rootId');
         if (sinceRevision != null) checkRevision(sinceRevision, 'sinceRevision');
         const everyMs = checkInterval(intervalMs, progressIntervalMs);
+        await checkTree(services, key, 'rootId');
         if ((await rootOf(services, key, 'rootId')) !== key) {
           throw new InvalidInputError(`Job ${key} is not the root of its tree.`, 'rootId');
         }
@@ -137,6 +142,7 @@ builder.subscriptionType({
       resolve: (tree) => tree,
     }),
     jobItems: t.field({
+      authScopes: { may: 'read' },
       ...shared,
       complexity: firstComplexity,
       type: JobItemsChange,
@@ -156,6 +162,7 @@ builder.subscriptionType({
         const jobId = keyOf('Job', args.jobId, 'jobId');
         const first = checkFirst(args);
         const everyMs = checkInterval(args.intervalMs, pageIntervalMs);
+        await checkJob(services, jobId, 'jobId');
         const rootId = await rootOf(services, jobId, 'jobId');
         const page = { jobId, first, failedOnly: args.failedOnly ?? false };
         const read = () => readItemPage(engine.database, page);
@@ -164,6 +171,7 @@ builder.subscriptionType({
       resolve: (change) => change,
     }),
     jobs: t.field({
+      authScopes: { may: 'list' },
       ...shared,
       complexity: firstComplexity,
       type: JobsChange,
@@ -174,14 +182,22 @@ builder.subscriptionType({
         first: t.arg.int({ defaultValue: 50, description: firstDescription }),
         intervalMs: t.arg.int({ defaultValue: 500, description: intervalDescription(pageIntervalMs) }),
       },
-      subscribe: (_, { filter, first, intervalMs }, { hub, engine }) => {
-        const page = { ...toConditions(filter), first: checkFirst({ first }) };
-        const read = async () => ({ rows: await readJobPage(engine.database, page), final: false });
-        return hub.watchPage(read, checkInterval(intervalMs, pageIntervalMs));
+      subscribe: async (_, { filter, first, intervalMs }, services) => {
+        const { hub, engine } = services;
+        const everyMs = checkInterval(intervalMs, pageIntervalMs);
+        const most = checkFirst({ first });
+        await toConditions(filter, services);
+        // There may be more types of a scope by then.
+        const read = async () => {
+          const page = { ...(await toConditions(filter, services)), first: most };
+          return { rows: await readJobPage(engine.database, page), final: false };
+        };
+        return hub.watchPage(read, everyMs);
       },
       resolve: (change) => change,
     }),
     operationProgress: t.field({
+      authScopes: { may: 'survey' },
       ...shared,
       type: Operation,
       description:
@@ -213,6 +229,7 @@ builder.subscriptionType({
       },
     }),
     queues: t.field({
+      authScopes: { may: 'list' },
       ...shared,
       type: [Queue],
       description:
@@ -221,10 +238,11 @@ builder.subscriptionType({
         types: t.arg.stringList({ description: typesDescription }),
         intervalMs: t.arg.int({ defaultValue: 500, description: intervalDescription(pageIntervalMs) }),
       },
-      subscribe: (_, args, { hub, engine }) => {
+      subscribe: (_, args, services) => {
+        const { hub, engine } = services;
         const types = checkTypes(args.types);
         const read = async () => ({
-          rows: (await readQueues(engine, types)).map(marked),
+          rows: (await readQueues(engine, await shownTypes(services, types))).map(marked),
           final: false,
         });
         return hub.watchPage(read, checkInterval(args.intervalMs, pageIntervalMs));
@@ -232,6 +250,7 @@ builder.subscriptionType({
       resolve: ({ rows }) => rows.slice(),
     }),
     workAvailable: t.field({
+      authScopes: { may: 'work' },
       type: WorkAvailable,
       // Each is kept for the subscriber, and as many hints may come.
       complexity: ({ types }) => ({ field: 10 * types.length }),
@@ -247,8 +266,10 @@ builder.subscriptionType({
           description: 'Who it is, for `workers`, which lists it as connected as long as this goes on.',
         }),
       },
-      subscribe: (_, { types, worker }, { hints, engine }) => {
+      subscribe: (_, { types, worker }, services) => {
+        const { hints, engine } = services;
         checkTypes(types);
+        checkTypeScope(services, types, 'types');
         if (worker == null) return hints.subscribe(types);
         const leave = engine.workers.join(checkIntroduction(toIntroduction(worker, types)));
         return hints.subscribe(types, leave);

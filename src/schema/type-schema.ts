@@ -5,7 +5,9 @@ import {
   readTypesWithSchemas,
   type TypeSchema as TypeSchemaState,
 } from '../domain/put-type-schema.ts';
+import { coversType } from '../domain/rights.ts';
 import { builder } from './builder.ts';
+import { checkTypeScope } from './scope.ts';
 
 export const TypeSchema = builder.objectRef<TypeSchemaState>('TypeSchema').implement({
   description:
@@ -29,18 +31,24 @@ export const TypeSchema = builder.objectRef<TypeSchemaState>('TypeSchema').imple
 
 builder.queryField('typeSchemas', (t) =>
   t.field({
+    authScopes: { may: 'list' },
     type: [TypeSchema],
     complexity: { multiplier: 10 },
     description: 'All versions of a type, up to ten, the newest first. Empty if it has no schemas.',
     args: { type: t.arg.string({ required: true, description: 'The type: 1 to 200 characters.' }) },
-    resolve: (_, { type }, { engine }) =>
-      readTypeSchemas(engine.database, checkText(type, 'type', maxNameLength)),
+    resolve: (_, { type }, context) => {
+      checkText(type, 'type', maxNameLength);
+      checkTypeScope(context, [type], 'type');
+      return readTypeSchemas(context.engine.database, type);
+    },
   }),
 );
 
 builder.queryField('typesWithSchemas', (t) =>
   t.stringList({
+    authScopes: { may: 'list' },
     description: 'The names of all types that have schemas, up to about a thousand, in their order.',
-    resolve: (_, __, { engine }) => readTypesWithSchemas(engine.database),
+    resolve: async (_, __, { engine, caller }) =>
+      (await readTypesWithSchemas(engine.database)).filter((type) => coversType(caller, type)),
   }),
 );

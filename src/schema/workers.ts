@@ -1,8 +1,10 @@
 import { checkInteger, checkText } from '../domain/checks.ts';
 import { maxBatch, maxNameLength } from '../domain/limits.ts';
+import { coversType } from '../domain/rights.ts';
 import type { WorkerIntroduction, Worker as WorkerState } from '../domain/workers.ts';
 import { builder } from './builder.ts';
 import { checkTypes } from './queue.ts';
+import { shownTypes } from './scope.ts';
 
 export const WorkerInput = builder.inputType('WorkerInput', {
   description: 'Who a worker is.',
@@ -52,9 +54,10 @@ const Worker = builder.objectRef<WorkerState>('Worker').implement({
       type: [WorkerType],
       complexity: { field: 5 },
       description: 'The types that it does, and those of which it has anything, by name.',
-      resolve: ({ types, concurrency, holds }) => {
+      resolve: ({ types, concurrency, holds }, _, { caller }) => {
         const held = new Map(holds.map(({ type, count }) => [type, count]));
-        return [...new Set([...types, ...held.keys()])].sort().map((type) => ({
+        const shown = [...new Set([...types, ...held.keys()])].filter((type) => coversType(caller, type));
+        return shown.sort().map((type) => ({
           type,
           concurrency: concurrency[types.indexOf(type)] ?? null,
           holds: held.get(type) ?? 0,
@@ -77,6 +80,7 @@ const Worker = builder.objectRef<WorkerState>('Worker').implement({
 
 builder.queryField('workers', (t) =>
   t.field({
+    authScopes: { may: 'list' },
     type: [Worker],
     complexity: ({ first }) => ({ multiplier: Math.max(0, Math.min(first ?? maxBatch, maxBatch)) }),
     description:
@@ -91,10 +95,12 @@ builder.queryField('workers', (t) =>
       }),
       after: t.arg.string({ description: 'Only workers whose names come after this one.' }),
     },
-    resolve: (_, { types, first, after }, { engine }) => {
+    resolve: async (_, { types, first, after }, context) => {
       const take = checkInteger(first ?? maxBatch, 'first', 1, maxBatch);
       if (after != null) checkText(after, 'after', maxNameLength);
-      return engine.workers.read(engine.database, { types: checkTypes(types), after: after ?? null, take });
+      const { workers, database } = context.engine;
+      const shown = await shownTypes(context, checkTypes(types));
+      return workers.read(database, { types: shown, after: after ?? null, take });
     },
   }),
 );

@@ -19,3 +19,7 @@ export function answerError(
     .writeHead(status, { 'content-type': 'application/json', ...headers })
     .end(`${JSON.stringify({ errors })}\n`);
 }
+
+export function answerForbidden(response: ServerResponse): void {
+  answerError(response, 403, { code: 'FORBIDDEN', message: 'Your roles and scopes do not allow it.' });
+}

@@ -5,9 +5,10 @@
  *                        │          └─ effects ─▶ fold scheduler, work hints
  *                        └─ subscriptions ◀─ hub ◀─ transport ◀─ NOTIFY, or Redis
  */
+import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Config } from '../config.ts';
+import { type Config, refuseOpen } from '../config.ts';
 import { Database } from '../db/database.ts';
 import { migrate } from '../db/migrate.ts';
 import { Probe } from '../db/probe.ts';
@@ -21,6 +22,7 @@ import { LiveTransport } from '../events/transport.ts';
 import { WorkHints } from '../events/work-hints.ts';
 import { S3Store } from '../object-store/s3.ts';
 import { createAddressOf } from './addresses.ts';
+import { Authentication, nobody } from './authentication.ts';
 import { Bookkeeper } from './bookkeeper.ts';
 import { Callbacks } from './callbacks.ts';
 import { EventStreams } from './event-streams.ts';
@@ -31,6 +33,8 @@ import { createHealth } from './health.ts';
 import { Http } from './http.ts';
 import { Importer } from './importer.ts';
 import { createJsonPost } from './json-post.ts';
+import { KnownKeys } from './known-keys.ts';
+import { KnownTokens } from './known-tokens.ts';
 import { Lifetime } from './lifetime.ts';
 import { createMetrics } from './metrics.ts';
 import { createMultipartPost } from './multipart-post.ts';
@@ -46,6 +50,7 @@ import { Stalls } from './stalls.ts';
 import { StartTime } from './start-time.ts';
 import { SubscriptionCosts } from './subscription-costs.ts';
 import { Sweeper } from './sweeper.ts';
+import { TrustedProxy } from './trusted-proxy.ts';
 import { UploadStore } from './upload-store.ts';
 import { createUploads } from './uploads.ts';
 import { SocketServer, type SocketServerOptions } from './websocket.ts';
@@ -78,6 +83,7 @@ export interface App {
 /** Starts the service on a database, which it first migrates. */
 export async function createApp(options: AppOptions): Promise<App> {
   const { config, logger } = options;
+  refuseOpen(config);
   const { lifetime, parts, http } = wire(options);
   await parts.start();
   return {
@@ -197,7 +203,11 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     maxRequestBytes: config.maxRequestBytes,
   });
   const costs = new SubscriptionCosts({ most: config.maxSubscriptionCost, addressOf });
-  const streams = new EventStreams({ addressOf, connections: quotas.connections });
+  const keys = config.auth.includes('keys') ? new KnownKeys({ database, logger }) : undefined;
+  const tokens = config.jwt && new KnownTokens({ config: config.jwt, logger });
+  const proxy = config.proxy && new TrustedProxy(config.proxy);
+  const authentication = new Authentication({ keys, tokens, proxy, addressOf });
+  const streams = new EventStreams({ authentication, addressOf, connections: quotas.connections });
   const { maxQueryCost, maxAnswerBytes } = config;
   const services = { engine, folds, hub, hints, maxQueryCost, maxAnswerBytes };
   const yoga = createGraphQL({
@@ -207,9 +217,11 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     costs,
     streams,
     exchanges,
+    authentication,
     addressOf,
     bytes: quotas.bytes,
   });
+  const callerOf = (request: IncomingMessage) => authentication.rightOf(request)?.caller ?? nobody;
   const guard = createGuard({ ...config, ownHost: config.host });
   const http = new Http({
     lifetime,
@@ -220,12 +232,25 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       isReady: () => lifetime.isReady,
     }),
     guard,
-    metrics: createMetrics({ engine, isOn: config.metrics, mostTypes: config.metricsTypes, logger }),
+    authentication,
+    maskError: operations.maskError,
+    metrics: createMetrics({
+      engine,
+      callerOf,
+      isOn: config.metrics,
+      mostTypes: config.metricsTypes,
+      logger,
+    }),
     exchanges,
-    graphiql: createGraphiQL({ endpoint: yoga.graphqlEndpoint, isShown: config.graphiql }),
-    results: createResults({ database, isClosing: () => lifetime.isClosing, logger }),
+    graphiql: createGraphiQL({
+      endpoint: yoga.graphqlEndpoint,
+      isShown: config.graphiql,
+      needsHeaders: !authentication.isOpen,
+    }),
+    results: createResults({ database, callerOf, isClosing: () => lifetime.isClosing, logger }),
     uploads: createUploads({
       uploads,
+      callerOf,
       store: uploadStore,
       addressOf,
       isClosing: () => lifetime.isClosing,
@@ -244,6 +269,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       maxOperations: config.maxOperationsPerSocket,
       maxMessagesPerSecond: config.maxMessagesPerSecond,
     },
+    authentication,
     addressOf,
     quotas,
     costs,
@@ -292,6 +318,8 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       { name: 'work hints', stop: () => hints.close() },
       { name: 'room watch', stop: () => rooms.close() },
       { name: 'figures', start: () => bookkeeper.start(), stop: () => bookkeeper.stop() },
+      { name: 'API keys', start: () => keys?.start(), stop: () => keys?.stop() },
+      { name: 'tokens', stop: () => tokens?.stop() },
       { name: 'object store', stop: () => store?.close() },
       { name: 'HTTP connections', stop: () => http.end() },
       { name: 'stalls', stop: () => stalls.close() },

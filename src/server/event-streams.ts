@@ -1,16 +1,19 @@
-/** Subscriptions over HTTP (server-sent events): counted for each address, and cut at the end of the server. */
+/** Subscriptions over HTTP (server-sent events): counted for each address, and cut at the end of the server, or of the caller's right. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { AddressOf } from './addresses.ts';
+import type { Authentication } from './authentication.ts';
 import type { Quota } from './quota.ts';
 
 export class EventStreams {
+  readonly #authentication: Authentication;
   readonly #addressOf: AddressOf;
   readonly #connections: Quota;
   readonly #open = new Set<ServerResponse>();
 
-  constructor(options: { addressOf: AddressOf; connections: Quota }) {
+  constructor(options: { authentication: Authentication; addressOf: AddressOf; connections: Quota }) {
+    this.#authentication = options.authentication;
     this.#addressOf = options.addressOf;
     this.#connections = options.connections;
   }
@@ -32,10 +35,12 @@ export class EventStreams {
       this.#open.add(res);
       const leaving = new AbortController();
       Object.assign(args.contextValue as object, { signal: leaving.signal });
+      const leave = this.#authentication.rightOf(req)?.enter((reason) => endStream(res, reason));
       let results: AsyncIterator<unknown> | undefined;
       res.once('close', () => {
         this.#open.delete(res);
         connections.release();
+        leave?.();
         leaving.abort();
         void results?.return?.();
       });
@@ -54,4 +59,11 @@ export class EventStreams {
   cut(): void {
     for (const response of this.#open) response.destroy();
   }
+}
+
+/** Says why. Clients that come again are refused, or show something else. */
+function endStream(response: ServerResponse, reason: string): void {
+  if (!response.headersSent) return void response.destroy();
+  const errors = [{ message: reason, extensions: { code: 'UNAUTHENTICATED' } }];
+  response.end(`event: next\ndata: ${JSON.stringify({ errors })}\n\n`, () => response.destroy());
 }

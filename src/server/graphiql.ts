@@ -80,7 +80,6 @@ query Items($jobId: ID!) {
 
 export const graphiqlOptions = {
   title: 'jobtree',
-  subscriptionsProtocol: 'WS',
   defaultTabs: [
     { query: createJob },
     { query: watch, variables: '{ "jobId": "Job:…" }' },
@@ -89,19 +88,28 @@ export const graphiqlOptions = {
   ],
 } satisfies NonNullable<YogaServerOptions<object, object>['graphiql']>;
 
-/** Answers the request if it asks for the page, and says whether it did. */
-export type ServePage = (request: IncomingMessage, response: ServerResponse) => boolean;
+export interface Page {
+  /** Whether the request asks for it. There is nothing in it that not everybody may know. */
+  isFor(request: IncomingMessage): boolean;
+  /** Answers the request if it asks for the page, and says whether it did. */
+  answers(request: IncomingMessage, response: ServerResponse): boolean;
+}
 
 /**
  * Nine megabytes of page: made when somebody first asks for it, sent compressed, and only once to a browser that keeps it.
  * No other page may show it in a frame, where a click meant for that page could be led to its buttons.
  */
-export function createGraphiQL(options: { endpoint: string; isShown: boolean }): ServePage {
-  const { endpoint, isShown } = options;
+export function createGraphiQL(options: {
+  endpoint: string;
+  isShown: boolean;
+  /** Whether what it asks for needs the headers that one gives it, which it sends with requests alone. */
+  needsHeaders: boolean;
+}): Page {
+  const { endpoint, isShown, needsHeaders } = options;
   let page: ReturnType<typeof makePage> | undefined;
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    page ??= makePage();
+    page ??= makePage(needsHeaders ? 'SSE' : 'WS');
     // Asked for again, it is made again.
     page.catch(() => {
       page = undefined;
@@ -122,17 +130,25 @@ export function createGraphiQL(options: { endpoint: string; isShown: boolean }):
     response.end(takesPacked ? packed : await promisify(gunzip)(packed));
   };
 
-  return (request, response) => {
-    const isPage = request.url?.split('?', 1)[0]?.replace(/\/$/, '') === endpoint;
-    if (!isShown || request.method !== 'GET' || !isPage || !asksForPage(request.headers)) return false;
-    answer(request, response).catch(() => response.destroy());
-    return true;
+  const isFor = (request: IncomingMessage) =>
+    isShown &&
+    request.method === 'GET' &&
+    request.url?.split('?', 1)[0]?.replace(/\/$/, '') === endpoint &&
+    asksForPage(request.headers);
+
+  return {
+    isFor,
+    answers(request, response) {
+      if (!isFor(request)) return false;
+      answer(request, response).catch(() => response.destroy());
+      return true;
+    },
   };
 }
 
-async function makePage(): Promise<{ packed: Buffer; tag: string }> {
+async function makePage(subscriptionsProtocol: 'SSE' | 'WS'): Promise<{ packed: Buffer; tag: string }> {
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
-  const html = renderGraphiQL(graphiqlOptions);
+  const html = renderGraphiQL({ ...graphiqlOptions, subscriptionsProtocol });
   const tag = `"${createHash('sha256').update(html).digest('base64url')}"`;
   return { packed: await promisify(gzip)(html), tag };
 }

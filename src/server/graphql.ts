@@ -5,9 +5,11 @@ import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { type Engine, forRequest } from '../domain/engine.ts';
 import { stringify } from '../domain/json-text.ts';
+import type { Caller } from '../domain/rights.ts';
 import { schema } from '../schema/index.ts';
-import type { Services } from '../schema/services.ts';
+import type { Parts, Services } from '../schema/services.ts';
 import type { AddressOf } from './addresses.ts';
+import { type Authentication, nobody } from './authentication.ts';
 import { documentCache } from './documents.ts';
 import type { EventStreams } from './event-streams.ts';
 import type { Exchanges } from './exchanges.ts';
@@ -30,28 +32,32 @@ interface Initial {
   readonly announce?: Services['announce'];
   /** Over a WebSocket, its address. */
   readonly client?: string;
+  readonly caller?: Caller;
 }
 
 /** GraphQL over HTTP and SSE; the WebSocket server runs its operations through the same plugins. */
 export function createGraphQL(options: {
   config: Config;
-  services: Services & { engine: Engine<Database> };
+  services: Parts & { engine: Engine<Database> };
   operations: Operations;
   costs: SubscriptionCosts;
   streams: EventStreams;
   exchanges: Exchanges;
+  authentication: Authentication;
   addressOf: AddressOf;
   bytes: Quota;
 }) {
-  const { config, services, operations, costs, streams, exchanges, addressOf, bytes } = options;
+  const { config, services, operations, costs, streams, exchanges, authentication, addressOf, bytes } =
+    options;
   const { engine } = services;
   return createYoga<object, Services>({
     schema,
-    context: ({ req, request, announce, signal, client }: Initial) => {
+    context: ({ req, request, announce, signal, client, caller }: Initial) => {
       // Over HTTP; a socket brings its own.
       const received = req ?? (request as Partial<IncomingMessage> | undefined);
       return {
         ...services,
+        caller: caller ?? authentication.rightOf(received)?.caller ?? nobody,
         engine: forRequest(
           engine,
           signal ? () => signal.aborted : () => received?.socket?.destroyed === true,

@@ -1,8 +1,12 @@
 /** The HTTP server: who is let in, and to whom each request goes. */
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { GraphQLError } from 'graphql';
+import { answerForbidden } from './answer-error.ts';
+import type { Authentication } from './authentication.ts';
 import type { Exchanges } from './exchanges.ts';
-import type { ServePage } from './graphiql.ts';
+import type { Page } from './graphiql.ts';
 import type { Yoga } from './graphql.ts';
 import type { Health } from './health.ts';
 import type { JsonPost } from './json-post.ts';
@@ -12,7 +16,9 @@ import { maxFormBytes } from './multipart-form.ts';
 import { isMultipart, type MultipartPost } from './multipart-post.ts';
 import type { Guard, Refusal } from './origin.ts';
 import { inLine } from './pipelining.ts';
+import { refuseStranger } from './refuse-stranger.ts';
 import type { ServeResults } from './results.ts';
+import type { Right } from './right.ts';
 import { isUploadPath, type ServeUploads } from './uploads.ts';
 
 /** Its headers have come by then; the rest of a request is watched by `stalls.ts`, since uploads take as long as they take. */
@@ -38,9 +44,11 @@ export class Http {
     lifetime: Lifetime;
     health: Health;
     guard: Guard;
+    authentication: Authentication;
+    maskError: (error: unknown) => GraphQLError;
     metrics: ServeMetrics;
     exchanges: Exchanges;
-    graphiql: ServePage;
+    graphiql: Page;
     results: ServeResults;
     uploads: ServeUploads;
     /** What an upload may take in memory. */
@@ -49,9 +57,32 @@ export class Http {
     jsonPost: JsonPost;
     yoga: Yoga;
   }) {
-    const { lifetime, health, guard, metrics, exchanges, graphiql, results, uploads } = options;
-    const { uploadBytes, multipartPost, jsonPost, yoga } = options;
+    const { lifetime, health, guard, authentication, maskError, metrics, exchanges, graphiql, results } =
+      options;
+    const { uploads, uploadBytes, multipartPost, jsonPost, yoga } = options;
     this.#lifetime = lifetime;
+    const carryOut = (request: IncomingMessage, response: ServerResponse, right?: Right) => {
+      // What may take long ends with its right; event streams see to that themselves.
+      if (right !== undefined && request.url?.startsWith('/api/')) {
+        const leave = right.enter(() => response.destroy());
+        response.once('close', leave);
+      }
+      // Its files are stored before the operation runs.
+      if (isMultipart(request) && right !== undefined && !right.caller.permissions.has('create')) {
+        response.shouldKeepAlive = false;
+        return answerForbidden(response);
+      }
+      const streamed = streamedBytesOf(request, uploadBytes);
+      // What is left of one that is refused may be any number of bytes, which nobody has to read.
+      if (streamed !== undefined) response.shouldKeepAlive = false;
+      if (!exchanges.begin(request, response, streamed)) return;
+      if (streamed !== undefined) response.shouldKeepAlive = lifetime.isReady;
+      if (uploads(request, response)) return;
+      if (graphiql.answers(request, response) || metrics(request, response) || results(request, response))
+        return;
+      if (multipartPost(request, response)) return;
+      if (!jsonPost(request, response)) void yoga(request, response);
+    };
     const serve = (request: IncomingMessage, response: ServerResponse) => {
       // So that clients and load balancers come back over another connection, elsewhere.
       if (!lifetime.isReady) response.shouldKeepAlive = false;
@@ -61,15 +92,20 @@ export class Http {
       if (lifetime.isClosing) return refuse(response, shuttingDown);
       const refusal = guard(request);
       if (refusal !== undefined) return refuse(response, refusal);
-      const streamed = streamedBytesOf(request, uploadBytes);
-      // What is left of one that is refused may be any number of bytes, which nobody has to read.
-      if (streamed !== undefined) response.shouldKeepAlive = false;
-      if (!exchanges.begin(request, response, streamed)) return;
-      if (streamed !== undefined) response.shouldKeepAlive = lifetime.isReady;
-      if (uploads(request, response)) return;
-      if (graphiql(request, response) || metrics(request, response) || results(request, response)) return;
-      if (multipartPost(request, response)) return;
-      if (!jsonPost(request, response)) void yoga(request, response);
+      if (authentication.isOpen || request.method === 'OPTIONS' || graphiql.isFor(request))
+        return carryOut(request, response);
+      const strange = (error: unknown) => refuseStranger(request, response, maskError(error));
+      try {
+        const right = authentication.admit(request);
+        if (!(right instanceof Promise)) return carryOut(request, response, right);
+        right
+          .then((late) => {
+            if (!response.destroyed) carryOut(request, response, late);
+          })
+          .catch(strange);
+      } catch (error) {
+        strange(error);
+      }
     };
     this.server = createServer(requestTimeouts, (request, response) =>
       inLine(request, response, () => serve(request, response)),

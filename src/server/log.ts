@@ -9,6 +9,13 @@ import pino, { type Logger } from 'pino';
 const everyMs = 60_000;
 const warn = 40;
 
+/** Where what shows who somebody is may stand in a line. */
+const secrets = ['authorization', 'cookie', 'connectionParams', 'token'].flatMap((name) => [
+  name,
+  `*.${name}`,
+  `*.headers.${name}`,
+]);
+
 export function createLogger(level: string): Logger {
   const repeats = new Repeats();
   const logger = pino(
@@ -16,6 +23,8 @@ export function createLogger(level: string): Logger {
       name: 'jobtree',
       level,
       base: { pid: process.pid },
+      // Nothing logs these on purpose; an error of a library may bring them along.
+      redact: secrets,
       hooks: {
         logMethod(args, method, level) {
           if (level !== warn || !repeats.isRepeat(args)) method.apply(this, args);

@@ -11,8 +11,10 @@ import type { Engine } from '../domain/engine.ts';
 import { type Figures, restOfTypes, type Tally } from '../domain/figures.ts';
 import { type Histogram, lowerBoundMs } from '../domain/histogram.ts';
 import { type Queue, readQueues } from '../domain/queues.ts';
+import type { Caller } from '../domain/rights.ts';
 import { countSlow } from '../domain/slow-items.ts';
 import { withTimeout } from '../events/with-timeout.ts';
+import { answerForbidden } from './answer-error.ts';
 
 /** Answers the request if it is one for metrics, and says whether it was. */
 export type ServeMetrics = (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -28,11 +30,12 @@ interface Depths {
 
 export function createMetrics(options: {
   engine: Engine;
+  callerOf: (request: IncomingMessage) => Caller;
   isOn: boolean;
   mostTypes: number;
   logger: Logger;
 }): ServeMetrics {
-  const { engine, isOn, mostTypes, logger } = options;
+  const { engine, callerOf, isOn, mostTypes, logger } = options;
   const labels = new TypeLabels(mostTypes);
   let underWay: Promise<string> | undefined;
 
@@ -75,6 +78,10 @@ export function createMetrics(options: {
     if (!isOn || request.url?.split('?', 1)[0] !== '/metrics') return false;
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.writeHead(405, { allow: 'GET, HEAD' }).end();
+      return true;
+    }
+    if (!callerOf(request).permissions.has('survey')) {
+      answerForbidden(response);
       return true;
     }
     serve(response).catch((error: unknown) => {

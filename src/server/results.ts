@@ -11,9 +11,11 @@ import type { Queries } from '../db/database.ts';
 import { asRefusal } from '../db/sqlstate.ts';
 import { exportResults, holdTree, type ResultText, readTreeOf } from '../domain/export-results.ts';
 import { itemIdOf } from '../domain/item-state.ts';
+import { type Caller, isUnscoped } from '../domain/rights.ts';
+import { coversTree } from '../domain/scoped-reads.ts';
 import { type ErrorCode, InvalidInputError, JobtreeError, NotFoundError } from '../errors.ts';
 import { encodeGlobalId, itemKeyOf, keyOf } from '../schema/global-id.ts';
-import { answerError } from './answer-error.ts';
+import { answerError, answerForbidden } from './answer-error.ts';
 
 /** Answers the request if it is one for results, and says whether it was. */
 export type ServeResults = (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -23,10 +25,11 @@ const path = /^\/api\/jobs\/([^/]*)\/results$/;
 
 export function createResults(options: {
   database: Queries;
+  callerOf: (request: IncomingMessage) => Caller;
   isClosing: () => boolean;
   logger: Logger;
 }): ServeResults {
-  const { database, isClosing, logger } = options;
+  const { database, callerOf, isClosing, logger } = options;
 
   const serve = async (
     request: IncomingMessage,
@@ -34,7 +37,7 @@ export function createResults(options: {
     id: string,
     query: URLSearchParams,
   ) => {
-    const { rootId, after, complete } = await find(database, id, query);
+    const { rootId, after, complete } = await find(database, callerOf(request), id, query);
     const isZipped = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
     response.writeHead(200, {
       'content-type': 'application/x-ndjson; charset=utf-8',
@@ -81,19 +84,24 @@ export function createResults(options: {
       );
       return true;
     }
+    if (!callerOf(request).permissions.has('read')) {
+      answerForbidden(response);
+      return true;
+    }
     serve(request, response, decode(id), searchParams).catch((error) => fail(response, error));
     return true;
   };
 }
 
-async function find(database: Queries, id: string, query: URLSearchParams) {
+async function find(database: Queries, caller: Caller, id: string, query: URLSearchParams) {
   for (const name of query.keys()) {
     if (name !== 'after') throw new InvalidInputError(`There is no parameter ${JSON.stringify(name)}.`, name);
   }
   const jobId = keyOf('Job', id, 'id');
   const itemId = query.get('after');
   const after = itemId === null ? undefined : itemKeyOf(itemId, 'after');
-  const tree = await readTreeOf(database, jobId);
+  const isVisible = isUnscoped(caller) || (await coversTree(database, caller, jobId));
+  const tree = isVisible ? await readTreeOf(database, jobId) : undefined;
   if (tree === undefined) throw new NotFoundError(`There is no job ${id}.`, 'id');
   await holdTree(database, tree.rootId);
   return { ...tree, after };

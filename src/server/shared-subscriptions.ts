@@ -3,9 +3,9 @@
  * read it. A reader that was too slow for an event misses it, and is told later how things stand then: so it costs no
  * memory, and holds up nobody.
  *
- * "The same" is the same text of the operation and the same variables. An execution belongs to nobody: its context has the
- * services, and of who subscribed first only the address, which what it reads is counted for. Whoever adds rights must add them to
- * the key.
+ * "The same" is the same text of the operation, the same variables, and the same rights of those who ask. An execution belongs to
+ * nobody: its context has the parts of the server, and of who subscribed first only the rights, and the address, which what it reads is
+ * counted for.
  */
 import {
   createSourceEventStream,
@@ -97,6 +97,7 @@ export class SharedSubscriptions {
     const group = new SubscriptionGroup({
       args: { schema, document, operationName, variableValues },
       services: this.#services,
+      caller: contextValue.caller,
       client: contextValue.engine.client,
       bytes: this.#bytes,
       execute: this.#execute,

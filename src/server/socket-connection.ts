@@ -5,9 +5,11 @@ import { CloseCode } from 'graphql-ws';
 import type { Logger } from 'pino';
 import type { WebSocket } from 'ws';
 import type { AddressOf } from './addresses.ts';
+import { type Authentication, nobody } from './authentication.ts';
 import type { Yoga } from './graphql.ts';
 import type { Quotas } from './quota.ts';
 import { checkParts } from './request-body.ts';
+import type { Right } from './right.ts';
 import { SocketBytes } from './socket-bytes.ts';
 import { SocketFlow } from './socket-flow.ts';
 import { SocketOperations } from './socket-operations.ts';
@@ -16,9 +18,12 @@ import { SocketProtocol } from './socket-protocol.ts';
 import { SocketWindow } from './socket-reader.ts';
 import type { SubscriptionCosts } from './subscription-costs.ts';
 
+const terminateAfterMs = 1_000;
+
 export interface ConnectionOptions {
   readonly yoga: Yoga;
   readonly limits: { readonly maxOperations: number; readonly maxMessagesPerSecond: number };
+  readonly authentication: Authentication;
   readonly addressOf: AddressOf;
   readonly quotas: Quotas;
   readonly costs: SubscriptionCosts;
@@ -37,9 +42,9 @@ export class SocketConnection {
   #isSuspected = false;
 
   constructor(socket: WebSocket, request: IncomingMessage, onClose: () => void, options: ConnectionOptions) {
-    const { yoga, limits, addressOf, quotas, costs, pongWithinMs, isClosing, maskError, logger } = options;
+    const { yoga, limits, authentication, addressOf, quotas, costs, isClosing, maskError, logger } = options;
     this.#socket = socket;
-    this.#pongWithinMs = pongWithinMs;
+    this.#pongWithinMs = options.pongWithinMs;
     this.#pings = new SocketPings(socket);
     const address = addressOf(request);
     this.#bytes = new SocketBytes(socket, request.socket, () => quotas.bytes.share(address));
@@ -48,12 +53,23 @@ export class SocketConnection {
       onWaiting: () => this.#bytes.waitingChanged(),
     });
     const window = new SocketWindow(socket, request.socket, this.#pings, () => this.#bytes.waitingChanged());
+    let right: Right | undefined;
+    let leave = () => {};
+    const takeRight = (admitted: Right) => {
+      right = admitted;
+      leave = admitted.enter(endWith);
+    };
     const protocol = new SocketProtocol({
+      admit: (payload) => {
+        const admitted = authentication.admitSocket(payload, request);
+        return admitted instanceof Promise ? admitted.then(takeRight) : takeRight(admitted);
+      },
       run: new SocketOperations({
         yoga,
         maskError,
         window,
         address,
+        callerOf: () => right?.caller ?? nobody,
         bytes: quotas.bytes,
         charge: costs.open(address),
       }).run,
@@ -63,6 +79,17 @@ export class SocketConnection {
       maxOperations: limits.maxOperations,
       isClosing,
     });
+    const end = () => {
+      leave();
+      protocol.closed();
+      for (const reader of window.readers) void reader.return();
+    };
+    // What lasts on it ends at once, however long the other side takes to agree to the end.
+    const endWith = (reason: string) => {
+      end();
+      socket.close(CloseCode.Forbidden, reason);
+      setTimeout(() => socket.terminate(), terminateAfterMs).unref();
+    };
     // One listener for each event: with those of thousands of sockets, each counts.
     socket.on('ping', (data: Buffer) => {
       this.#bytes.controlCame(data);
@@ -89,9 +116,8 @@ export class SocketConnection {
     // What breaks the framing, or is too large, ends the socket with the code for it.
     socket.on('error', (error) => logger.debug({ err: error }, 'a WebSocket failed'));
     socket.on('close', () => {
-      protocol.closed();
+      end();
       this.#bytes.release();
-      for (const reader of window.readers) void reader.return();
       onClose();
     });
   }

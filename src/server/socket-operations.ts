@@ -1,5 +1,6 @@
 /** Runs the operations of a socket through the plugins that serve HTTP, and ends what its client has left. */
 import { type ExecutionArgs, type ExecutionResult, GraphQLError, getOperationAST } from 'graphql';
+import type { Caller } from '../domain/rights.ts';
 import { Semaphore } from '../events/semaphore.ts';
 import { takeOrRefuse } from './busy.ts';
 import type { Yoga } from './graphql.ts';
@@ -19,6 +20,7 @@ export class SocketOperations {
   readonly #maskError: (error: unknown) => GraphQLError;
   readonly #window: SocketWindow;
   readonly #address: string;
+  readonly #callerOf: () => Caller;
   readonly #bytes: Quota;
   readonly #charge: Charge;
   #queries: Semaphore | undefined;
@@ -28,6 +30,7 @@ export class SocketOperations {
     maskError: (error: unknown) => GraphQLError;
     window: SocketWindow;
     address: string;
+    callerOf: () => Caller;
     bytes: Quota;
     charge: Charge;
   }) {
@@ -35,6 +38,7 @@ export class SocketOperations {
     this.#maskError = options.maskError;
     this.#window = options.window;
     this.#address = options.address;
+    this.#callerOf = options.callerOf;
     this.#bytes = options.bytes;
     this.#charge = options.charge;
   }
@@ -67,6 +71,7 @@ export class SocketOperations {
       signal,
       announce: (more: number) => takeOrRefuse(bytes, more),
       client: this.#address,
+      caller: this.#callerOf(),
       reader,
       charge: (cost: number) => {
         const end = this.#charge(cost);

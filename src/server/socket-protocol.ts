@@ -63,6 +63,8 @@ interface CarriedOut {
 }
 
 export interface ProtocolOptions {
+  /** Throws, or rejects with, the refusal of a caller, by what it sent first. */
+  readonly admit: (payload: Readonly<Record<string, unknown>> | undefined) => void | Promise<void>;
   /** Never rejects. */
   readonly run: (operation: Operation) => Promise<Outcome>;
   /** Resolves when it is written, or can't be. */
@@ -81,6 +83,8 @@ export class SocketProtocol {
   readonly #running = new Set<Running>();
   #initTimer: NodeJS.Timeout | undefined;
   #isInitialised = false;
+  /** The caller is known. */
+  #isAcknowledged = false;
   /** An operation came that another server has to carry out. */
   #isLeaving = false;
 
@@ -114,7 +118,7 @@ export class SocketProtocol {
   #handle(message: Message, length: number): void {
     switch (message.type) {
       case MessageType.ConnectionInit:
-        this.#init();
+        this.#init(message.payload);
         break;
       case MessageType.Ping:
         this.#send({ type: MessageType.Pong, ...(message.payload && { payload: message.payload }) });
@@ -132,19 +136,37 @@ export class SocketProtocol {
     }
   }
 
-  #init(): void {
+  #init(payload: Readonly<Record<string, unknown>> | undefined): void {
     if (this.#isInitialised) {
       this.#close(CloseCode.TooManyInitialisationRequests, 'Too many initialisation requests');
       return;
     }
     this.#isInitialised = true;
     this.#clearInitTimer();
+    try {
+      const admission = this.#options.admit(payload);
+      if (admission === undefined) this.#acknowledge();
+      else admission.then(() => this.#acknowledge()).catch((error: unknown) => this.#refuse(error));
+    } catch (error) {
+      this.#refuse(error);
+    }
+  }
+
+  #acknowledge(): void {
+    this.#isAcknowledged = true;
     this.#send({ type: MessageType.ConnectionAck });
+  }
+
+  #refuse(error: unknown): void {
+    const { message, extensions } = this.#options.maskError(error);
+    const isStranger = extensions.code === 'UNAUTHENTICATED';
+    // Else the client is to come again: what would say who it is can't be asked now.
+    this.#close(isStranger ? CloseCode.Forbidden : restart, cutReason(message));
   }
 
   #subscribe({ id, payload }: SubscribeMessage, length: number): void {
     const { maxOperations, isClosing } = this.#options;
-    if (!this.#isInitialised) {
+    if (!this.#isAcknowledged) {
       this.#close(CloseCode.Unauthorized, 'Unauthorized');
     } else if (this.#operations.has(id)) {
       // Without the id, which may be longer than such a reason can be.
@@ -303,4 +325,9 @@ export class SocketProtocol {
 
 function isResults(outcome: object): outcome is AsyncIterableIterator<ExecutionResult> {
   return Symbol.asyncIterator in outcome;
+}
+
+/** A reason of a close may have 123 bytes. */
+function cutReason(message: string): string {
+  return message.length <= 120 ? message : `${message.slice(0, 117)}...`;
 }

@@ -9,10 +9,11 @@ import {
 import { isAsyncIterable } from 'graphql-yoga';
 import type { Database } from '../db/database.ts';
 import { type Engine, forRequest } from '../domain/engine.ts';
+import type { Caller } from '../domain/rights.ts';
 import { ClientGoneError } from '../errors.ts';
 import { Live } from '../events/live.ts';
 import { boundAnswer } from '../schema/answer-text.ts';
-import type { Services } from '../schema/services.ts';
+import type { Parts, Services } from '../schema/services.ts';
 import { takeOrRefuse } from './busy.ts';
 import type { Execute } from './compiled-execution.ts';
 import { EncodedEvent } from './encoded-event.ts';
@@ -32,7 +33,9 @@ const beingTold = -1;
 
 export interface SubscriptionGroupOptions {
   readonly args: Omit<ExecutionArgs, 'contextValue'>;
-  readonly services: Services & { readonly engine: Engine<Database> };
+  readonly services: Parts & { readonly engine: Engine<Database> };
+  /** Whose rights all readers have. */
+  readonly caller: Caller;
   /** The address for which what is read counts. */
   readonly client: string | undefined;
   readonly execute: Execute;
@@ -96,7 +99,7 @@ export class SubscriptionGroup implements Source {
     this.#options = options;
     const { services } = options;
     const engine = forRequest(services.engine, () => this.#isForNobody, options.client);
-    this.#args = { ...options.args, contextValue: { ...services, engine } };
+    this.#args = { ...options.args, contextValue: { ...services, caller: options.caller, engine } };
     this.opened = this.#open();
   }
 
@@ -164,8 +167,8 @@ export class SubscriptionGroup implements Source {
 
   async #open(): Promise<ExecutionResult | undefined> {
     try {
-      const { args, services: contextValue } = this.#options;
-      const source = await createSourceEventStream({ ...args, contextValue });
+      const { args, services, caller } = this.#options;
+      const source = await createSourceEventStream({ ...args, contextValue: { ...services, caller } });
       if (!isAsyncIterable(source)) {
         this.#options.onClose();
         return source;

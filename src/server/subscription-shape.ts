@@ -10,6 +10,7 @@ import {
   visit,
 } from 'graphql';
 import { isRevision } from '../domain/checks.ts';
+import type { Services } from '../schema/services.ts';
 
 /** How often a variable is used, beside being declared. */
 function usesOf(document: DocumentNode, variable: string): number {
@@ -32,14 +33,16 @@ export interface Shape {
 /**
  * What tells an operation on a document from others. Variables count as the schema reads them: with their defaults, in their
  * order, and none that are not declared. `sinceRevision` only decides on a reader's first event: it stays out, so that readers
- * that come back with different ones still share. Undefined if the operation can't be shared, or is invalid.
+ * that come back with different ones still share. Callers with other rights may get other answers, so theirs is another one. Undefined if the operation can't be shared, or is invalid.
  */
 export function shapeOf({
   schema,
   document,
   operationName,
   variableValues,
+  contextValue,
 }: ExecutionArgs): Shape | undefined {
+  const { caller } = contextValue as Services;
   const operation = getOperationAST(document, operationName);
   const [field, ...others] = operation?.selectionSet.selections ?? [];
   if (operation == null || field?.kind !== Kind.FIELD || others.length > 0) return undefined;
@@ -57,7 +60,7 @@ export function shapeOf({
   // It would never be looked at in an execution that others began.
   if (since != null && !(typeof since === 'string' && isRevision(since))) return undefined;
   return {
-    key: hash(JSON.stringify([hashOf(document), operationName ?? null, variables])),
+    key: hash(JSON.stringify([hashOf(document), operationName ?? null, variables, caller.rights])),
     variableValues: Object.fromEntries(
       Object.entries(variableValues ?? {}).filter(([name]) => Object.hasOwn(coerced, name)),
     ),

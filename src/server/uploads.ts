@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
+import type { Caller } from '../domain/rights.ts';
 import { parseDigest, type Upload, type Uploads } from '../domain/uploads.ts';
 import { InvalidInputError, NotFoundError } from '../errors.ts';
 import { encodeGlobalId, keyOf } from '../schema/global-id.ts';
@@ -24,18 +25,19 @@ const tusVersion = '1.0.0';
 const bodyType = 'application/offset+octet-stream';
 const methods = 'POST, HEAD, PATCH, DELETE, GET, OPTIONS';
 const requestHeaders =
-  'content-type, repr-digest, content-digest, tus-resumable, upload-length, upload-defer-length, upload-offset, upload-metadata';
+  'authorization, content-type, repr-digest, content-digest, tus-resumable, upload-length, upload-defer-length, upload-offset, upload-metadata';
 const exposedHeaders =
   'location, repr-digest, tus-resumable, tus-version, tus-extension, tus-max-size, upload-length, upload-defer-length, upload-offset, upload-expires';
 
 export function createUploads(options: {
   uploads: Uploads;
   store: UploadStore;
+  callerOf: (request: IncomingMessage) => Caller;
   addressOf: AddressOf;
   isClosing: () => boolean;
   logger: Logger;
 }): ServeUploads {
-  const { uploads, store, addressOf, isClosing, logger } = options;
+  const { uploads, store, callerOf, addressOf, isClosing, logger } = options;
 
   const postWhole = async (request: IncomingMessage, response: ServerResponse) => {
     const whole = await store.whole(request, {
@@ -125,6 +127,8 @@ export function createUploads(options: {
         'tus-max-size': String(store.maxBytes),
       });
     }
+    if (!callerOf(request).permissions.has('create'))
+      throw new UploadError(403, 'FORBIDDEN', 'Your roles and scopes do not allow it.');
     const version = request.headers['tus-resumable'];
     if (version !== undefined && version !== tusVersion) {
       response.setHeader('tus-version', tusVersion);

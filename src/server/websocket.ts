@@ -5,7 +5,8 @@
  * A socket may carry many operations, so what is wrong with one never closes it: a request that can't be parsed, is
  * refused or fails, or is one too many, is answered on its own. What closes it is a client that breaks the protocol: a
  * message that is none (4400), an operation before the connection is acknowledged (4401), a second init (4429), and an id
- * that is in use (4409), since an answer under it would reach the operation that has it.
+ * that is in use (4409), since an answer under it would reach the operation that has it. And a caller that shows no key or token which
+ * counts, or whose right ends (4403).
  *
  * The server reads no faster from a socket than it may, and ends those that are dead (no answer to a ping) or do not read.
  */

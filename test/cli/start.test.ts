@@ -26,11 +26,27 @@ test('says where it is, serves, and ends in good order with SIGTERM', async () =
   expect({ code, stdout }).toEqual({
     code: 0,
     stdout: expect.stringMatching(
-      /^Postgres {2}127\.0\.0\.1:\d+\/test_\w+\nAPI {7}http:\/\/127\.0\.0\.1:\d+\/graphql\nGraphiQL {2}/,
+      /^Postgres {2}127\.0\.0\.1:\d+\/test_\w+\nAPI {7}http:\/\/127\.0\.0\.1:\d+\/graphql\nGraphiQL {2}.*\nAccess {4}open: /,
     ),
   });
   for (const line of stderr.trimEnd().split('\n'))
     expect(JSON.parse(line)).toMatchObject({ name: 'jobtree' });
+});
+
+test('does not start where others reach it without a word on who may', async () => {
+  const env = { DATABASE_URL: database.url, ...free, JOBTREE_HOST: '0.0.0.0' };
+  for (const command of [['start'], ['start', '--processes', '2']]) {
+    const { code, stdout, stderr } = await run(command, { env });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/JOBTREE_AUTH=keys .*jobtree api-keys create .*JOBTREE_AUTH=none/);
+  }
+});
+
+test('asks for keys where the settings say so', async () => {
+  const program = start(['start'], { DATABASE_URL: database.url, ...free, JOBTREE_AUTH: 'keys' });
+  await program.printed('"msg":"ready"');
+  program.process.kill('SIGTERM');
+  expect((await program.ended).stdout).toContain('Access    by keys\n');
 });
 
 test('after faults that nothing catches answers what it has, logs the first as fatal, and ends once with status 1', async () => {

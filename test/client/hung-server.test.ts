@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket as TcpSocket } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { Credentials } from '../../src/client/credentials.ts';
 import { createClient, Worker } from '../../src/client/index.ts';
 import { workAvailable } from '../../src/client/operations.ts';
 import { Socket } from '../../src/client/socket.ts';
@@ -69,7 +70,7 @@ test('giving up a connection that never opens is an error of the request, and no
     silent.close();
   });
   const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/graphql`;
-  const socket = new Socket({ url, headers: {}, webSocketImpl: undefined });
+  const socket = new Socket({ url, credentials: new Credentials({}, undefined), webSocketImpl: undefined });
   const answer = socket.request(workAvailable, { types: ['a'] }, 500);
   const failed = expect(answer).rejects.toMatchObject({ code: 'UNREACHABLE' });
   const [connection] = (await once(silent, 'connection')) as [TcpSocket];

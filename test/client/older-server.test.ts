@@ -1,5 +1,6 @@
 /** What a client asks of a server that does not know it yet, as that of an older release. */
 import { expect, onTestFinished, test } from 'vitest';
+import { Credentials } from '../../src/client/credentials.ts';
 import { Socket } from '../../src/client/socket.ts';
 import { watch } from '../../src/client/watch.ts';
 import { TypedDocumentString } from '../../src/generated/graphql/graphql.ts';
@@ -13,7 +14,11 @@ const refusal = {
 };
 
 function start(onLost?: (error: unknown) => void) {
-  const socket = new Socket({ url: server.url, headers: {}, webSocketImpl: undefined });
+  const socket = new Socket({
+    url: server.url,
+    credentials: new Credentials({}, undefined),
+    webSocketImpl: undefined,
+  });
   const stopping = new AbortController();
   onTestFinished(() => {
     stopping.abort();

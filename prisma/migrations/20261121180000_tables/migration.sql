@@ -454,6 +454,30 @@ create table "jobtree"."callback_endpoint" (
   constraint "callback_endpoint_previous_check" check (("previous_secret" is null) = ("previous_secret_until" is null))
 );
 
+-- Keys by which programs show who they are. Of the keys themselves there are only the hashes (SHA-256).
+create table "jobtree"."api_key" (
+  "id" uuid not null,
+  "name" text not null,
+  "hash" bytea not null,
+  "previous_hash" bytea,
+  "previous_until" timestamptz(3),
+  "roles" text[],
+  "types" text[],
+  "root_ids" uuid[],
+  "created_at" timestamptz(3) not null,
+  "created_by" text not null,
+  "expires_at" timestamptz(3),
+  "last_used_at" timestamptz(3),
+  "revoked_at" timestamptz(3),
+  constraint "api_key_pkey" primary key ("id"),
+  constraint "api_key_name_check" check (length("name") between 1 and 200),
+  constraint "api_key_hash_check" check (length("hash") = 32 and length("previous_hash") = 32),
+  constraint "api_key_previous_check" check (("previous_hash" is null) = ("previous_until" is null)),
+  constraint "api_key_roles_check" check (cardinality("roles") > 0 and "roles" <@ '{admin,producer,worker,watcher}')
+);
+create unique index "api_key_hash_key" on "jobtree"."api_key" ("hash");
+create unique index "api_key_previous_hash_key" on "jobtree"."api_key" ("previous_hash");
+
 -- What is to be called when a tree is complete, or each job of it.
 create table "jobtree"."callback" (
   "root_id" uuid not null,

@@ -956,6 +956,43 @@ as $$
   cross join lateral (select j.root_id from jobtree.job j where j.id = k.job_id offset 0) j
 $$;
 
+-- Says which hashes of API keys are good, for servers that know some: in one call for all of them. Notes which keys were used, once a
+-- minute at most. What is locked is noted later. The commit does not wait for the disk.
+--
+-- p_hashes   those that a server has been shown
+-- p_used     the ids of keys that were used lately
+-- returns    the keys of the hashes, without those that are revoked or over; `left_ms` is for how long a hash is good, if that is known
+create or replace function jobtree.check_api_keys(p_hashes bytea[], p_used uuid[])
+returns table (hash bytea, id uuid, name text, roles text[], types text[], root_ids uuid[], left_ms bigint)
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now constant timestamptz(3) := clock_timestamp();
+begin
+  if cardinality(p_used) > 0 then
+    perform set_config('synchronous_commit', 'off', true);
+    update jobtree.api_key k set last_used_at = v_now
+    where k.id in (
+      select u.id from jobtree.api_key u
+      where u.id = any (p_used) and (u.last_used_at is null or u.last_used_at < v_now - interval '1 minute')
+      for update skip locked
+    );
+  end if;
+  return query
+  select h.hash, k.id, k.name, k.roles, k.types, k.root_ids, 
+    ceil(extract(epoch from least(k.expires_at, case when k.hash <> h.hash then k.previous_until end) - v_now) * 1000)::bigint
+  from unnest(p_hashes) h(hash)
+  cross join lateral (
+    select * from jobtree.api_key c where c.hash = h.hash
+    union all
+    select * from jobtree.api_key c where c.previous_hash = h.hash and c.previous_until > v_now
+  ) k
+  where k.revoked_at is null and (k.expires_at is null or k.expires_at > v_now);
+end
+$$;
+
 -- Refuses new items that are not what insert_items takes. Nearly all are a payload and nothing else, {"payload": …} without a
 -- space, which two lengths tell: an object with that key and any other is longer than its payload by more than the twelve bytes
 -- of the key, the colon and the braces. The others are looked at one by one. What that does not tell, priorities and instants and how long a dedupe
@@ -1488,6 +1525,41 @@ create or replace function jobtree.count_names(p_names text[]) returns jsonb
 language sql immutable
 as $$
   select jsonb_object_agg(c.name, c.count) from (select u.name, count(*) as count from unnest(p_names) u(name) group by u.name) c
+$$;
+
+-- Creates a key of the API.
+--
+-- p_hash      SHA-256 of the key, which nobody keeps
+-- p_roles     at least one of admin, producer, worker, watcher; admin alone
+-- p_types     the types of jobs that it is for, each a name, or the beginning of names with a star behind it; empty for all
+-- p_root_ids  the trees that it is for; empty for all
+-- returns     its id
+-- errors      JT002, with the field in the error's column
+create or replace function jobtree.create_api_key(
+  p_name text, p_hash bytea, p_roles text[], p_types text[], p_root_ids uuid[], p_expires_at timestamptz, p_created_by text
+)
+returns uuid
+language plpgsql volatile
+as $$
+declare
+  v_id constant uuid := gen_random_uuid();
+begin
+  if length(p_name) between 1 and 200 is not true then
+    raise exception 'name must be a text of 1 to 200 characters.' using errcode = 'JT002', column = 'name';
+  end if;
+  if (cardinality(p_roles) > 0 and p_roles <@ '{admin,producer,worker,watcher}') is not true then
+    raise exception 'roles must be some of admin, producer, worker and watcher.' using errcode = 'JT002', column = 'roles';
+  end if;
+  if 'admin' = any (p_roles) and (cardinality(p_types) > 0 or cardinality(p_root_ids) > 0) then
+    raise exception 'The role admin goes with no scope.' using errcode = 'JT002', column = 'roles';
+  end if;
+  if p_expires_at <= clock_timestamp() then
+    raise exception 'expiresAt is over already.' using errcode = 'JT002', column = 'expiresAt';
+  end if;
+  insert into jobtree.api_key (id, name, hash, roles, types, root_ids, created_at, created_by, expires_at)
+  values (v_id, p_name, p_hash, p_roles, p_types, p_root_ids, clock_timestamp(), p_created_by, p_expires_at);
+  return v_id;
+end
 $$;
 
 -- Creates a whole tree of jobs, with the items that it starts with.
@@ -7002,6 +7074,45 @@ begin
     raise exception 'There is no delivery %.', p_id using errcode = 'JT001', column = 'deliveryId';
   end if;
   update jobtree.callback_endpoint e set gone_at = null where e.name = v_endpoint and e.gone_at is not null;
+end
+$$;
+
+-- Revokes an API key, for good. Servers notice it within seconds (`check_api_keys`). Revoking it twice changes nothing.
+--
+-- returns    whether it was not revoked before
+-- errors     JT001 no such key
+create or replace function jobtree.revoke_api_key(p_id uuid)
+returns boolean
+language plpgsql volatile
+as $$
+begin
+  update jobtree.api_key k set revoked_at = clock_timestamp() where k.id = p_id and k.revoked_at is null;
+  if found then
+    return true;
+  end if;
+  if not exists (select from jobtree.api_key k where k.id = p_id) then
+    raise exception 'There is no such key.' using errcode = 'JT001', column = 'id';
+  end if;
+  return false;
+end
+$$;
+
+-- Gives an API key of another text to whoever has one. The text before is good beside it for so many milliseconds; an older one is not
+-- any more.
+--
+-- p_hash     SHA-256 of the new text
+-- errors     JT001 no such key, or it is revoked
+create or replace function jobtree.rotate_api_key(p_id uuid, p_hash bytea, p_keep_previous_ms bigint)
+returns void
+language plpgsql volatile
+as $$
+begin
+  update jobtree.api_key k
+  set hash = p_hash, previous_hash = k.hash, previous_until = clock_timestamp() + p_keep_previous_ms * interval '1 millisecond'
+  where k.id = p_id and k.revoked_at is null;
+  if not found then
+    raise exception 'There is no such key, or it is revoked.' using errcode = 'JT001', column = 'id';
+  end if;
 end
 $$;
 

@@ -1,7 +1,7 @@
 /** `jobtree start`: the server, until it is told to end; in this process, or in several. */
 import cluster from 'node:cluster';
 import { setFlagsFromString } from 'node:v8';
-import { readConfig } from '../../config.ts';
+import { readConfig, refuseOpen } from '../../config.ts';
 import { createLogger } from '../../server/log.ts';
 import { openDatabase } from '../database.ts';
 import { catchInterruption } from '../interruption.ts';
@@ -20,6 +20,7 @@ export async function start(options: { processes: number }): Promise<number> {
   setFlagsFromString(`--heap-growing-percent=${heapGrowthPercent}`);
   if (cluster.isWorker) return serveForPrimary();
   const config = readConfig(process.env);
+  refuseOpen(config);
   const logger = createLogger(config.logLevel);
   const { signal } = catchInterruption(() => processes?.kill());
   // They load what they need while Postgres starts.
@@ -35,6 +36,9 @@ export async function start(options: { processes: number }): Promise<number> {
     say(`Postgres  ${database.description}`);
     say(`API       ${url}`);
     if (config.graphiql) say(`GraphiQL  ${url} in a browser`);
+    if (config.auth.length === 0)
+      say('Access    open: whoever reaches this address may do everything (JOBTREE_AUTH)');
+    else say(`Access    by ${config.auth.join(', ')}`);
     logger.info({ url, processes: options.processes }, 'ready');
   };
   const serveAlone = async () => {

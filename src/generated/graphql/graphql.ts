@@ -143,6 +143,20 @@ export type ClaimRequestInput = {
   type: Scalars['String']['input'];
 };
 
+/** What a new key is for. */
+export type CreateApiKeyInput = {
+  /** When it is over. Default: never. */
+  expiresAt?: InputMaybe<Scalars['DateTime']['input']>;
+  /** What it is called, for people: 1 to 200 characters. */
+  name: Scalars['String']['input'];
+  /** What it is for: at least one role. */
+  roles: Array<Role>;
+  /** Only the trees of these roots, up to 100. Not with the role ADMIN. Default: all. */
+  rootIds?: InputMaybe<Array<Scalars['ID']['input']>>;
+  /** Only jobs of these types, up to 100: each a name, or the beginning of names with a `*` behind it. Not with the role ADMIN. Default: all. */
+  types?: InputMaybe<Array<Scalars['String']['input']>>;
+};
+
 /** A file to be stored. */
 export type CreateUploadInput = {
   /** The file. */
@@ -215,6 +229,8 @@ export type DiscardDeadLettersInput = {
 export type ErrorCode =
   /** Another transaction holds what the operation needs. Nothing has changed: try again. */
   | 'BUSY'
+  /** Your roles and scopes do not allow it. */
+  | 'FORBIDDEN'
   /** The input breaks a rule; `field` says where. */
   | 'INVALID_INPUT'
   /** The item is not waiting for a worker. */
@@ -229,6 +245,8 @@ export type ErrorCode =
   | 'NOT_FOUND'
   /** The connection to Postgres was lost before its answer came, so it is not known whether the operation was carried out. */
   | 'OUTCOME_UNKNOWN'
+  /** The server asks who you are: the request has no key or token, or one that is unknown, revoked or over. */
+  | 'UNAUTHENTICATED'
   /** The server can not do it now, mostly since Postgres does not answer. Nothing has changed: try again. */
   | 'UNAVAILABLE';
 
@@ -684,6 +702,31 @@ export type ResumeScheduleInput = {
 export type RetryCallbackDeliveryInput = {
   /** The delivery. */
   deliveryId: Scalars['ID']['input'];
+};
+
+/** Which key to revoke. */
+export type RevokeApiKeyInput = {
+  /** The id of the key. */
+  id: Scalars['ID']['input'];
+};
+
+/** What a caller is for. It may have several. */
+export type Role =
+  /** May do everything. Has no scope. */
+  | 'ADMIN'
+  /** Makes jobs and adds items, changes, cancels and deletes them, and sees jobs, items, queues and figures. */
+  | 'PRODUCER'
+  /** Sees jobs, items, queues and figures, and changes nothing. */
+  | 'WATCHER'
+  /** Claims items and reports on them. Sees what it has, and nothing else. */
+  | 'WORKER';
+
+/** Which key gets another text. */
+export type RotateApiKeyInput = {
+  /** The id of the key. */
+  id: Scalars['ID']['input'];
+  /** How long the text that it had is good beside the new one, in milliseconds: 0 to 2,592,000,000 (30 days). Default: 86,400,000 (a day). */
+  keepPreviousMs?: InputMaybe<Scalars['Count']['input']>;
 };
 
 /** Which endpoint gets a new secret. */

@@ -178,6 +178,11 @@ export type RateSlice = Prisma.RateSliceModel
  */
 export type CallbackEndpoint = Prisma.CallbackEndpointModel
 /**
+ * Model ApiKey
+ * A key by which a program shows who it is. Of the key itself there is only the hash.
+ */
+export type ApiKey = Prisma.ApiKeyModel
+/**
  * Model Callback
  * What is to be called when a tree is complete, or each job of it.
  */

@@ -1,9 +1,11 @@
 import { type AddEntry, addItems } from '../../domain/add-items.ts';
+import { isUnscoped } from '../../domain/rights.ts';
 import { InvalidInputError, JobFedByParentError, JobSealedError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { EntryError, toEntryError } from '../errors.ts';
 import { encodeGlobalId, keyOf } from '../global-id.ts';
 import { ItemInput, TraceContextInput } from '../inputs.ts';
+import { checkJob } from '../scope.ts';
 import { jobField } from './payload.ts';
 
 const AddStatus = builder.enumType('AddStatus', {
@@ -89,13 +91,16 @@ const Input = builder.inputType('AddItemsInput', {
 
 builder.mutationField('addItems', (t) =>
   t.field({
+    authScopes: { may: 'change' },
     type: Payload,
     description:
       'Adds items to a job, while workers may be at work on others. Each entry is judged alone: a bad one or a duplicate keeps no other out. Items of one call stand in the order of its entries.',
     args: { input: t.arg({ type: Input, required: true, description: 'The job and its items.' }) },
     errors: { types: [NotFoundError, InvalidInputError, JobSealedError, JobFedByParentError] },
-    resolve: async (_, { input }, { engine }) => {
+    resolve: async (_, { input }, context) => {
+      const { engine } = context;
       const jobId = keyOf('Job', input.jobId, 'jobId');
+      if (!isUnscoped(context.caller)) await checkJob(context, jobId, 'jobId');
       const { items, seal, traceContext } = input;
       return { jobId, entries: await addItems(engine, jobId, items, { seal: seal ?? false, traceContext }) };
     },

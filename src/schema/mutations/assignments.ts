@@ -67,6 +67,7 @@ export function assignmentsMutation<Status extends string>(options: {
 
   builder.mutationField(name, (t) =>
     t.field({
+      authScopes: { may: 'work' },
       type: Payload,
       description,
       args: { input: t.arg({ type: Input, required: true, description: `${assignments}.` }) },

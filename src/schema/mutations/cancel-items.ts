@@ -18,6 +18,7 @@ const Input = builder.inputType('CancelItemsInput', {
 
 builder.mutationField('cancelItems', (t) =>
   t.field({
+    authScopes: { may: 'sweep' },
     type: Payload,
     description:
       'Cancels single items that are pending; their jobs go on. What waits leaves the queue, and of what a worker holds the worker learns it from its next heartbeat or report. A job of which items were cancelled completes as any other, and its outcome is as if nobody had: to end a job with all below it there is `cancelJob`. What is added while it is at it is left.',

@@ -16,6 +16,7 @@ const Input = builder.inputType('CancelOperationInput', {
 
 builder.mutationField('cancelOperation', (t) =>
   t.field({
+    authScopes: { may: 'administer' },
     type: Payload,
     description:
       'Ends an operation where it is. What it did stays; cancelling one that is finished changes nothing.',

@@ -4,6 +4,7 @@ import { InvalidInputError, ItemNotClaimableError, NotFoundError } from '../../e
 import { Assignment } from '../assignment.ts';
 import { builder } from '../builder.ts';
 import { itemKeyOf } from '../global-id.ts';
+import { checkItem } from '../scope.ts';
 
 const Payload = builder.objectRef<{ assignment: AssignmentState }>('ClaimItemPayload').implement({
   description: 'What the worker got.',
@@ -26,12 +27,15 @@ const Input = builder.inputType('ClaimItemInput', {
 
 builder.mutationField('claimItem', (t) =>
   t.field({
+    authScopes: { may: 'work' },
     type: Payload,
     description: 'Gives one named item to a worker, whatever waits before it.',
     args: { input: t.arg({ type: Input, required: true, description: 'Who wants which item.' }) },
     errors: { types: [NotFoundError, InvalidInputError, ItemNotClaimableError] },
-    resolve: async (_, { input }, { engine }) => ({
-      assignment: await claimItem(engine, itemKeyOf(input.itemId, 'itemId'), input.worker),
-    }),
+    resolve: async (_, { input }, context) => {
+      const key = itemKeyOf(input.itemId, 'itemId');
+      await checkItem(context, key, 'itemId');
+      return { assignment: await claimItem(context.engine, key, input.worker) };
+    },
   }),
 );

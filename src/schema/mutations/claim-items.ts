@@ -4,6 +4,7 @@ import { InvalidInputError } from '../../errors.ts';
 import { checkClaim, countClaimed } from '../answer-size.ts';
 import { Assignment } from '../assignment.ts';
 import { builder } from '../builder.ts';
+import { checkTypeScope } from '../scope.ts';
 
 const Payload = builder.objectRef<Claimed>('ClaimItemsPayload').implement({
   description: 'What the worker got.',
@@ -55,8 +56,11 @@ export function mostAssignments({ requests }: typeof ClaimItemsInput.$inferInput
   return Math.min(asked, maxBatch);
 }
 
+export const typesOf = ({ requests }: typeof ClaimItemsInput.$inferInput) => requests.map(({ type }) => type);
+
 builder.mutationField('claimItems', (t) =>
   t.field({
+    authScopes: { may: 'work' },
     type: Payload,
     complexity: ({ input }) => ({ multiplier: mostAssignments(input) }),
     description:
@@ -65,6 +69,7 @@ builder.mutationField('claimItems', (t) =>
     errors: { types: [InvalidInputError] },
     resolve: async (_, { input }, context, info) => {
       checkClaim(mostAssignments(input), context, info);
+      checkTypeScope(context, typesOf(input), 'requests');
       const { worker, requests, claimId } = input;
       const claimed = await claim(context.engine, worker, requests, claimId);
       countClaimed(claimed.assignments, context, info);

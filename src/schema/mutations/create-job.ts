@@ -5,6 +5,7 @@ import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';
 import { type GivenFile, type GivenJob, JobInput } from '../inputs.ts';
 import type { ReceivedFile } from '../received-file.ts';
+import { checkTypeScope } from '../scope.ts';
 import { jobField } from './payload.ts';
 
 const Payload = builder.objectRef<{ jobId: string; created: boolean }>('CreateJobPayload').implement({
@@ -19,20 +20,28 @@ const Payload = builder.objectRef<{ jobId: string; created: boolean }>('CreateJo
 
 builder.mutationField('createJob', (t) =>
   t.field({
+    authScopes: { may: 'create' },
     type: Payload,
     description: 'Creates a whole tree of jobs, with the items that it starts with: all of it, or nothing.',
     args: {
       input: t.arg({ type: JobInput, required: true, description: 'The root, with all that is below it.' }),
     },
     errors: { types: [InvalidInputError, NotFoundError] },
-    resolve: async (_, { input }, { engine }) => {
+    resolve: async (_, { input }, context) => {
+      checkTypeScope(context, typesOf(input), 'type');
       const files: ReceivedFile[] = [];
-      const created = await createJob(engine, withUploads(input, '', files));
+      const created = await createJob(context.engine, withUploads(input, '', files));
       if (created.created) for (const file of files) file.keep();
       return created;
     },
   }),
 );
+
+/** Of all jobs of the tree. */
+function* typesOf({ type, children }: GivenJob): Iterable<string> {
+  yield type;
+  for (const child of children ?? []) yield* typesOf(child);
+}
 
 /** With the keys of uploads, where ids or files were given; these are added to `files`. */
 function withUploads(job: GivenJob, path: string, files: ReceivedFile[]): NewJob {

@@ -19,6 +19,7 @@ const Input = builder.inputType('CreateUploadInput', {
 
 builder.mutationField('createUpload', (t) =>
   t.field({
+    authScopes: { may: 'create' },
     type: Payload,
     description:
       'Stores a file that comes as a part of the request, for the jobs that are made of it. For files that are large, or connections that break, `/api/uploads` takes up what broke off.',

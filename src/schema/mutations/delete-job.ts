@@ -2,6 +2,7 @@ import { deleteJob } from '../../domain/delete-job.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';
+import { checkTree } from '../scope.ts';
 import { jobInput } from './payload.ts';
 
 const Payload = builder.objectRef<{ globalId: string; deleted: boolean }>('DeleteJobPayload').implement({
@@ -17,6 +18,7 @@ const Payload = builder.objectRef<{ globalId: string; deleted: boolean }>('Delet
 
 builder.mutationField('deleteJob', (t) =>
   t.field({
+    authScopes: { may: 'change' },
     type: Payload,
     description:
       'Deletes a whole tree: its jobs, items, results and failures. What is still at work is cancelled first.',
@@ -28,8 +30,10 @@ builder.mutationField('deleteJob', (t) =>
       }),
     },
     errors: { types: [NotFoundError, InvalidInputError] },
-    resolve: async (_, { input }, { engine }) => {
-      const { deleted } = await deleteJob(engine, keyOf('Job', input.jobId, 'jobId'));
+    resolve: async (_, { input }, context) => {
+      const jobId = keyOf('Job', input.jobId, 'jobId');
+      await checkTree(context, jobId, 'jobId');
+      const { deleted } = await deleteJob(context.engine, jobId);
       return { globalId: input.jobId, deleted };
     },
   }),

@@ -10,6 +10,7 @@ const Payload = builder.objectRef<{ name: string }>('DeleteSchedulePayload').imp
 
 builder.mutationField('deleteSchedule', (t) =>
   t.field({
+    authScopes: { may: 'administer' },
     type: Payload,
     description: 'Deletes a schedule, with what it has queued. The trees that it made stay, and go on.',
     args: {

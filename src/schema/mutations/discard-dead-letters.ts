@@ -18,6 +18,7 @@ const Input = builder.inputType('DiscardDeadLettersInput', {
 
 builder.mutationField('discardDeadLetters', (t) =>
   t.field({
+    authScopes: { may: 'administer' },
     type: Payload,
     description:
       'Settles dead letters that nobody will try again: the items stay failed, with their failures, and leave the groups.',

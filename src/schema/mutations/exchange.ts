@@ -1,11 +1,13 @@
 import type { Assignment as AssignmentState } from '../../domain/assignment.ts';
 import { exchange } from '../../domain/exchange.ts';
+import { reportOutcomes } from '../../domain/report-outcomes.ts';
+import { coversType } from '../../domain/rights.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { checkClaim, countClaimed } from '../answer-size.ts';
 import { Assignment } from '../assignment.ts';
 import { builder } from '../builder.ts';
 import { EntryError, toEntryError } from '../errors.ts';
-import { ClaimItemsInput, mostAssignments } from './claim-items.ts';
+import { ClaimItemsInput, mostAssignments, typesOf } from './claim-items.ts';
 import { type Entry, Report, ReportOutcomesPayload, toEntries, toReport } from './report-outcomes.ts';
 
 interface State {
@@ -49,6 +51,7 @@ const Input = builder.inputType('ExchangeInput', {
 
 builder.mutationField('exchange', (t) =>
   t.field({
+    authScopes: { may: 'work' },
     type: Payload,
     complexity: ({ input }) => ({ multiplier: mostAssignments(input.claim) }),
     description:
@@ -57,6 +60,16 @@ builder.mutationField('exchange', (t) =>
     errors: { types: [InvalidInputError] },
     resolve: async (_, { input: { reports, claim } }, context, info) => {
       checkClaim(mostAssignments(claim), context, info);
+      const type = typesOf(claim).find((type) => !coversType(context.caller, type));
+      if (type !== undefined) {
+        // Nothing of this keeps the reports from counting.
+        const claimError = new InvalidInputError(
+          `Your scope does not have the type ${JSON.stringify(type)}.`,
+          'claim.requests',
+        );
+        const answers = await reportOutcomes(context.engine, reports.map(toReport));
+        return { entries: toEntries(reports, answers), assignments: [], limitedTypes: [], claimError };
+      }
       const { answers, ...claimed } = await exchange(context.engine, reports.map(toReport), claim);
       countClaimed(claimed.assignments, context, info);
       return { entries: toEntries(reports, answers), ...claimed };

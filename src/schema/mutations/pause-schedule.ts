@@ -10,6 +10,7 @@ const Payload = builder.objectRef<{ name: string }>('PauseSchedulePayload').impl
 
 builder.mutationField('pauseSchedule', (t) =>
   t.field({
+    authScopes: { may: 'administer' },
     type: Payload,
     description:
       'Has a schedule make nothing until it is resumed; it has no next occurrence, and what it has queued stays queued. Pausing a paused one changes nothing.',

@@ -31,6 +31,7 @@ const Input = builder.inputType('PutCallbackEndpointInput', {
 
 builder.mutationField('putCallbackEndpoint', (t) =>
   t.field({
+    authScopes: { may: 'administer' },
     type: Payload,
     description:
       'Creates an endpoint of callbacks, or has the one of its name lead to another URL, which holds for what is to be sent already. To state the same again changes nothing, but that an endpoint that had answered 410 is called again.',

@@ -34,6 +34,7 @@ const Input = builder.inputType('PutTypeSchemaInput', {
 
 builder.mutationField('putTypeSchema', (t) =>
   t.field({
+    authScopes: { may: 'administer' },
     type: Payload,
     description:
       'Registers what payloads and results of a type look like. This server checks by it at once, others within two seconds. What was added before is not checked. Repeating it changes nothing.',

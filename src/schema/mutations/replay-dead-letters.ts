@@ -23,6 +23,7 @@ const Input = builder.inputType('ReplayDeadLettersInput', {
 
 builder.mutationField('replayDeadLetters', (t) =>
   t.field({
+    authScopes: { may: 'administer' },
     type: Payload,
     description:
       'Tries items again that failed for good. They go to the end of the queue, keep their failures, and may fail as often as new ones. Their jobs are open again, with all that these feed, and complete a second time, in a new generation. What fails again while it is at it is not tried once more; items of cancelled jobs are left.',

@@ -129,6 +129,7 @@ const Input = builder.inputType('ReportOutcomesInput', {
 
 builder.mutationField('reportOutcomes', (t) =>
   t.field({
+    authScopes: { may: 'work' },
     type: ReportOutcomesPayload,
     description:
       'Takes results and failures, each judged alone. Repeating a call is safe: what it had done answers DUPLICATE. A late report counts as long as nobody took the item back.',

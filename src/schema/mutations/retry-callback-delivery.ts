@@ -18,6 +18,7 @@ const Input = builder.inputType('RetryCallbackDeliveryInput', {
 
 builder.mutationField('retryCallbackDelivery', (t) =>
   t.field({
+    authScopes: { may: 'administer' },
     type: Payload,
     description:
       'Has a delivery sent at once, whatever came of it before, under the same message id; if that fails, again for about a day.',

@@ -2,6 +2,7 @@ import { sealJob } from '../../domain/seal-job.ts';
 import { InvalidInputError, JobFedByParentError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';
+import { checkJob } from '../scope.ts';
 import { jobField, jobInput } from './payload.ts';
 
 const Payload = builder.objectRef<{ jobId: string }>('SealJobPayload').implement({
@@ -11,6 +12,7 @@ const Payload = builder.objectRef<{ jobId: string }>('SealJobPayload').implement
 
 builder.mutationField('sealJob', (t) =>
   t.field({
+    authScopes: { may: 'change' },
     type: Payload,
     description:
       'Says that a job gets no more items, so that it can complete: at once if nothing is pending. Sealing a sealed job changes nothing.',
@@ -22,9 +24,10 @@ builder.mutationField('sealJob', (t) =>
       }),
     },
     errors: { types: [NotFoundError, InvalidInputError, JobFedByParentError] },
-    resolve: async (_, { input }, { engine }) => {
+    resolve: async (_, { input }, context) => {
       const jobId = keyOf('Job', input.jobId, 'jobId');
-      await sealJob(engine, jobId);
+      await checkJob(context, jobId, 'jobId');
+      await sealJob(context.engine, jobId);
       return { jobId };
     },
   }),

@@ -91,6 +91,7 @@ Input.implement({
 
 builder.mutationField('setQueue', (t) =>
   t.field({
+    authScopes: { may: 'administer' },
     type: Payload,
     description:
       'Changes the settings of a type: a pause, limits, a lifetime, and defaults of new jobs. They hold on all servers for every claim that begins after the answer. Repeating it changes nothing.',

@@ -2,6 +2,7 @@ import { type RetentionChange, setRetention } from '../../domain/retention.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';
+import { checkTree } from '../scope.ts';
 import { jobField } from './payload.ts';
 
 const Payload = builder.objectRef<{ jobId: string }>('SetRetentionPayload').implement({
@@ -27,6 +28,7 @@ Input.implement({
 
 builder.mutationField('setRetention', (t) =>
   t.field({
+    authScopes: { may: 'change' },
     type: Payload,
     description:
       "Changes for how long a tree is kept. NOT_FOUND if it is gone, or already being deleted: what has begun to go can't be kept.",
@@ -34,9 +36,10 @@ builder.mutationField('setRetention', (t) =>
       input: t.arg({ type: Input, required: true, description: 'Which tree, and for how long.' }),
     },
     errors: { types: [NotFoundError, InvalidInputError] },
-    resolve: async (_, { input }, { engine }) => {
+    resolve: async (_, { input }, context) => {
       const jobId = keyOf('Job', input.jobId, 'jobId');
-      await setRetention(engine, jobId, input);
+      await checkTree(context, jobId, 'jobId');
+      await setRetention(context.engine, jobId, input);
       return { jobId };
     },
   }),

@@ -30,6 +30,7 @@ const Input = builder.inputType('SkipOccurrenceInput', {
 
 builder.mutationField('skipOccurrence', (t) =>
   t.field({
+    authScopes: { may: 'administer' },
     type: Payload,
     description:
       'Leaves out the next occurrence of a schedule, or one that is queued. A paused schedule has no next one.',

@@ -34,6 +34,7 @@ const Input = builder.inputType('SyncSchedulesInput', {
 
 builder.mutationField('syncSchedules', (t) =>
   t.field({
+    authScopes: { may: 'administer' },
     type: Payload,
     description:
       'Puts all of these schedules as putSchedule does, or none: for a deploy that states its schedules in code.',

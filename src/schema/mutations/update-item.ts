@@ -3,6 +3,7 @@ import { InvalidInputError, ItemNotUpdatableError, NotFoundError } from '../../e
 import { builder } from '../builder.ts';
 import { itemKeyOf, keyOf } from '../global-id.ts';
 import { JobItem } from '../job-item.ts';
+import { checkItem } from '../scope.ts';
 
 const Payload = builder.objectRef<string>('UpdateItemPayload').implement({
   description: 'The item is changed.',
@@ -33,6 +34,7 @@ const Input = builder.inputType('UpdateItemInput', {
 
 builder.mutationField('updateItem', (t) =>
   t.field({
+    authScopes: { may: 'change' },
     type: Payload,
     description:
       'Changes an item that waits for a worker, for its time or for other jobs. It keeps its attempts and failures. What a worker has, or what is finished, is refused.',
@@ -40,8 +42,10 @@ builder.mutationField('updateItem', (t) =>
       input: t.arg({ type: Input, required: true, description: 'Which item, and what becomes of it.' }),
     },
     errors: { types: [NotFoundError, InvalidInputError, ItemNotUpdatableError] },
-    resolve: async (_, { input }, { engine }) => {
-      await updateItem(engine, itemKeyOf(input.itemId, 'itemId'), input);
+    resolve: async (_, { input }, context) => {
+      const key = itemKeyOf(input.itemId, 'itemId');
+      await checkItem(context, key, 'itemId');
+      await updateItem(context.engine, key, input);
       return keyOf('JobItem', input.itemId, 'itemId');
     },
   }),

@@ -424,6 +424,7 @@ export const ModelName = {
   QueueLease: 'QueueLease',
   RateSlice: 'RateSlice',
   CallbackEndpoint: 'CallbackEndpoint',
+  ApiKey: 'ApiKey',
   Callback: 'Callback',
   CallbackDelivery: 'CallbackDelivery',
   DeadLetterAlert: 'DeadLetterAlert',
@@ -448,7 +449,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "traceContext" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "treeHold" | "idleTree" | "watch" | "schedule" | "queue" | "typeSchema" | "queueLease" | "rateSlice" | "callbackEndpoint" | "callback" | "callbackDelivery" | "deadLetterAlert" | "figure" | "worker" | "upload" | "uploadChunk" | "uploadObject" | "fileImport"
+    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "traceContext" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "treeHold" | "idleTree" | "watch" | "schedule" | "queue" | "typeSchema" | "queueLease" | "rateSlice" | "callbackEndpoint" | "apiKey" | "callback" | "callbackDelivery" | "deadLetterAlert" | "figure" | "worker" | "upload" | "uploadChunk" | "uploadObject" | "fileImport"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -2450,6 +2451,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    ApiKey: {
+      payload: Prisma.$ApiKeyPayload<ExtArgs>
+      fields: Prisma.ApiKeyFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.ApiKeyFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApiKeyPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.ApiKeyFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApiKeyPayload>
+        }
+        findFirst: {
+          args: Prisma.ApiKeyFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApiKeyPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.ApiKeyFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApiKeyPayload>
+        }
+        findMany: {
+          args: Prisma.ApiKeyFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApiKeyPayload>[]
+        }
+        create: {
+          args: Prisma.ApiKeyCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApiKeyPayload>
+        }
+        createMany: {
+          args: Prisma.ApiKeyCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.ApiKeyCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApiKeyPayload>[]
+        }
+        delete: {
+          args: Prisma.ApiKeyDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApiKeyPayload>
+        }
+        update: {
+          args: Prisma.ApiKeyUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApiKeyPayload>
+        }
+        deleteMany: {
+          args: Prisma.ApiKeyDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.ApiKeyUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.ApiKeyUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApiKeyPayload>[]
+        }
+        upsert: {
+          args: Prisma.ApiKeyUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApiKeyPayload>
+        }
+        aggregate: {
+          args: Prisma.ApiKeyAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateApiKey>
+        }
+        groupBy: {
+          args: Prisma.ApiKeyGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ApiKeyGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.ApiKeyCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ApiKeyCountAggregateOutputType> | number
+        }
+      }
+    }
     Callback: {
       payload: Prisma.$CallbackPayload<ExtArgs>
       fields: Prisma.CallbackFieldRefs
@@ -3553,6 +3628,25 @@ export const CallbackEndpointScalarFieldEnum = {
 export type CallbackEndpointScalarFieldEnum = (typeof CallbackEndpointScalarFieldEnum)[keyof typeof CallbackEndpointScalarFieldEnum]
 
 
+export const ApiKeyScalarFieldEnum = {
+  id: 'id',
+  name: 'name',
+  hash: 'hash',
+  previousHash: 'previousHash',
+  previousUntil: 'previousUntil',
+  roles: 'roles',
+  types: 'types',
+  rootIds: 'rootIds',
+  createdAt: 'createdAt',
+  createdBy: 'createdBy',
+  expiresAt: 'expiresAt',
+  lastUsedAt: 'lastUsedAt',
+  revokedAt: 'revokedAt'
+} as const
+
+export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]
+
+
 export const CallbackScalarFieldEnum = {
   rootId: 'rootId',
   endpoint: 'endpoint',
@@ -4021,6 +4115,7 @@ export type GlobalOmitConfig = {
   queueLease?: Prisma.QueueLeaseOmit
   rateSlice?: Prisma.RateSliceOmit
   callbackEndpoint?: Prisma.CallbackEndpointOmit
+  apiKey?: Prisma.ApiKeyOmit
   callback?: Prisma.CallbackOmit
   callbackDelivery?: Prisma.CallbackDeliveryOmit
   deadLetterAlert?: Prisma.DeadLetterAlertOmit

@@ -78,6 +78,7 @@ export const ModelName = {
   QueueLease: 'QueueLease',
   RateSlice: 'RateSlice',
   CallbackEndpoint: 'CallbackEndpoint',
+  ApiKey: 'ApiKey',
   Callback: 'Callback',
   CallbackDelivery: 'CallbackDelivery',
   DeadLetterAlert: 'DeadLetterAlert',
@@ -501,6 +502,25 @@ export const CallbackEndpointScalarFieldEnum = {
 } as const
 
 export type CallbackEndpointScalarFieldEnum = (typeof CallbackEndpointScalarFieldEnum)[keyof typeof CallbackEndpointScalarFieldEnum]
+
+
+export const ApiKeyScalarFieldEnum = {
+  id: 'id',
+  name: 'name',
+  hash: 'hash',
+  previousHash: 'previousHash',
+  previousUntil: 'previousUntil',
+  roles: 'roles',
+  types: 'types',
+  rootIds: 'rootIds',
+  createdAt: 'createdAt',
+  createdBy: 'createdBy',
+  expiresAt: 'expiresAt',
+  lastUsedAt: 'lastUsedAt',
+  revokedAt: 'revokedAt'
+} as const
+
+export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]
 
 
 export const CallbackScalarFieldEnum = {

@@ -1,0 +1,34 @@
+-- Creates a key of the API.
+--
+-- p_hash      SHA-256 of the key, which nobody keeps
+-- p_roles     at least one of admin, producer, worker, watcher; admin alone
+-- p_types     the types of jobs that it is for, each a name, or the beginning of names with a star behind it; empty for all
+-- p_root_ids  the trees that it is for; empty for all
+-- returns     its id
+-- errors      JT002, with the field in the error's column
+create or replace function jobtree.create_api_key(
+  p_name text, p_hash bytea, p_roles text[], p_types text[], p_root_ids uuid[], p_expires_at timestamptz, p_created_by text
+)
+returns uuid
+language plpgsql volatile
+as $$
+declare
+  v_id constant uuid := gen_random_uuid();
+begin
+  if length(p_name) between 1 and 200 is not true then
+    raise exception 'name must be a text of 1 to 200 characters.' using errcode = 'JT002', column = 'name';
+  end if;
+  if (cardinality(p_roles) > 0 and p_roles <@ '{admin,producer,worker,watcher}') is not true then
+    raise exception 'roles must be some of admin, producer, worker and watcher.' using errcode = 'JT002', column = 'roles';
+  end if;
+  if 'admin' = any (p_roles) and (cardinality(p_types) > 0 or cardinality(p_root_ids) > 0) then
+    raise exception 'The role admin goes with no scope.' using errcode = 'JT002', column = 'roles';
+  end if;
+  if p_expires_at <= clock_timestamp() then
+    raise exception 'expiresAt is over already.' using errcode = 'JT002', column = 'expiresAt';
+  end if;
+  insert into jobtree.api_key (id, name, hash, roles, types, root_ids, created_at, created_by, expires_at)
+  values (v_id, p_name, p_hash, p_roles, p_types, p_root_ids, clock_timestamp(), p_created_by, p_expires_at);
+  return v_id;
+end
+$$;

@@ -1,0 +1,18 @@
+-- Gives an API key of another text to whoever has one. The text before is good beside it for so many milliseconds; an older one is not
+-- any more.
+--
+-- p_hash     SHA-256 of the new text
+-- errors     JT001 no such key, or it is revoked
+create or replace function jobtree.rotate_api_key(p_id uuid, p_hash bytea, p_keep_previous_ms bigint)
+returns void
+language plpgsql volatile
+as $$
+begin
+  update jobtree.api_key k
+  set hash = p_hash, previous_hash = k.hash, previous_until = clock_timestamp() + p_keep_previous_ms * interval '1 millisecond'
+  where k.id = p_id and k.revoked_at is null;
+  if not found then
+    raise exception 'There is no such key, or it is revoked.' using errcode = 'JT001', column = 'id';
+  end if;
+end
+$$;

@@ -1,0 +1,123 @@
+/** `jobtree api-keys`: the keys of the API, in the database itself: so the first one can be made. */
+import { readConfig } from '../../config.ts';
+import { Database } from '../../db/database.ts';
+import { migrate } from '../../db/migrate.ts';
+import { createApiKey, listApiKeys as list, revokeApiKey, rotateApiKey } from '../../domain/api-keys.ts';
+import type { Role } from '../../domain/rights.ts';
+import { InvalidInputError, NotFoundError } from '../../errors.ts';
+import { encodeGlobalId, keyOf } from '../../schema/global-id.ts';
+import { CommandError } from '../command-error.ts';
+import { openDatabase } from '../database.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { table } from '../table.ts';
+
+interface Options {
+  readonly json?: true;
+}
+
+export interface CreateOptions extends Options {
+  readonly role: readonly Role[];
+  readonly type?: readonly string[];
+  readonly tree?: readonly string[];
+  readonly expires?: Date;
+}
+
+const maker = 'the command line';
+
+export async function createKey(name: string, options: CreateOptions): Promise<number> {
+  const { id, key } = await withDatabase((database) =>
+    createApiKey(
+      database,
+      {
+        name,
+        roles: options.role,
+        types: options.type,
+        rootIds: options.tree?.map((tree) => keyOf('Job', tree, '--tree')),
+        expiresAt: options.expires,
+      },
+      maker,
+    ),
+  );
+  return print(options, { id: encodeGlobalId('ApiKey', id), key }, key);
+}
+
+export async function listApiKeys(options: Options): Promise<number> {
+  const keys = await withDatabase(async (database) => {
+    const all = [];
+    for (let after: string | null = null; ; ) {
+      const page: Awaited<ReturnType<typeof list>> = await list(database, { after, take: 1_000 });
+      all.push(...page);
+      if (page.length < 1_000) return all;
+      after = page.at(-1)?.id ?? null;
+    }
+  });
+  const shown = keys.map((key) => ({
+    ...key,
+    id: encodeGlobalId('ApiKey', key.id),
+    rootIds: key.rootIds.map((id) => encodeGlobalId('Job', id)),
+  }));
+  if (options.json) {
+    for (const key of shown) process.stdout.write(`${JSON.stringify(key)}\n`);
+    return exitCodes.success;
+  }
+  const rows = shown.map(({ id, name, roles, types, rootIds, lastUsedAt, expiresAt, revokedAt, isOver }) => [
+    id,
+    name,
+    roles.join(','),
+    [...types, ...rootIds].join(',') || 'all',
+    lastUsedAt?.toISOString() ?? 'never',
+    revokedAt !== null
+      ? 'revoked'
+      : expiresAt === null
+        ? 'good'
+        : `${isOver ? 'over since' : 'until'} ${expiresAt.toISOString()}`,
+  ]);
+  process.stdout.write(table([['KEY', 'NAME', 'ROLES', 'SCOPE', 'LAST USED', 'STATE'], ...rows]));
+  return exitCodes.success;
+}
+
+export async function rotateKey(id: string, options: Options & { readonly keep?: number }): Promise<number> {
+  const { key } = await withDatabase((database) =>
+    rotateApiKey(database, keyOf('ApiKey', id, 'id'), options.keep),
+  );
+  return print(options, { id, key }, key);
+}
+
+export async function revokeKey(id: string, options: Options): Promise<number> {
+  const revoked = await withDatabase((database) => revokeApiKey(database, keyOf('ApiKey', id, 'id')));
+  return print(options, { id, revoked }, revoked ? 'Revoked.' : 'It was revoked before.');
+}
+
+function print({ json }: Options, outcome: object, text: string): number {
+  process.stdout.write(`${json ? JSON.stringify(outcome) : text}\n`);
+  return exitCodes.success;
+}
+
+/** The database of the settings, brought up to this version if it is not. */
+async function withDatabase<T>(use: (database: Database) => Promise<T>): Promise<T> {
+  const config = readConfig(process.env);
+  const used = await openDatabase(config);
+  try {
+    await migrate({ connectionString: config.directDatabaseUrl ?? used.url, onApply: () => {} });
+    const database = new Database({
+      url: used.url,
+      poolSize: 2,
+      timeoutMs: config.databaseTimeoutMs,
+      preparedStatements: config.preparedStatements,
+      pooled: config.directDatabaseUrl !== undefined,
+      onIdleError: () => {},
+    });
+    try {
+      await database.open(config.startTimeoutMs);
+      return await use(database);
+    } finally {
+      await database.close();
+    }
+  } catch (error) {
+    if (error instanceof InvalidInputError) throw new CommandError(exitCodes.usage, error.message);
+    if (error instanceof NotFoundError) throw new CommandError(exitCodes.notFound, error.message);
+    throw error;
+  } finally {
+    await used.stop();
+  }
+}

@@ -1,0 +1,58 @@
+/** How a client shows who it is. */
+
+/** The text of an API key or token; or what gives one, and is asked again when the server refuses the one before. */
+export type Token = string | (() => string | Promise<string>);
+
+/** A token that was just given and is refused, too, shows that asking again is no use. */
+const mostRefusals = 2;
+
+export class Credentials {
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #token: Token | undefined;
+  #given: Promise<string | undefined> | undefined;
+  #refusals = 0;
+
+  constructor(headers: Readonly<Record<string, string>>, token: Token | undefined) {
+    this.#headers = headers;
+    // An empty variable of the environment is none.
+    this.#token = token ?? (globalThis.process?.env?.JOBTREE_TOKEN || undefined);
+  }
+
+  /** The headers that every request has. */
+  async headers(): Promise<Readonly<Record<string, string>>> {
+    const authorization = await this.authorization();
+    return authorization === undefined ? this.#headers : { ...this.#headers, authorization };
+  }
+
+  /** Those that do not change. */
+  get fixedHeaders(): Readonly<Record<string, string>> {
+    return this.#headers;
+  }
+
+  async authorization(): Promise<string | undefined> {
+    if (this.#token === undefined) return undefined;
+    this.#given ??= this.#ask(this.#token);
+    return this.#given;
+  }
+
+  async #ask(token: Token): Promise<string> {
+    try {
+      return `Bearer ${typeof token === 'string' ? token : await token()}`;
+    } catch (error) {
+      this.#given = undefined;
+      throw error;
+    }
+  }
+
+  accepted(): void {
+    this.#refusals = 0;
+  }
+
+  /** The server has refused what it was shown. Gives whether there may be another token now. */
+  refused(): boolean {
+    if (typeof this.#token !== 'function') return false;
+    this.#given = undefined;
+    this.#refusals++;
+    return this.#refusals < mostRefusals;
+  }
+}

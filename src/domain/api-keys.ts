@@ -1,0 +1,173 @@
+/** Keys of the API. A key is told once, when it is made; of it only the hash is kept. */
+import { createHash, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import type { Queries } from '../db/database.ts';
+import { InvalidInputError } from '../errors.ts';
+import { checkId, checkInstant, checkInteger, checkText } from './checks.ts';
+import { keepPreviousMsRange, maxNameLength, maxScopeEntries } from './limits.ts';
+import { roles as allRoles, type Role } from './rights.ts';
+
+export const keyPrefix = 'jobtree_';
+const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+/** 256 bits, and behind them a checksum of all that stands before it: scanners of secrets need not ask whether it is one. */
+const randomLength = 43;
+const checksumLength = 6;
+const keyLength = keyPrefix.length + randomLength + checksumLength;
+const dayMs = 86_400_000;
+
+export interface ApiKey {
+  readonly id: string;
+  readonly name: string;
+  readonly roles: readonly Role[];
+  /** Empty for all. */
+  readonly types: readonly string[];
+  readonly rootIds: readonly string[];
+  readonly createdAt: Date;
+  readonly createdBy: string;
+  readonly expiresAt: Date | null;
+  /** Whether that is over. */
+  readonly isOver: boolean;
+  readonly lastUsedAt: Date | null;
+  readonly previousUntil: Date | null;
+  readonly revokedAt: Date | null;
+}
+
+export interface NewApiKey {
+  readonly name: string;
+  readonly roles: readonly Role[];
+  readonly types?: readonly string[] | null | undefined;
+  readonly rootIds?: readonly string[] | null | undefined;
+  readonly expiresAt?: Date | null | undefined;
+}
+
+type Calls = Pick<Queries, 'call'>;
+
+/** The key is in the answer, and nowhere else. */
+export async function createApiKey(
+  database: Calls,
+  key: NewApiKey,
+  createdBy: string,
+): Promise<{ id: string; key: string }> {
+  const text = newKey();
+  const [row] = await database.call<{ create_api_key: string }>(
+    'create_api_key',
+    checkText(key.name, 'name', maxNameLength),
+    hashOf(text),
+    checkRoles(key.roles),
+    checkTypePatterns(key.types ?? []),
+    checkRootIds(key.rootIds ?? []),
+    key.expiresAt == null ? null : checkInstant(key.expiresAt, 'expiresAt'),
+    createdBy,
+  );
+  if (row === undefined) throw new Error('create_api_key returned no row');
+  return { id: row.create_api_key, key: text };
+}
+
+/** The text before is good for as long as is said. */
+export async function rotateApiKey(
+  database: Calls,
+  id: string,
+  keepPreviousMs: number = dayMs,
+): Promise<{ key: string }> {
+  const text = newKey();
+  const keepMs = checkInteger(keepPreviousMs, 'keepPreviousMs', ...keepPreviousMsRange);
+  await database.call('rotate_api_key', id, hashOf(text), keepMs);
+  return { key: text };
+}
+
+/** Gives whether it was not revoked before. */
+export async function revokeApiKey(database: Calls, id: string): Promise<boolean> {
+  const [row] = await database.call<{ revoke_api_key: boolean }>('revoke_api_key', id);
+  return row?.revoke_api_key === true;
+}
+
+const columns = `id, name, roles, types, root_ids as "rootIds", created_at as "createdAt", created_by as "createdBy",
+  expires_at as "expiresAt", coalesce(expires_at <= now(), false) as "isOver", last_used_at as "lastUsedAt", revoked_at as "revokedAt",
+  case when previous_until > now() then previous_until end as "previousUntil"`;
+
+/** By name, behind the key with this id. Also those that are revoked. */
+export async function listApiKeys(
+  database: { readonly pool: Pick<Queries['pool'], 'query'> },
+  { after, take }: { after: string | null; take: number },
+): Promise<ApiKey[]> {
+  const { rows } = await database.pool.query<ApiKey>({
+    name: 'list_api_keys',
+    text: `select ${columns} from jobtree.api_key k
+           where $1::uuid is null or (k.name, k.id) > (select a.name, a.id from jobtree.api_key a where a.id = $1)
+           order by k.name, k.id limit $2`,
+    values: [after, take],
+  });
+  return rows;
+}
+
+export async function findApiKey(
+  database: { readonly pool: Pick<Queries['pool'], 'query'> },
+  id: string,
+): Promise<ApiKey | undefined> {
+  const { rows } = await database.pool.query<ApiKey>({
+    name: 'find_api_key',
+    text: `select ${columns} from jobtree.api_key where id = $1`,
+    values: [id],
+  });
+  return rows[0];
+}
+
+export function hashOf(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
+}
+
+/** Whether a text has the form and the checksum of a key: one that was cut or mistyped is told without asking anybody. */
+export function isKeyText(text: string): boolean {
+  if (text.length !== keyLength || !text.startsWith(keyPrefix)) return false;
+  const body = text.slice(0, -checksumLength);
+  return text.slice(-checksumLength) === checksumOf(body);
+}
+
+function newKey(): string {
+  const body = keyPrefix + toDigits(BigInt(`0x${randomBytes(32).toString('hex')}`), randomLength);
+  return body + checksumOf(body);
+}
+
+function checksumOf(body: string): string {
+  return toDigits(BigInt(crc32(body)), checksumLength);
+}
+
+function toDigits(value: bigint, length: number): string {
+  let text = '';
+  for (let rest = value; text.length < length; rest /= 62n) text = digits[Number(rest % 62n)] + text;
+  return text;
+}
+
+export function checkRoles(names: readonly string[]): Role[] {
+  const unknown = names.find((name) => !allRoles.includes(name as Role));
+  if (unknown !== undefined)
+    throw new InvalidInputError(
+      `There is no role ${JSON.stringify(unknown.slice(0, 80))}; there are ${allRoles.join(', ')}.`,
+      'roles',
+    );
+  if (names.length === 0) throw new InvalidInputError('roles is empty.', 'roles');
+  return [...new Set(names as readonly Role[])];
+}
+
+export function checkTypePatterns(patterns: readonly string[]): string[] {
+  checkCount(patterns, 'types');
+  for (const [i, pattern] of patterns.entries()) {
+    checkText(pattern, `types[${i}]`, maxNameLength);
+    if (pattern.slice(0, -1).includes('*'))
+      throw new InvalidInputError(`types[${i}] has a * that does not stand at its end.`, `types[${i}]`);
+  }
+  return [...new Set(patterns)];
+}
+
+export function checkRootIds(rootIds: readonly string[]): string[] {
+  checkCount(rootIds, 'rootIds');
+  return [...new Set(rootIds.map((id, i) => checkId(id, 'a job', `rootIds[${i}]`)))];
+}
+
+function checkCount(values: readonly string[], field: string): void {
+  if (values.length > maxScopeEntries)
+    throw new InvalidInputError(
+      `${field} has ${values.length} entries; the limit is ${maxScopeEntries}.`,
+      field,
+    );
+}

@@ -1,0 +1,100 @@
+/**
+ * Who may do what. A caller has roles, which give it permissions, and perhaps a scope, which narrows them: to types of jobs, or to trees.
+ * What it may not see does not exist for it: NOT_FOUND, and lists leave it out.
+ *
+ * The caller is one value, made when a request, a socket or a stream comes in, and passed down with its operations.
+ */
+
+export const roles = ['admin', 'producer', 'worker', 'watcher'] as const;
+export type Role = (typeof roles)[number];
+
+export const roleMeanings: Readonly<Record<Role, string>> = {
+  admin: 'May do everything. Has no scope.',
+  producer:
+    'Makes jobs and adds items, changes, cancels and deletes them, and sees jobs, items, queues and figures.',
+  worker: 'Claims items and reports on them. Sees what it has, and nothing else.',
+  watcher: 'Sees jobs, items, queues and figures, and changes nothing.',
+};
+
+interface Grant {
+  /** For the page on security. */
+  readonly meaning: string;
+  readonly roles: readonly Role[];
+  /** Which scopes a caller may have all the same: what it gets is then narrowed. With another one it has not the permission. */
+  readonly scopes: readonly ('types' | 'roots')[];
+}
+
+const seers: readonly Role[] = ['admin', 'producer', 'watcher'];
+const makers: readonly Role[] = ['admin', 'producer'];
+
+/** What a field of the API may need. Stands beside each of them. */
+export const permissions = {
+  call: { meaning: 'what depends on the id that is asked for', roles, scopes: ['types', 'roots'] },
+  read: { meaning: 'one job, with its tree and items', roles: seers, scopes: ['types', 'roots'] },
+  list: { meaning: 'lists and figures by type', roles: seers, scopes: ['types'] },
+  survey: { meaning: 'what concerns jobs of all types', roles: seers, scopes: [] },
+  create: { meaning: 'new jobs', roles: makers, scopes: ['types'] },
+  change: { meaning: 'changes to one job', roles: makers, scopes: ['types', 'roots'] },
+  sweep: { meaning: 'changes to whatever meets a filter', roles: makers, scopes: [] },
+  work: { meaning: 'claims and reports', roles: ['admin', 'worker'], scopes: ['types'] },
+  administer: { meaning: 'settings, rights, and what people decide', roles: ['admin'], scopes: [] },
+} as const satisfies Readonly<Record<string, Grant>>;
+export type Permission = keyof typeof permissions;
+
+/** What narrows the rights of a caller; null for no such scope. */
+export interface Scope {
+  /** Types of jobs: each a name, or the beginning of names with a `*` behind it. */
+  readonly types: readonly string[] | null;
+  /** Trees, by the ids of their roots. */
+  readonly rootIds: readonly string[] | null;
+}
+
+export interface Caller extends Scope {
+  /** Who it is, for people: in the log, and in the audit. Never a secret. */
+  readonly name: string;
+  readonly roles: readonly Role[];
+  readonly permissions: ReadonlySet<Permission>;
+  /** The same text for all callers with the same rights. */
+  readonly rights: string;
+}
+
+export function createCaller(name: string, roles: readonly Role[], scope: Partial<Scope> = {}): Caller {
+  const types = scope.types ?? null;
+  const rootIds = scope.rootIds ?? null;
+  const permitted = (Object.keys(permissions) as Permission[]).filter((permission) => {
+    const grant: Grant = permissions[permission];
+    return (
+      roles.some((role) => grant.roles.includes(role)) &&
+      (types === null || grant.scopes.includes('types')) &&
+      (rootIds === null || grant.scopes.includes('roots'))
+    );
+  });
+  const sorted = (values: readonly string[] | null) => values && [...new Set(values)].sort();
+  return Object.freeze({
+    name,
+    roles,
+    types,
+    rootIds,
+    permissions: new Set(permitted),
+    rights: JSON.stringify([sorted(roles), sorted(types), sorted(rootIds)]),
+  });
+}
+
+/** Where nobody has to say who they are. */
+export const anybody: Caller = createCaller('anybody', ['admin']);
+
+/** Whether there is nothing that the caller may not see of all jobs. */
+export function isUnscoped({ types, rootIds }: Scope): boolean {
+  return types === null && rootIds === null;
+}
+
+export function coversType({ types }: Scope, type: string): boolean {
+  if (types === null) return true;
+  return types.some((pattern) =>
+    pattern.endsWith('*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern,
+  );
+}
+
+export function coversJob(scope: Scope, job: { readonly type: string; readonly rootId: string }): boolean {
+  return coversType(scope, job.type) && (scope.rootIds === null || scope.rootIds.includes(job.rootId));
+}

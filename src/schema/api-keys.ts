@@ -1,0 +1,102 @@
+import type { FieldRef } from '@pothos/core';
+import { type ApiKey as ApiKeyState, findApiKey, listApiKeys } from '../domain/api-keys.ts';
+import { checkInteger } from '../domain/checks.ts';
+import { maxBatch } from '../domain/limits.ts';
+import { type Role as RoleName, roleMeanings, roles } from '../domain/rights.ts';
+import { NotFoundError } from '../errors.ts';
+import { builder } from './builder.ts';
+import { encodeGlobalId, keyOf } from './global-id.ts';
+
+export const Role = builder.enumType('Role', {
+  description: 'What a caller is for. It may have several.',
+  values: Object.fromEntries(
+    roles.map((role) => [role.toUpperCase(), { value: role, description: roleMeanings[role] }]),
+  ) as Record<Uppercase<RoleName>, { value: RoleName; description: string }>,
+});
+
+export const ApiKey = builder.objectRef<ApiKeyState>('ApiKey').implement({
+  description: 'A key by which a program shows who it is. The key itself is told once, when it is made.',
+  fields: (t) => ({
+    id: t.id({
+      description: 'The id of the key, which is no secret: `ApiKey:` and a UUID.',
+      resolve: ({ id }) => encodeGlobalId('ApiKey', id),
+    }),
+    name: t.exposeString('name', { description: 'What it is called, for people.' }),
+    roles: t.field({ type: [Role], description: 'What it is for.', resolve: ({ roles }) => [...roles] }),
+    types: t.stringList({
+      nullable: true,
+      description:
+        'The types of jobs that it is for: each a name, or the beginning of names with a `*` behind it. Null for all.',
+      resolve: ({ types }) => (types.length === 0 ? null : types),
+    }),
+    rootIds: t.idList({
+      nullable: true,
+      description: 'The trees that it is for, by the ids of their roots. Null for all.',
+      resolve: ({ rootIds }) =>
+        rootIds.length === 0 ? null : rootIds.map((id) => encodeGlobalId('Job', id)),
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    createdBy: t.exposeString('createdBy', { description: 'Who made it.' }),
+    expiresAt: t.expose('expiresAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it is over; null for never.',
+    }),
+    lastUsedAt: t.expose('lastUsedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it was last shown to a server, up to a minute behind; null if it never was.',
+    }),
+    previousUntil: t.expose('previousUntil', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Until when the text that it had before it was rotated is good, too; null if it is not.',
+    }),
+    revokedAt: t.expose('revokedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Since when it is revoked; null if it is not.',
+    }),
+  }),
+});
+
+type Types = typeof builder.$inferSchemaTypes;
+
+/** The `apiKey` field of a payload. */
+export function apiKeyField(
+  t: PothosSchemaTypes.ObjectFieldBuilder<Types, { id: string }>,
+): FieldRef<Types, unknown> {
+  return t.field({
+    type: ApiKey,
+    description: 'The key, as the mutation left it, without its text.',
+    resolve: async ({ id }, _, { engine }) => {
+      const key = await findApiKey(engine.database, id);
+      if (key === undefined) throw new NotFoundError('There is no such key.', 'id');
+      return key;
+    },
+  });
+}
+
+builder.queryField('apiKeys', (t) =>
+  t.field({
+    authScopes: { may: 'administer' },
+    type: [ApiKey],
+    complexity: ({ first }) => ({ multiplier: Math.max(0, Math.min(first ?? maxBatch, maxBatch)) }),
+    description:
+      'The keys of the API by name, also those that are revoked or over. For more than 1,000 ask again behind the last one.',
+    args: {
+      first: t.arg.int({
+        defaultValue: maxBatch,
+        description: 'At most so many: 1 to 1,000. Default: 1,000.',
+      }),
+      after: t.arg.id({ description: 'Only keys behind the one with this id.' }),
+    },
+    resolve: (_, { first, after }, { engine }) => {
+      const take = checkInteger(first ?? maxBatch, 'first', 1, maxBatch);
+      return listApiKeys(engine.database, {
+        after: after == null ? null : keyOf('ApiKey', after, 'after'),
+        take,
+      });
+    },
+  }),
+);

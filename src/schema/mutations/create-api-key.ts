@@ -1,0 +1,48 @@
+import { createApiKey } from '../../domain/api-keys.ts';
+import { InvalidInputError } from '../../errors.ts';
+import { apiKeyField, Role } from '../api-keys.ts';
+import { builder } from '../builder.ts';
+import { keyOf } from '../global-id.ts';
+
+const Payload = builder.objectRef<{ id: string; key: string }>('CreateApiKeyPayload').implement({
+  description: 'There is a new key.',
+  fields: (t) => ({
+    apiKey: apiKeyField(t),
+    key: t.exposeString('key', {
+      authScopes: { may: 'administer' },
+      description: 'The text of the key, for `Authorization: Bearer`. It is never told again.',
+    }),
+  }),
+});
+
+const Input = builder.inputType('CreateApiKeyInput', {
+  description: 'What a new key is for.',
+  fields: (t) => ({
+    name: t.string({ required: true, description: 'What it is called, for people: 1 to 200 characters.' }),
+    roles: t.field({ type: [Role], required: true, description: 'What it is for: at least one role.' }),
+    types: t.stringList({
+      description:
+        'Only jobs of these types, up to 100: each a name, or the beginning of names with a `*` behind it. Not with the role ADMIN. Default: all.',
+    }),
+    rootIds: t.idList({
+      description: 'Only the trees of these roots, up to 100. Not with the role ADMIN. Default: all.',
+    }),
+    expiresAt: t.field({ type: 'DateTime', description: 'When it is over. Default: never.' }),
+  }),
+});
+
+builder.mutationField('createApiKey', (t) =>
+  t.field({
+    authScopes: { may: 'administer' },
+    type: Payload,
+    description: 'Makes a key of the API. Of its text the server keeps only the hash.',
+    args: { input: t.arg({ type: Input, required: true, description: 'What the key is for.' }) },
+    errors: { types: [InvalidInputError] },
+    resolve: (_, { input }, { engine, caller }) =>
+      createApiKey(
+        engine.database,
+        { ...input, rootIds: input.rootIds?.map((id, i) => keyOf('Job', id, `rootIds[${i}]`)) },
+        caller.name,
+      ),
+  }),
+);

@@ -1,0 +1,31 @@
+import { revokeApiKey } from '../../domain/api-keys.ts';
+import { InvalidInputError, NotFoundError } from '../../errors.ts';
+import { apiKeyField } from '../api-keys.ts';
+import { builder } from '../builder.ts';
+import { keyOf } from '../global-id.ts';
+
+const Payload = builder.objectRef<{ id: string }>('RevokeApiKeyPayload').implement({
+  description: 'The key is good no more.',
+  fields: (t) => ({ apiKey: apiKeyField(t) }),
+});
+
+const Input = builder.inputType('RevokeApiKeyInput', {
+  description: 'Which key to revoke.',
+  fields: (t) => ({ id: t.id({ required: true, description: 'The id of the key.' }) }),
+});
+
+builder.mutationField('revokeApiKey', (t) =>
+  t.field({
+    authScopes: { may: 'administer' },
+    type: Payload,
+    description:
+      'Revokes a key, for good. Within five seconds all servers refuse it, and end the sockets and streams that were opened with it. Revoking it twice changes nothing.',
+    args: { input: t.arg({ type: Input, required: true, description: 'Which key.' }) },
+    errors: { types: [NotFoundError, InvalidInputError] },
+    resolve: async (_, { input }, { engine }) => {
+      const id = keyOf('ApiKey', input.id, 'id');
+      await revokeApiKey(engine.database, id);
+      return { id };
+    },
+  }),
+);

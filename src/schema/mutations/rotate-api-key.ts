@@ -1,0 +1,43 @@
+import { rotateApiKey } from '../../domain/api-keys.ts';
+import { InvalidInputError, NotFoundError } from '../../errors.ts';
+import { apiKeyField } from '../api-keys.ts';
+import { builder } from '../builder.ts';
+import { keyOf } from '../global-id.ts';
+
+const Payload = builder.objectRef<{ id: string; key: string }>('RotateApiKeyPayload').implement({
+  description: 'The key has another text.',
+  fields: (t) => ({
+    apiKey: apiKeyField(t),
+    key: t.exposeString('key', {
+      authScopes: { may: 'administer' },
+      description: 'The new text of the key. It is never told again.',
+    }),
+  }),
+});
+
+const Input = builder.inputType('RotateApiKeyInput', {
+  description: 'Which key gets another text.',
+  fields: (t) => ({
+    id: t.id({ required: true, description: 'The id of the key.' }),
+    keepPreviousMs: t.field({
+      type: 'Count',
+      description:
+        'How long the text that it had is good beside the new one, in milliseconds: 0 to 2,592,000,000 (30 days). Default: 86,400,000 (a day).',
+    }),
+  }),
+});
+
+builder.mutationField('rotateApiKey', (t) =>
+  t.field({
+    authScopes: { may: 'administer' },
+    type: Payload,
+    description:
+      'Gives a key another text. For a while both are good, so that programs can change over; a text before those is not good any more. NOT_FOUND for a key that is revoked.',
+    args: { input: t.arg({ type: Input, required: true, description: 'Which key.' }) },
+    errors: { types: [NotFoundError, InvalidInputError] },
+    resolve: async (_, { input }, { engine }) => {
+      const id = keyOf('ApiKey', input.id, 'id');
+      return { id, ...(await rotateApiKey(engine.database, id, input.keepPreviousMs ?? undefined)) };
+    },
+  }),
+);

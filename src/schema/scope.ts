@@ -1,0 +1,69 @@
+/** What callers with a scope see: nothing else exists for them. For all others each of these is one comparison. */
+import type { ItemKey } from '../domain/item-state.ts';
+import { coversType, isUnscoped, type Scope } from '../domain/rights.ts';
+import { coveredJobs, coveredTypes, coversTree } from '../domain/scoped-reads.ts';
+import { ForbiddenError, NotFoundError } from '../errors.ts';
+import type { Prisma } from '../generated/prisma/client.ts';
+import { createLoader } from './loader.ts';
+import type { Services } from './services.ts';
+
+const covered = createLoader(async (jobIds: readonly string[], { engine, caller }) => {
+  const found = await coveredJobs(engine.database, caller, jobIds);
+  return jobIds.map((id) => found.has(id));
+});
+
+/** Whether the caller may see a job: at once, if it has no scope. */
+export function sees(context: Services, jobId: string): boolean | Promise<boolean> {
+  return isUnscoped(context.caller) || covered(context).load(jobId);
+}
+
+/** @throws NotFoundError as for a job that there is not */
+export async function checkJob(context: Services, jobId: string, field: string): Promise<void> {
+  if (!(await sees(context, jobId))) throw new NotFoundError(`There is no job ${jobId}.`, field);
+}
+
+/** @throws NotFoundError as the operation has it for an item that there is not */
+export async function checkItem(context: Services, key: ItemKey, field: string): Promise<void> {
+  if (!(await sees(context, key.jobId)))
+    throw new NotFoundError(`There is no item ${key.position} of job ${key.jobId}.`, field);
+}
+
+/** For what concerns a whole tree, which may have jobs of other types. */
+export async function seesTree({ caller, engine }: Services, jobId: string): Promise<boolean> {
+  return isUnscoped(caller) || coversTree(engine.database, caller, jobId);
+}
+
+/** @throws NotFoundError as for a job that there is not */
+export async function checkTree(context: Services, jobId: string, field: string): Promise<void> {
+  if (!(await seesTree(context, jobId))) throw new NotFoundError(`There is no job ${jobId}.`, field);
+}
+
+/** The types that a list shows, of those that were asked for; null for all. */
+export function shownTypes(
+  { caller, engine }: Services,
+  asked: readonly string[] | null,
+): readonly string[] | null | Promise<readonly string[] | null> {
+  return isUnscoped(caller) ? asked : coveredTypes(engine.database, caller, asked);
+}
+
+/** Of what a caller makes or works on. That it may not depends on nothing but its own scope, so it is told. */
+export function checkTypeScope({ caller }: Services, types: Iterable<string>, field: string): void {
+  if (caller.types === null) return;
+  for (const type of types) {
+    if (!coversType(caller, type)) throw outOfScope(type, field);
+  }
+}
+
+function outOfScope(type: string, field: string): ForbiddenError {
+  return new ForbiddenError(`Your scope does not have the type ${JSON.stringify(type)}.`, field);
+}
+
+/** The same for what Prisma reads. */
+export function inScope({ types, rootIds }: Scope): Prisma.JobWhereInput {
+  const ofType = (pattern: string): Prisma.JobWhereInput =>
+    pattern.endsWith('*') ? { type: { startsWith: pattern.slice(0, -1) } } : { type: pattern };
+  return {
+    ...(types !== null && { OR: types.map(ofType) }),
+    ...(rootIds !== null && { rootId: { in: [...rootIds] } }),
+  };
+}

@@ -1,0 +1,93 @@
+/**
+ * Who a request, a socket or a stream comes from. Whoever shows nothing that counts is told so before anything of what they ask is read;
+ * what they may do is decided by the schema, beside each field.
+ */
+import type { IncomingMessage } from 'node:http';
+import { keyPrefix } from '../domain/api-keys.ts';
+import { anybody, createCaller } from '../domain/rights.ts';
+import { UnauthenticatedError } from '../errors.ts';
+import type { AddressOf } from './addresses.ts';
+import type { KnownKeys } from './known-keys.ts';
+import type { KnownTokens } from './known-tokens.ts';
+import { Right } from './right.ts';
+import type { TrustedProxy } from './trusted-proxy.ts';
+
+/** What a socket may send as a token, in characters; headers have a limit of their own. */
+const maxTokenLength = 10_000;
+
+const anybodysRight = new Right({ caller: anybody });
+/** Of what is answered without asking who it is for. */
+export const nobody = createCaller('nobody', []);
+
+export class Authentication {
+  readonly #keys: KnownKeys | undefined;
+  readonly #tokens: KnownTokens | undefined;
+  readonly #proxy: TrustedProxy | undefined;
+  readonly #addressOf: AddressOf;
+  readonly #rights = new WeakMap<object, Right>();
+
+  /** Without any way to show who one is, nobody has to. */
+  constructor(options: {
+    keys: KnownKeys | undefined;
+    tokens: KnownTokens | undefined;
+    proxy: TrustedProxy | undefined;
+    addressOf: AddressOf;
+  }) {
+    this.#keys = options.keys;
+    this.#tokens = options.tokens;
+    this.#proxy = options.proxy;
+    this.#addressOf = options.addressOf;
+  }
+
+  get isOpen(): boolean {
+    return this.#keys === undefined && this.#tokens === undefined && this.#proxy === undefined;
+  }
+
+  /** The right that a request comes with; throws, or rejects with, the refusal. What is known by now is there at once. */
+  admit(request: IncomingMessage): Right | Promise<Right> {
+    if (this.isOpen) return anybodysRight;
+    const right = this.#judge(request.headers.authorization, request);
+    if (!(right instanceof Promise)) this.#rights.set(request, right);
+    else return right.then((late) => this.#note(request, late));
+    return right;
+  }
+
+  /** The same for a socket: by what it sends first, or else by the headers that it was opened with. */
+  admitSocket(
+    payload: Readonly<Record<string, unknown>> | undefined,
+    request: IncomingMessage,
+  ): Right | Promise<Right> {
+    if (this.isOpen) return anybodysRight;
+    const shown = payload?.authorization ?? payload?.Authorization;
+    return this.#judge(shown === undefined ? request.headers.authorization : shown, request);
+  }
+
+  /** Of a request that was admitted. */
+  rightOf(request: object | undefined): Right | undefined {
+    return this.isOpen ? anybodysRight : request && this.#rights.get(request);
+  }
+
+  #note(request: IncomingMessage, right: Right): Right {
+    this.#rights.set(request, right);
+    return right;
+  }
+
+  #judge(shown: unknown, request: IncomingMessage): Right | Promise<Right> {
+    if (shown === undefined) {
+      const right = this.#proxy?.find(request);
+      if (right !== undefined) return right;
+      throw new UnauthenticatedError(
+        'The request does not say who it comes from: it needs the header Authorization, with Bearer and a key or token.',
+      );
+    }
+    const token =
+      typeof shown === 'string' && shown.length <= maxTokenLength
+        ? /^Bearer +(\S+)$/i.exec(shown)?.[1]
+        : undefined;
+    if (token === undefined)
+      throw new UnauthenticatedError('Authorization must be Bearer, a blank, and a key or token.');
+    const ways = token.startsWith(keyPrefix) ? this.#keys : this.#tokens;
+    if (ways === undefined) throw new UnauthenticatedError('This server does not take such a key or token.');
+    return ways.find(token, this.#addressOf(request));
+  }
+}

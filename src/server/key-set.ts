@@ -1,0 +1,81 @@
+/**
+ * The public keys of an issuer of tokens. They are fetched when they are first needed, now and then after that, and when a token names one
+ * that is not known, which may be new. An issuer that is away or hangs holds up nobody who does not wait for a new key: what is known stays.
+ */
+import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import type { Logger } from 'pino';
+
+const fetchWithinMs = 3_000;
+const refreshMs = 300_000;
+/** A key that nobody has is looked for no more often. */
+const lookAgainMs = 5_000;
+const maxBytes = 1_000_000;
+
+export class KeySet {
+  readonly #url: string;
+  readonly #logger: Logger;
+  #keys: JWTVerifyGetKey | undefined;
+  #fetchedAt = Number.NEGATIVE_INFINITY;
+  #triedAt = Number.NEGATIVE_INFINITY;
+  #underWay: Promise<void> | undefined;
+
+  constructor({ url, logger }: { url: string; logger: Logger }) {
+    this.#url = url;
+    this.#logger = logger;
+  }
+
+  readonly find: JWTVerifyGetKey = async (header, token) => {
+    if (this.#keys === undefined) await this.#fetch();
+    else if (performance.now() - this.#fetchedAt > refreshMs) void this.#fetch();
+    try {
+      return await this.#known(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      await this.#fetch();
+      return this.#known(header, token);
+    }
+  };
+
+  #known: JWTVerifyGetKey = async (header, token) => {
+    if (this.#keys === undefined) throw new KeysUnknownError();
+    return this.#keys(header, token);
+  };
+
+  /** One at a time, for all that wait. Never rejects. */
+  #fetch(): Promise<void> {
+    if (this.#underWay === undefined && performance.now() - this.#triedAt < lookAgainMs)
+      return Promise.resolve();
+    this.#triedAt = performance.now();
+    this.#underWay ??= this.#read()
+      .catch((error: unknown) => {
+        this.#logger.warn(
+          { err: error },
+          'the keys of the issuer of tokens could not be fetched; those that are known stay',
+        );
+      })
+      .finally(() => {
+        this.#underWay = undefined;
+      });
+    return this.#underWay;
+  }
+
+  async #read(): Promise<void> {
+    const response = await fetch(this.#url, {
+      headers: { accept: 'application/json' },
+      // To be led elsewhere would be to believe somebody else.
+      redirect: 'error',
+      signal: AbortSignal.timeout(fetchWithinMs),
+    });
+    if (!response.ok) throw new Error(`The issuer answered ${response.status}.`);
+    let text = '';
+    const decoder = new TextDecoder();
+    for await (const part of response.body as unknown as AsyncIterable<Uint8Array>) {
+      text += decoder.decode(part, { stream: true });
+      if (text.length > maxBytes) throw new Error(`The keys have more than ${maxBytes} characters.`);
+    }
+    this.#keys = createLocalJWKSet(JSON.parse(text));
+    this.#fetchedAt = performance.now();
+  }
+}
+
+export class KeysUnknownError extends Error {}

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { run } from './program.ts';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createDatabase();
+});
+afterAll(() => db?.drop());
+
+const apiKeys = (...args: string[]) => run(['api-keys', ...args], { env: { DATABASE_URL: db.url } });
+
+test('keys are made before there is a server, told once, listed, rotated and revoked', async () => {
+  const made = await apiKeys(
+    'create',
+    'shop',
+    '--role',
+    'producer',
+    'watcher',
+    '--type',
+    'mail.*',
+    '--expires',
+    '90d',
+  );
+  expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^jobtree_[0-9A-Za-z]{49}\n$/) });
+  const list = async () => JSON.parse((await apiKeys('list', '--json')).stdout);
+  const key = await list();
+  expect(key).toMatchObject({
+    name: 'shop',
+    roles: ['producer', 'watcher'],
+    types: ['mail.*'],
+    revokedAt: null,
+    createdBy: 'the command line',
+  });
+  const listed = await apiKeys('list');
+  expect(listed.stdout).toMatch(/ApiKey:\S+ +shop +producer,watcher +mail\.\* +never +until /);
+  expect(listed.stdout).not.toContain(made.stdout.slice(8, 40));
+  const rotated = await apiKeys('rotate', key.id, '--keep', '1h', '--json');
+  expect(JSON.parse(rotated.stdout)).toEqual({ id: key.id, key: expect.stringMatching(/^jobtree_/) });
+  expect(await apiKeys('revoke', key.id)).toMatchObject({ code: 0, stdout: 'Revoked.\n' });
+  expect(await apiKeys('revoke', key.id)).toMatchObject({ code: 0, stdout: 'It was revoked before.\n' });
+  expect((await list()).revokedAt).not.toBeNull();
+  expect(await apiKeys('rotate', key.id)).toMatchObject({ code: 4 });
+});
+
+test('what is wrong with a new key is said', async () => {
+  expect(await apiKeys('create', 'x')).toMatchObject({ code: 2, stderr: expect.stringContaining('--role') });
+  expect(await apiKeys('create', 'x', '--role', 'king')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('admin'),
+  });
+  expect(await apiKeys('create', 'x', '--role', 'admin', '--type', 'a')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('scope'),
+  });
+  expect(await apiKeys('revoke', 'nonsense')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('ApiKey:'),
+  });
+  expect(await apiKeys('revoke', 'ApiKey:00000000-0000-7000-8000-000000000000')).toMatchObject({ code: 4 });
+});

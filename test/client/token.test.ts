@@ -1,0 +1,136 @@
+/** Clients that show who they are, and go on when what they showed is not good any more. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createClient, Worker, watchJob } from '../../src/client/index.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { run } from '../cli/program.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { makeKey } from '../support/keys.ts';
+import { startServer } from '../support/server.ts';
+
+let db: TestDatabase;
+let app: App;
+let admin: string;
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+  admin = (await makeKey(db, ['admin'])).key;
+});
+afterAll(async () => {
+  await app.close();
+  await db.drop();
+});
+
+const revoke = (id: string) => db.query('select jobtree.revoke_api_key($1)', [id]);
+
+it('a token is shown on every way: requests, the socket, uploads, results', async () => {
+  const client = createClient({ url: app.url, token: admin });
+  const { id: uploadId } = await client.upload(new Blob(['1\n2\n']));
+  const { id } = await client.createJob({ type: 'file', file: { uploadId, format: 'NDJSON' } });
+  const worker = new Worker({
+    client,
+    types: { file: { concurrency: 2, handler: async (payload) => payload } },
+  });
+  await worker.start();
+  for await (const progress of client.watchJob(id))
+    if (progress.status === 'COMPLETED') expect(progress.succeeded).toBe(2);
+  const results = [];
+  const { lines } = await client.exportResults(id);
+  for await (const line of lines) results.push(JSON.parse(line).result);
+  expect(results).toEqual([1, 2]);
+  await worker.stop();
+  await client.close();
+});
+
+it('without one, or with one that is refused, everything is refused with UNAUTHENTICATED', async () => {
+  for (const token of [undefined, 'jobtree_nonsense', async () => 'jobtree_nonsense']) {
+    const client = createClient({ url: app.url, token, retryMs: 0 });
+    const refused = { code: 'UNAUTHENTICATED', outcome: 'NOTHING_DONE' };
+    await expect(client.createJob({ type: 'x' })).rejects.toMatchObject(refused);
+    await expect(client.upload(new Blob(['x']))).rejects.toMatchObject(refused);
+    await expect(client.exportResults('Job:00000000-0000-7000-8000-000000000000')).rejects.toMatchObject(
+      refused,
+    );
+    const watch = client.watchJob('Job:00000000-0000-7000-8000-000000000000');
+    await expect(watch.next()).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    await client.close();
+  }
+});
+
+it('what may not be done is refused with FORBIDDEN', async () => {
+  const { key } = await makeKey(db, ['watcher']);
+  const client = createClient({ url: app.url, token: key });
+  await expect(client.createJob({ type: 'x' })).rejects.toMatchObject({
+    code: 'FORBIDDEN',
+    outcome: 'NOTHING_DONE',
+  });
+  await client.close();
+});
+
+it('a watch whose key is revoked asks for another one and goes on without a gap, and so does a worker', async () => {
+  const first = await makeKey(db, ['worker', 'watcher', 'producer']);
+  const second = await makeKey(db, ['worker', 'watcher', 'producer']);
+  let current = first.key;
+  let asked = 0;
+  const token = async () => {
+    asked++;
+    return current;
+  };
+  const client = createClient({ url: app.url, token });
+  const { id } = await client.createJob({
+    type: 'long',
+    items: [1, 2, 3, 4].map((payload) => ({ payload })),
+    sealed: true,
+  });
+  const gate = defer();
+  const worker = new Worker({
+    client,
+    types: {
+      long: {
+        concurrency: 1,
+        handler: async (payload) => {
+          if (payload === 2) await gate.promise;
+          return payload;
+        },
+      },
+    },
+  });
+  const lost = new Promise((resolve) => worker.on('disconnected', resolve));
+  await worker.start();
+  const seen: number[] = [];
+  for await (const progress of watchJob(id, { url: app.url, token })) {
+    seen.push(progress.itemProgress);
+    if (progress.itemProgress === 1 && current === first.key) {
+      current = second.key;
+      await revoke(first.id);
+      await lost;
+      gate.resolve();
+    }
+  }
+  expect(seen.at(-1)).toBe(4);
+  expect(seen).toEqual([...new Set(seen)].toSorted((a, b) => a - b));
+  expect(asked).toBeLessThanOrEqual(6);
+  await worker.stop();
+  await client.close();
+});
+
+function defer(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = () => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
+
+it('the command line takes the token from the environment, and says if it is missing or refused', async () => {
+  const jobs = (env: Record<string, string>) => run(['jobs', '--url', app.url], { env });
+  expect(await jobs({ JOBTREE_TOKEN: admin })).toMatchObject({ code: 0 });
+  expect(await jobs({})).toMatchObject({ code: 1, stderr: expect.stringContaining('set JOBTREE_TOKEN') });
+  expect(await jobs({ JOBTREE_TOKEN: 'x' })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('refuses the key in JOBTREE_TOKEN'),
+  });
+  const watch = await run(['watch', 'Job:00000000-0000-7000-8000-000000000000', '--url', app.url], {
+    env: {},
+  });
+  expect(watch).toMatchObject({ code: 1, stderr: expect.stringContaining('set JOBTREE_TOKEN') });
+});

@@ -1,0 +1,256 @@
+/** API keys: what they open, until when, and what ends with them. */
+import { createHash } from 'node:crypto';
+import { createClient } from 'graphql-ws';
+import pino from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import type { App } from '../../src/server/create-app.ts';
+import { KnownKeys } from '../../src/server/known-keys.ts';
+import { Right } from '../../src/server/right.ts';
+import type { Answer } from '../support/api.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { bearer, makeKey } from '../support/keys.ts';
+import { startServer } from '../support/server.ts';
+
+let db: TestDatabase;
+let app: App;
+let other: App;
+let admin: string;
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+  other = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+  admin = (await makeKey(db, ['admin'])).key;
+});
+afterAll(async () => {
+  await Promise.all([app.close(), other.close()]);
+  await db.drop();
+});
+
+async function ask(
+  key: string,
+  query: string,
+  variables = {},
+  url = app.url,
+): Promise<Answer & { status: number }> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json', ...bearer(key) },
+    body: JSON.stringify({ query, variables }),
+  });
+  return { ...((await response.json()) as Answer), status: response.status };
+}
+
+const typename = '{ __typename }';
+
+/** A socket with a subscription that does not end by itself. */
+async function openSocket(url: string, key: string) {
+  const client = createClient({
+    url: url.replace('http', 'ws'),
+    webSocketImpl: WebSocket,
+    retryAttempts: 0,
+    connectionParams: bearer(key),
+  });
+  const closed = new Promise<{ code: number; reason: string }>((resolve) =>
+    client.on('closed', (event) => resolve(event as { code: number; reason: string })),
+  );
+  const events = client.iterate({ query: 'subscription { queues { type } }' });
+  await events.next();
+  const ended = events.next().then(
+    () => 'ended',
+    () => 'ended',
+  );
+  return { closed, ended, close: () => client.dispose() };
+}
+
+async function openStream(url: string, key: string) {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...bearer(key) },
+    body: JSON.stringify({ query: 'subscription { queues { type } }' }),
+  });
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  await reader.read();
+  const rest = (async () => {
+    let text = '';
+    try {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return text;
+        text += Buffer.from(value).toString();
+      }
+    } catch {
+      return text;
+    }
+  })();
+  return { rest, close: () => reader.cancel() };
+}
+
+const createKey = `mutation ($input: CreateApiKeyInput!) {
+  createApiKey(input: $input) { ... on CreateApiKeyPayload { key apiKey { id name roles types createdBy expiresAt } } ... on Error { code field message } }
+}`;
+
+describe('a key', () => {
+  it('is made by an admin, told once, and stored as a hash', async () => {
+    const input = { name: 'ci', roles: ['PRODUCER'], types: ['mail.*'] };
+    const { data } = await ask(admin, createKey, { input });
+    const { key, apiKey } = data.createApiKey;
+    expect(key).toMatch(/^jobtree_[0-9A-Za-z]{49}$/);
+    expect(apiKey).toMatchObject({
+      ...input,
+      createdBy: expect.stringMatching(/^key admin/),
+      expiresAt: null,
+    });
+    const stored = await db.query<{ hash: Buffer; row: string }>(
+      'select hash, k::text as row from jobtree.api_key k where name = $1',
+      ['ci'],
+    );
+    expect(stored[0]?.hash).toEqual(createHash('sha256').update(key).digest());
+    expect(stored[0]?.row).not.toContain(key.slice(8, 40));
+    expect(await ask(key, typename)).toMatchObject({ status: 200 });
+    const { data: listed } = await ask(admin, '{ apiKeys { name roles lastUsedAt } }');
+    expect(listed.apiKeys.map(({ name }: { name: string }) => name)).toContain('ci');
+    expect(JSON.stringify(listed)).not.toContain(key);
+  });
+
+  it.each([
+    ['no role', { name: 'x', roles: [] }, 'roles'],
+    ['an admin with a scope', { name: 'x', roles: ['ADMIN'], types: ['a'] }, 'roles'],
+    ['a star in the middle', { name: 'x', roles: ['WORKER'], types: ['a*b'] }, 'types[0]'],
+    ['no name', { name: '', roles: ['WORKER'] }, 'name'],
+    ['an end that is over', { name: 'x', roles: ['WORKER'], expiresAt: '2020-01-01T00:00:00Z' }, 'expiresAt'],
+    ['101 types', { name: 'x', roles: ['WORKER'], types: Array.from({ length: 101 }, String) }, 'types'],
+  ])('is refused with %s', async (_, input, field) => {
+    const { data } = await ask(admin, createKey, { input });
+    expect(data.createApiKey).toMatchObject({ code: 'INVALID_INPUT', field });
+  });
+
+  it('that there is not is refused, whether its checksum is right or not', async () => {
+    const stranger = await createDatabase();
+    const { key } = await makeKey(stranger, ['admin']);
+    await stranger.drop();
+    const wrong = `${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`;
+    for (const text of [key, wrong, `${key}A`, 'jobtree_', 'x', `jobtree_${'A'.repeat(5_000)}`]) {
+      const answer = await ask(text, typename);
+      expect(answer).toMatchObject({ status: 401, errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] });
+    }
+  });
+
+  it('that nobody knows is looked up so often for an address, and others are served meanwhile', async () => {
+    const stranger = await createDatabase();
+    const keys = await Promise.all(Array.from({ length: 40 }, () => makeKey(stranger, ['worker'])));
+    await stranger.drop();
+    const statuses = await Promise.all(keys.map(async ({ key }) => (await ask(key, typename)).status));
+    expect(new Set(statuses)).toEqual(new Set([401, 503]));
+    const fresh = await makeKey(db, ['watcher']);
+    await expect.poll(async () => (await ask(fresh.key, typename)).status).toBe(200);
+    expect(await ask(admin, typename)).toMatchObject({ status: 200 });
+  });
+
+  it('that is over is refused from that moment on, and its socket and stream end', async () => {
+    const { key } = await makeKey(db, ['watcher'], { expiresAt: new Date(Date.now() + 1_500) });
+    const socket = await openSocket(app.url, key);
+    const stream = await openStream(app.url, key);
+    expect(await socket.closed).toMatchObject({ code: 4403, reason: expect.stringContaining('over') });
+    expect(await stream.rest).toContain('UNAUTHENTICATED');
+    expect(await ask(key, typename)).toMatchObject({ status: 401 });
+  });
+
+  it('is good beside its next text for a while, once it is rotated', async () => {
+    const { key, id } = await makeKey(db, ['watcher']);
+    const rotate = `mutation ($id: ID!, $keep: Count) { rotateApiKey(input: { id: $id, keepPreviousMs: $keep }) { ... on RotateApiKeyPayload { key apiKey { previousUntil } } ... on Error { code } } }`;
+    const variables = { id: `ApiKey:${id}`, keep: 3_000 };
+    const socket = await openSocket(other.url, key);
+    const { data } = await ask(admin, rotate, variables);
+    const next = data.rotateApiKey.key;
+    expect(data.rotateApiKey.apiKey.previousUntil).not.toBeNull();
+    expect(next).not.toBe(key);
+    expect(await ask(next, typename)).toMatchObject({ status: 200 });
+    expect(await ask(key, typename)).toMatchObject({ status: 200 });
+    expect(await socket.closed).toMatchObject({ code: 4403 });
+    expect(await ask(key, typename)).toMatchObject({ status: 401 });
+    expect(await ask(next, typename)).toMatchObject({ status: 200 });
+  });
+
+  it('that is revoked ends its sockets and streams on all servers within five seconds, and nobody else’s', async () => {
+    const { key, id } = await makeKey(db, ['watcher']);
+    const bystander = await makeKey(db, ['watcher']);
+    const sockets = await Promise.all([openSocket(app.url, key), openSocket(other.url, key)]);
+    const stream = await openStream(other.url, key);
+    const quiet = await openSocket(other.url, bystander.key);
+    const revoke = `mutation ($id: ID!) { revokeApiKey(input: { id: $id }) { ... on RevokeApiKeyPayload { apiKey { revokedAt } } ... on Error { code } } }`;
+    const startedAt = performance.now();
+    const { data } = await ask(admin, revoke, { id: `ApiKey:${id}` });
+    expect(data.revokeApiKey.apiKey.revokedAt).not.toBeNull();
+    for (const { closed, ended } of sockets) {
+      expect(await closed).toMatchObject({ code: 4403, reason: expect.stringContaining('revoked') });
+      expect(await ended).toBe('ended');
+    }
+    expect(await stream.rest).toContain('UNAUTHENTICATED');
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    for (const { url } of [app, other])
+      expect(await ask(key, typename, {}, url)).toMatchObject({ status: 401 });
+    expect(await Promise.race([quiet.ended, ask(bystander.key, typename, {}, other.url)])).toMatchObject({
+      status: 200,
+    });
+    await quiet.close();
+    expect(
+      (await ask(admin, revoke, { id: `ApiKey:${id}` })).data.revokeApiKey.apiKey.revokedAt,
+    ).not.toBeNull();
+  });
+
+  it('is noted as used, once a minute', async () => {
+    const { key, id } = await makeKey(db, ['watcher']);
+    const used = async () =>
+      (
+        await db.query<{ at: Date | null }>('select last_used_at as at from jobtree.api_key where id = $1', [
+          id,
+        ])
+      )[0]?.at ?? null;
+    expect(await used()).toBeNull();
+    await ask(key, typename);
+    await expect.poll(used).not.toBeNull();
+    const first = await used();
+    await ask(key, typename, {}, other.url);
+    await ask(key, typename);
+    // The next look is over once another key is noted.
+    const later = await makeKey(db, ['watcher']);
+    await ask(later.key, typename, {}, other.url);
+    await expect
+      .poll(
+        async () =>
+          (
+            await db.query('select 1 from jobtree.api_key where id = $1 and last_used_at is not null', [
+              later.id,
+            ])
+          ).length,
+      )
+      .toBe(1);
+    expect(await used()).toEqual(first);
+  });
+});
+
+it('a key that is shown again and again is looked up once, and then with all others', async () => {
+  const database = db.open();
+  const looks: number[] = [];
+  const keys = new KnownKeys({
+    database: {
+      callForLeases: (name, ...values) => {
+        looks.push((values[0] as unknown[]).length);
+        return database.callForLeases(name, ...values);
+      },
+    },
+    logger: pino({ level: 'silent' }),
+  });
+  const made = await Promise.all([makeKey(db, ['watcher']), makeKey(db, ['worker'])]);
+  for (const { key } of made) await keys.find(key, '127.0.0.1');
+  expect(looks).toEqual([1, 1]);
+  for (let i = 0; i < 1_000; i++)
+    for (const { key } of made) expect(keys.find(key, '127.0.0.1')).toBeInstanceOf(Right);
+  expect(looks).toEqual([1, 1]);
+  keys.start();
+  await expect.poll(() => looks.length).toBeGreaterThan(3);
+  expect(new Set(looks.slice(2))).toEqual(new Set([2]));
+  await keys.stop();
+  await database.close();
+});

@@ -1,0 +1,332 @@
+/** The matrix: every root field, for every role and a stranger, over every way to the API; and the routes beside GraphQL. */
+import { readFileSync } from 'node:fs';
+import {
+  type GraphQLField,
+  type GraphQLInputType,
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  isRequiredArgument,
+  isRequiredInputField,
+} from 'graphql';
+import { createClient } from 'graphql-ws';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { type Permission, permissions, type Role, roles } from '../../src/domain/rights.ts';
+import { schema } from '../../src/schema/index.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { bearer, makeKey } from '../support/keys.ts';
+import { startServer } from '../support/server.ts';
+
+type Kind = 'query' | 'mutation' | 'subscription';
+interface RootField {
+  readonly kind: Kind;
+  readonly name: string;
+  readonly permission: Permission;
+  readonly query: string;
+}
+
+const someId = '"Job:00000000-0000-7000-8000-000000000000"';
+
+function permissionOf(field: GraphQLField<unknown, unknown>): Permission | undefined {
+  const options = field.extensions.pothosOptions as { authScopes?: { may?: Permission } } | undefined;
+  return options?.authScopes?.may;
+}
+
+const rootTypes = {
+  query: schema.getQueryType(),
+  mutation: schema.getMutationType(),
+  subscription: schema.getSubscriptionType(),
+};
+
+const rootFields: RootField[] = Object.entries(rootTypes).flatMap(([kind, type]) =>
+  Object.values(type?.getFields() ?? {}).map((field) => ({
+    kind: kind as Kind,
+    name: field.name,
+    permission: permissionOf(field) as Permission,
+    query: `${kind} { ${field.name}${toArgs(field)}${isLeafType(getNamedType(field.type)) ? '' : ' { __typename }'} }`,
+  })),
+);
+
+/** The smallest arguments that GraphQL takes. */
+function toArgs({ args }: GraphQLField<unknown, unknown>): string {
+  const required = args.filter(isRequiredArgument);
+  return required.length === 0
+    ? ''
+    : `(${required.map(({ name, type }) => `${name}: ${toValue(type)}`).join()})`;
+}
+
+function toValue(type: GraphQLInputType): string {
+  if (isNonNullType(type)) return toValue(type.ofType);
+  if (isListType(type)) return `[${toValue(type.ofType)}]`;
+  if (isEnumType(type)) return type.getValues()[0]?.name ?? '';
+  if (isInputObjectType(type)) {
+    const required = Object.values(type.getFields()).filter(isRequiredInputField);
+    return `{ ${required.map((field) => `${field.name}: ${toValue(field.type)}`).join()} }`;
+  }
+  const values: Record<string, string> = { ID: someId, Boolean: 'true', DateTime: '"2030-01-01T00:00:00Z"' };
+  return values[type.name] ?? (['Int', 'Float', 'Count'].includes(type.name) ? '1' : '"x"');
+}
+
+const isAllowed = (role: Role, permission: Permission) =>
+  (permissions[permission].roles as readonly Role[]).includes(role);
+
+let db: TestDatabase;
+let app: App;
+const keys = {} as Record<Role, string>;
+
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+  for (const role of roles) keys[role] = (await makeKey(db, [role])).key;
+});
+afterAll(async () => {
+  await app.close();
+  await db.drop();
+});
+
+async function post(query: string, headers: Record<string, string>, accept = 'application/json') {
+  return fetch(app.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept, ...headers },
+    body: JSON.stringify({ query }),
+  });
+}
+
+const codesOf = (answer: { errors?: readonly { extensions?: { code?: unknown } }[] }) =>
+  (answer.errors ?? []).map(({ extensions }) => extensions?.code);
+
+/** The codes of what an event stream says first. */
+async function firstOfStream(query: string, headers: Record<string, string>): Promise<unknown[]> {
+  const response = await post(query, headers, 'text/event-stream');
+  if (response.status !== 200) return codesOf(await response.json());
+  let text = '';
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    text += Buffer.from(chunk).toString();
+    const data = /^data: (\{.*\})$/m.exec(text)?.[1];
+    if (data !== undefined) return codesOf(JSON.parse(data));
+  }
+  return ['NOTHING'];
+}
+
+function connect(headers?: Record<string, string>) {
+  return createClient({
+    url: app.url.replace('http', 'ws'),
+    webSocketImpl: WebSocket,
+    retryAttempts: 0,
+    lazyCloseTimeout: 60_000,
+    ...(headers && { connectionParams: headers }),
+  });
+}
+
+describe('the rules', () => {
+  it('stand beside every root field', () => {
+    expect(
+      rootFields.filter(({ permission }) => !(permission in permissions)).map(({ name }) => name),
+    ).toEqual([]);
+    expect(rootFields.length).toBeGreaterThan(60);
+  });
+
+  it('are those of the page on security', () => {
+    const page = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8');
+    for (const [permission, { meaning, roles, scopes }] of Object.entries(permissions)) {
+      const names = rootFields
+        .filter((field) => field.permission === permission)
+        .map(({ name }) => `\`${name}\``);
+      const fields = [...new Set(names)].toSorted().join(', ');
+      const row = `| \`${permission}\` | ${meaning} | ${roles.join(', ')} | ${scopes.join(', ') || 'none'} | ${fields} |`;
+      expect(page).toContain(row);
+    }
+  });
+
+  /** Fields that lead to jobs, items and assignments, or tell what not everybody may know, and what keeps them in bounds. */
+  const guarded: Record<string, string> = {
+    'Query.*': 'rule',
+    'Mutation.*': 'rule',
+    'Subscription.*': 'rule',
+    'Job.root': 'rule',
+    'Job.parent': 'rule',
+    'Job.children': 'leaves out',
+    'Job.tree': 'leaves out',
+    'Job.after': 'leaves out',
+    'Job.items': 'its own',
+    'Job.results': 'looks at the tree',
+    'JobItem.job': 'rule',
+    'JobItem.blockedBy': 'rule',
+    'JobItem.assignment': 'rule',
+    'Assignment.item': 'its own',
+    'Schedule.lastJob': 'of what has a rule',
+    'SerializeKey.head': 'of what has a rule',
+    'HeldItem.item': 'of what has a rule',
+    'HeldItem.assignmentId': 'rule',
+    'DeadLetterGroup.example': 'of what has a rule',
+    'DeadLetterGroup.items': 'of what has a rule',
+    'JobItemsChange.items': 'of what has a rule',
+    'JobsChange.jobs': 'of what has a rule',
+    'CreateApiKeyPayload.key': 'rule',
+    'RotateApiKeyPayload.key': 'rule',
+  };
+
+  it('keep every way to a job, an item or an assignment in bounds', () => {
+    const sensitive = new Set([
+      'Job',
+      'JobItem',
+      'Assignment',
+      'JobItemConnection',
+      'JobResultsConnection',
+      'JobConnection',
+    ]);
+    const secret = new Set(['assignmentId', 'key']);
+    const unknown: string[] = [];
+    for (const type of Object.values(schema.getTypeMap())) {
+      // Payloads show what the mutation was about, and edges what their list has.
+      if (!isObjectType(type) || /Payload$|Edge$|Connection$|Entry$/.test(type.name)) {
+        if (!isObjectType(type) || !/ApiKeyPayload$/.test(type.name)) continue;
+      }
+      for (const field of Object.values(type.getFields())) {
+        const place = `${type.name}.${field.name}`;
+        const isSensitive = sensitive.has(getNamedType(field.type).name) || secret.has(field.name);
+        if (!isSensitive || (type.name === 'SerializeKey' && field.name === 'key')) continue;
+        const how = guarded[place] ?? guarded[`${type.name}.*`];
+        const options = field.extensions.pothosOptions as { authScopes?: unknown } | undefined;
+        if (how === undefined || (how === 'rule' && options?.authScopes === undefined)) unknown.push(place);
+      }
+    }
+    expect(unknown).toEqual([]);
+  });
+});
+
+/** All but the one that comes with a file, by a way of its own. */
+const plainFields = rootFields.filter(({ name }) => name !== 'createUpload');
+
+describe.each(plainFields)('$kind $name', ({ kind, permission, query }) => {
+  it.runIf(kind !== 'subscription')('is for those of its permission over HTTP', async () => {
+    for (const role of roles) {
+      const answer = await (await post(query, bearer(keys[role]))).json();
+      const codes = codesOf(answer);
+      expect(codes, role).not.toContain('UNAUTHENTICATED');
+      expect(codes.includes('FORBIDDEN'), `${role}: ${JSON.stringify(answer)}`).toBe(
+        !isAllowed(role, permission),
+      );
+      // Nothing but the caller's rights stands in the way of the question.
+      expect(codes, JSON.stringify(answer)).not.toContain(undefined);
+    }
+    const response = await post(query, {});
+    expect(response.status).toBe(401);
+    expect(codesOf(await response.json())).toEqual(['UNAUTHENTICATED']);
+  });
+
+  it('is for those of its permission over server-sent events', async () => {
+    for (const role of roles) {
+      const codes = await firstOfStream(query, bearer(keys[role]));
+      expect(codes.includes('FORBIDDEN'), `${role}: ${codes}`).toBe(!isAllowed(role, permission));
+    }
+    expect(await firstOfStream(query, {})).toEqual(['UNAUTHENTICATED']);
+  });
+});
+
+it.each(roles)('over a WebSocket a %s gets what it gets over HTTP', async (role) => {
+  const client = connect(bearer(keys[role]));
+  for (const { kind, name, permission, query } of plainFields) {
+    const codes = await new Promise<unknown[]>((resolve, reject) => {
+      const stop = client.subscribe(
+        { query },
+        {
+          next: (answer) => {
+            resolve(codesOf(answer as never));
+            if (kind === 'subscription') stop();
+          },
+          error: (error) => (Array.isArray(error) ? resolve(codesOf({ errors: error })) : reject(error)),
+          complete: () => resolve([]),
+        },
+      );
+    });
+    expect(codes.includes('FORBIDDEN'), `${name}: ${codes}`).toBe(!isAllowed(role, permission));
+  }
+  await client.dispose();
+});
+
+it('a stranger gets no WebSocket', async () => {
+  for (const headers of [
+    undefined,
+    bearer(`${keys.admin.slice(0, -1)}_`),
+    { authorization: keys.admin },
+    { token: 1 },
+  ]) {
+    const client = connect(headers as Record<string, string>);
+    const closed = new Promise((resolve) => client.on('closed', resolve));
+    client.subscribe({ query: '{ __typename }' }, { next: () => {}, error: () => {}, complete: () => {} });
+    expect(await closed).toMatchObject({ code: 4403, reason: expect.stringMatching(/key|Bearer/i) });
+  }
+});
+
+describe('beside GraphQL', () => {
+  const base = () => app.url.replace('/graphql', '');
+  const status = async (path: string, init: RequestInit = {}) => (await fetch(base() + path, init)).status;
+  const upload = (headers: Record<string, string>) =>
+    status('/api/uploads', {
+      method: 'POST',
+      body: 'x',
+      headers: { 'content-type': 'text/csv', ...headers },
+    });
+
+  it('health answers everybody, and GraphiQL shows its empty page', async () => {
+    expect(await status('/healthz')).toBe(200);
+    expect(await status('/readyz')).toBe(200);
+    expect(await status('/graphql', { headers: { accept: 'text/html' } })).toBe(200);
+    expect(await status('/graphql?query={__typename}')).toBe(401);
+  });
+
+  it('uploads are for those that make jobs', async () => {
+    for (const role of roles)
+      expect(await upload(bearer(keys[role])), role).toBe(isAllowed(role, 'create') ? 201 : 403);
+    expect(await upload({})).toBe(401);
+    expect(await status('/api/uploads', { method: 'OPTIONS' })).toBe(204);
+  });
+
+  it('files in multipart requests are for those that make jobs, and nothing of them is stored for others', async () => {
+    const send = (headers: Record<string, string>) => {
+      const form = new FormData();
+      const query = 'mutation ($file: File!) { createUpload(input: { file: $file }) { __typename } }';
+      form.set('operations', JSON.stringify({ query, variables: { file: null } }));
+      form.set('map', JSON.stringify({ 0: ['variables.file'] }));
+      form.set('0', new Blob(['x']), 'x.csv');
+      return status('/graphql', {
+        method: 'POST',
+        body: form,
+        headers: { 'apollo-require-preflight': 'true', ...headers },
+      });
+    };
+    const stored = async () => (await db.query('select 1 from jobtree.upload')).length;
+    const before = await stored();
+    for (const role of ['worker', 'watcher'] as const) expect(await send(bearer(keys[role]))).toBe(403);
+    expect(await send({})).toBe(401);
+    expect(await stored()).toBe(before);
+    for (const role of ['admin', 'producer'] as const) expect(await send(bearer(keys[role]))).toBe(200);
+    expect(await stored()).toBe(before + 2);
+  });
+
+  it('results are for those that read', async () => {
+    const path = '/api/jobs/Job:00000000-0000-7000-8000-000000000000/results';
+    for (const role of roles)
+      expect(await status(path, { headers: bearer(keys[role]) }), role).toBe(
+        isAllowed(role, 'read') ? 404 : 403,
+      );
+    expect(await status(path)).toBe(401);
+  });
+
+  it('metrics are for those that see all types', async () => {
+    for (const role of roles)
+      expect(await status('/metrics', { headers: bearer(keys[role]) }), role).toBe(
+        isAllowed(role, 'survey') ? 200 : 403,
+      );
+    expect(await status('/metrics')).toBe(401);
+    const { key } = await makeKey(db, ['watcher'], { types: ['a'] });
+    expect(await status('/metrics', { headers: bearer(key) })).toBe(403);
+  });
+});

@@ -1,0 +1,321 @@
+/** Callers with a scope: what is outside of it does not exist for them, in the same words as what there is not. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { NewApiKey } from '../../src/domain/api-keys.ts';
+import type { Role } from '../../src/domain/rights.ts';
+import type { App } from '../../src/server/create-app.ts';
+import type { Answer } from '../support/api.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { bearer, makeKey } from '../support/keys.ts';
+import { startServer } from '../support/server.ts';
+
+let db: TestDatabase;
+let app: App;
+let admin: string;
+/** A tree of `mail.send`, one of `bill`, and one of both. */
+let mail: string;
+let bill: string;
+let mixed: { root: string; child: string };
+const nowhere = 'Job:00000000-0000-7000-8000-000000000000';
+
+const keyFor = async (roles: Role[], options: Partial<NewApiKey>) => (await makeKey(db, roles, options)).key;
+
+async function ask(key: string, query: string, variables = {}): Promise<Answer> {
+  const response = await fetch(app.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json', ...bearer(key) },
+    body: JSON.stringify({ query, variables }),
+  });
+  return (await response.json()) as Answer;
+}
+
+const create = async (input: object) =>
+  (
+    await ask(
+      admin,
+      'mutation ($input: JobInput!) { createJob(input: $input) { ... on CreateJobPayload { job { id children { id } items { nodes { id } } } } } }',
+      { input },
+    )
+  ).data.createJob.job;
+
+const itemOf = async (id: string) =>
+  (await ask(admin, 'query ($id: ID!) { job(id: $id) { items { nodes { id } } } }', { id })).data.job.items
+    .nodes[0].id as string;
+
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+  admin = await keyFor(['admin'], {});
+  const items = [{ payload: { secret: 'pie' } }];
+  mail = (await create({ type: 'mail.send', items })).id;
+  bill = (await create({ type: 'bill', items })).id;
+  const both = await create({ type: 'mail.send', children: [{ type: 'bill', items }] });
+  mixed = { root: both.id, child: both.children[0].id };
+});
+afterAll(async () => {
+  await app.close();
+  await db.drop();
+});
+
+/** With the ids taken out: what is left must not tell one that is hidden from one that there is not. */
+const withoutIds = (answer: unknown) =>
+  JSON.stringify(answer).replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}(:\d+)?|item \d+ of/g, '#');
+
+const onJobs: [string, string, Role][] = [
+  ['job', 'query ($id: ID!) { job(id: $id) { id type } }', 'watcher'],
+  ['node', 'query ($id: ID!) { node(id: $id) { id } }', 'watcher'],
+  [
+    'sealJob',
+    'mutation ($id: ID!) { sealJob(input: { jobId: $id }) { __typename ... on Error { code message } } }',
+    'producer',
+  ],
+  [
+    'cancelJob',
+    'mutation ($id: ID!) { cancelJob(input: { jobId: $id }) { __typename ... on Error { code message } } }',
+    'producer',
+  ],
+  [
+    'deleteJob',
+    'mutation ($id: ID!) { deleteJob(input: { jobId: $id }) { __typename ... on Error { code message } } }',
+    'producer',
+  ],
+  [
+    'addItems',
+    'mutation ($id: ID!) { addItems(input: { jobId: $id, items: [{ payload: 1 }] }) { __typename ... on Error { code message } } }',
+    'producer',
+  ],
+  [
+    'setRetention',
+    'mutation ($id: ID!) { setRetention(input: { jobId: $id, retentionSeconds: 1 }) { __typename ... on Error { code message } } }',
+    'producer',
+  ],
+];
+
+describe.each([
+  ['of types', () => ({ types: ['mail.*'] })],
+  ['of trees', () => ({ rootIds: [mail.slice(4)] })],
+] as const)('a scope %s', (_, scope) => {
+  it.each(onJobs)('hides other jobs from %s as if there were none', async (_, query, role) => {
+    const key = await keyFor([role], scope());
+    const hidden = await ask(key, query, { id: bill });
+    expect(JSON.stringify(hidden)).toContain('NOT_FOUND');
+    expect(withoutIds(hidden)).toBe(withoutIds(await ask(key, query, { id: nowhere })));
+    // Nothing has happened to it.
+    const { data } = await ask(
+      admin,
+      'query ($id: ID!) { job(id: $id) { sealedAt cancelledAt progress { itemCount } retentionSeconds } }',
+      { id: bill },
+    );
+    expect(data.job).toEqual({
+      sealedAt: null,
+      cancelledAt: null,
+      progress: { itemCount: 1 },
+      retentionSeconds: 604_800,
+    });
+  });
+
+  it('hides their items', async () => {
+    const key = await keyFor(['producer'], scope());
+    const id = await itemOf(bill);
+    const none = `JobItem:${nowhere.slice(4)}:1`;
+    for (const query of [
+      'query ($id: ID!) { item(id: $id) { payload } }',
+      'query ($id: ID!) { node(id: $id) { ... on JobItem { payload } } }',
+      'mutation ($id: ID!) { updateItem(input: { itemId: $id, priority: 1 }) { __typename ... on Error { code message } } }',
+    ]) {
+      const hidden = await ask(key, query, { id });
+      expect(JSON.stringify(hidden)).toContain('NOT_FOUND');
+      expect(withoutIds(hidden)).toBe(withoutIds(await ask(key, query, { id: none })));
+    }
+  });
+
+  it('shows what is its own', async () => {
+    const key = await keyFor(['watcher'], scope());
+    const { data } = await ask(
+      key,
+      'query ($id: ID!) { job(id: $id) { root { id } tree { id } items { nodes { payload job { id } } } results { nodes { id } } } }',
+      { id: mail },
+    );
+    expect(data.job).toMatchObject({
+      root: { id: mail },
+      tree: [{ id: mail }],
+      items: { nodes: [{ payload: { secret: 'pie' }, job: { id: mail } }] },
+    });
+  });
+
+  it('hides results over HTTP', async () => {
+    const key = await keyFor(['watcher'], scope());
+    const get = async (id: string) => {
+      const response = await fetch(`${app.url.replace('/graphql', '')}/api/jobs/${id}/results`, {
+        headers: bearer(key),
+      });
+      return [response.status, withoutIds(await response.text())];
+    };
+    expect(await get(bill)).toEqual(await get(nowhere));
+    expect((await get(mail))[0]).toBe(200);
+  });
+
+  it('hides what a subscription would tell', async () => {
+    const key = await keyFor(['watcher'], scope());
+    const first = async (field: string) => {
+      const response = await fetch(app.url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...bearer(key) },
+        body: JSON.stringify({ query: `subscription { ${field} { __typename } }` }),
+      });
+      return withoutIds(await response.text());
+    };
+    for (const field of ['jobProgress(jobId: ID)', 'jobTreeProgress(rootId: ID)', 'jobItems(jobId: ID)']) {
+      const hidden = await first(field.replace('ID', `"${bill}"`));
+      expect(hidden).toContain('NOT_FOUND');
+      expect(hidden).toBe(await first(field.replace('ID', `"${nowhere}"`)));
+    }
+  });
+});
+
+describe('a scope of types', () => {
+  it('leaves other types out of lists, and of trees', async () => {
+    const key = await keyFor(['watcher'], { types: ['mail.*'] });
+    const { data } = await ask(
+      key,
+      `query ($mixed: ID!) {
+        jobs(filter: { rootsOnly: false }) { nodes { id } }
+        others: jobs(filter: { type: "bill" }) { nodes { id } }
+        waiting: jobs(filter: { rootsOnly: false, status: WAITING }, order: OLDEST_FIRST, first: 1) { nodes { id } pageInfo { hasNextPage } }
+        queues { type }
+        otherQueues: queues(types: ["bill"]) { type }
+        heldItems { type } workers { name } deadLetterGroups { type } typesWithSchemas
+        job(id: $mixed) { tree { id } children { id } }
+      }`,
+      { mixed: mixed.root },
+    );
+    expect(data.jobs.nodes.map(({ id }: { id: string }) => id)).toEqual([mixed.root, mail]);
+    expect(data.others.nodes).toEqual([]);
+    expect(data.waiting).toEqual({ nodes: [{ id: mail }], pageInfo: { hasNextPage: true } });
+    expect(data.queues).toEqual([{ type: 'mail.send' }]);
+    expect(data.otherQueues).toEqual([]);
+    expect(data.job).toEqual({ tree: [{ id: mixed.root }], children: [] });
+  });
+
+  it('hides the jobs above one that it has', async () => {
+    const key = await keyFor(['watcher'], { types: ['bill'] });
+    const { data, errors } = await ask(key, 'query ($id: ID!) { job(id: $id) { id parent { id } } }', {
+      id: mixed.child,
+    });
+    expect({ data, errors }).toEqual({ data: { job: { id: mixed.child, parent: null } }, errors: undefined });
+    expect(
+      (await ask(key, 'query ($id: ID!) { job(id: $id) { root { id } } }', { id: mixed.child })).errors?.[0]
+        ?.extensions?.code,
+    ).toBe('NOT_FOUND');
+  });
+
+  it('does not let a tree with other types be cancelled, deleted or exported', async () => {
+    const key = await keyFor(['producer'], { types: ['mail.*'] });
+    for (const [name, query] of onJobs.filter(([name]) =>
+      ['cancelJob', 'deleteJob', 'setRetention'].includes(name),
+    ))
+      expect((await ask(key, query, { id: mixed.root })).data[name].code).toBe('NOT_FOUND');
+    const { errors } = await ask(key, 'query ($id: ID!) { job(id: $id) { results { nodes { id } } } }', {
+      id: mixed.root,
+    });
+    expect(errors?.[0]?.extensions?.code).toBe('NOT_FOUND');
+  });
+
+  it('refuses other types of what it makes or works on', async () => {
+    const producer = await keyFor(['producer'], { types: ['mail.*'] });
+    const createJob =
+      'mutation ($input: JobInput!) { createJob(input: $input) { __typename ... on Error { code } } }';
+    const codeOf = async (key: string, query: string, variables = {}) =>
+      (await ask(key, query, variables)).errors?.[0]?.extensions?.code;
+    expect(
+      await codeOf(producer, createJob, { input: { type: 'mail.a', children: [{ type: 'bill' }] } }),
+    ).toBe('FORBIDDEN');
+    expect(
+      await codeOf(producer, createJob, { input: { type: 'mail.a', children: [{ type: 'mail.b' }] } }),
+    ).toBeUndefined();
+    const worker = await keyFor(['worker'], { types: ['mail.*'] });
+    const claim =
+      'mutation ($type: String!) { claimItems(input: { worker: "w", requests: [{ type: $type, limit: 1 }] }) { __typename ... on ClaimItemsPayload { assignments { type } } } }';
+    expect(await codeOf(worker, claim, { type: 'bill' })).toBe('FORBIDDEN');
+    expect(await codeOf(worker, 'subscription { workAvailable(types: ["bill"]) { types } }')).toBe(
+      'FORBIDDEN',
+    );
+    const item = await itemOf(bill);
+    const { data } = await ask(
+      worker,
+      'mutation ($id: ID!) { claimItem(input: { itemId: $id, worker: "w" }) { __typename ... on Error { code } } }',
+      { id: item },
+    );
+    expect(data.claimItem.code).toBe('NOT_FOUND');
+  });
+
+  it('does not keep the reports of an exchange from counting', async () => {
+    const type = `mail.${randomUUID()}`;
+    await create({ type, items: [{ payload: 1 }] });
+    const worker = await keyFor(['worker'], { types: ['mail.*'] });
+    const claimed = await ask(
+      worker,
+      'mutation ($type: String!) { claimItems(input: { worker: "w", requests: [{ type: $type, limit: 1 }] }) { ... on ClaimItemsPayload { assignments { id } } } }',
+      { type },
+    );
+    const { data, errors } = await ask(
+      worker,
+      'mutation ($id: ID!) { exchange(input: { reports: [{ assignmentId: $id, result: 1 }], claim: { worker: "w", requests: [{ type: "bill", limit: 1 }] } }) { ... on ExchangePayload { reported { entries { status } } claimError { code } assignments { id } } } }',
+      { id: claimed.data.claimItems.assignments[0].id },
+    );
+    expect(data?.exchange, JSON.stringify(errors)).toEqual({
+      reported: { entries: [{ status: 'ACCEPTED' }] },
+      claimError: { code: 'INVALID_INPUT' },
+      assignments: [],
+    });
+  });
+});
+
+describe('an assignment', () => {
+  const claim =
+    'mutation ($type: String!) { claimItems(input: { worker: "w", requests: [{ type: $type, limit: 1 }] }) { ... on ClaimItemsPayload { assignments { id item { id payload } } } } }';
+  const byId = 'query ($id: ID!) { node(id: $id) { ... on Assignment { id payload item { result } } } }';
+
+  it('tells its id to its worker and to admins, and what it holds to its worker alone while it holds it', async () => {
+    const type = `held.${randomUUID()}`;
+    const jobId = (await create({ type, items: [{ payload: { secret: 'pie' } }] })).id;
+    const worker = await keyFor(['worker'], {});
+    const watcher = await keyFor(['watcher'], {});
+    const { data } = await ask(worker, claim, { type });
+    const [{ id, item }] = data.claimItems.assignments;
+    expect(item.payload).toEqual({ secret: 'pie' });
+    expect((await ask(worker, byId, { id })).data.node).toEqual({
+      id,
+      payload: { secret: 'pie' },
+      item: { result: null },
+    });
+    // By name, and not by id.
+    const who = 'query ($id: ID!) { item(id: $id) { assignment { worker } } }';
+    const which = 'query ($id: ID!) { item(id: $id) { assignment { id } } }';
+    expect((await ask(watcher, who, { id: item.id })).data.item.assignment).toEqual({ worker: 'w' });
+    expect((await ask(watcher, which, { id: item.id })).errors?.[0]?.extensions?.code).toBe('FORBIDDEN');
+    expect((await ask(admin, which, { id: item.id })).data.item.assignment).toEqual({ id });
+    expect((await ask(watcher, '{ heldItems { worker } }')).data.heldItems).toContainEqual({ worker: 'w' });
+    expect((await ask(watcher, '{ heldItems { assignmentId } }')).errors?.[0]?.extensions?.code).toBe(
+      'FORBIDDEN',
+    );
+    const hidden = await ask(watcher, byId, { id });
+    expect(withoutIds(hidden)).toBe(
+      withoutIds(await ask(watcher, byId, { id: `Assignment:${nowhere.slice(4)}` })),
+    );
+    // Neither by the job, nor by the item that it knows.
+    for (const query of [
+      'query ($id: ID!) { job(id: $id) { id } }',
+      'query ($id: ID!) { node(id: $id) { id } }',
+    ])
+      expect((await ask(worker, query, { id: jobId })).errors?.[0]?.extensions?.code).toMatch(
+        /FORBIDDEN|NOT_FOUND/,
+      );
+    await ask(
+      worker,
+      'mutation ($ids: [ID!]!) { releaseAssignments(input: { assignmentIds: $ids }) { __typename } }',
+      { ids: [id] },
+    );
+    expect((await ask(worker, byId, { id })).errors?.[0]?.extensions?.code).toBe('NOT_FOUND');
+  });
+});

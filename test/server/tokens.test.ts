@@ -1,0 +1,278 @@
+/** JSON Web Tokens of an issuer that rotates its keys, is away, or hangs; and what others make up. */
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createClient } from 'graphql-ws';
+import {
+  exportJWK,
+  exportSPKI,
+  generateKeyPair,
+  type JWTHeaderParameters,
+  type JWTPayload,
+  SignJWT,
+  UnsecuredJWT,
+} from 'jose';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import type { App } from '../../src/server/create-app.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { makeKey } from '../support/keys.ts';
+import { startServer } from '../support/server.ts';
+
+type Pair = Awaited<ReturnType<typeof generateKeyPair>>;
+
+let db: TestDatabase;
+let issuer: Server;
+let answer: RequestListener;
+let fetches = 0;
+let app: App;
+let first: Pair;
+let second: Pair;
+
+const issuerName = 'https://issuer.example';
+const audience = 'jobtree';
+
+beforeAll(async () => {
+  db = await createDatabase();
+  first = await generateKeyPair('RS256', { extractable: true });
+  second = await generateKeyPair('ES256', { extractable: true });
+  issuer = createServer((request, response) => {
+    fetches++;
+    answer(request, response);
+  });
+  await new Promise<void>((resolve) => issuer.listen(0, '127.0.0.1', resolve));
+});
+afterAll(async () => {
+  issuer.closeAllConnections();
+  issuer.close();
+  await db.drop();
+});
+
+const gives =
+  (...keys: object[]): RequestListener =>
+  (_, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ keys }));
+  };
+const jwkOf = async ({ publicKey }: Pair, kid: string, alg: string) => ({
+  ...(await exportJWK(publicKey)),
+  kid,
+  alg,
+  use: 'sig',
+});
+
+beforeEach(async () => {
+  answer = gives(await jwkOf(first, 'first', 'RS256'));
+  fetches = 0;
+  const { port } = issuer.address() as AddressInfo;
+  app = await startServer(db.url, {
+    JOBTREE_AUTH: 'jwt,keys',
+    JOBTREE_JWT_ISSUER: issuerName,
+    JOBTREE_JWT_AUDIENCE: audience,
+    JOBTREE_JWT_JWKS_URL: `http://127.0.0.1:${port}/keys`,
+    JOBTREE_JWT_CLOCK_SKEW_SECONDS: '0',
+  });
+});
+afterEach(() => app.close());
+
+const now = () => Math.floor(Date.now() / 1_000);
+
+function sign(
+  claims: JWTPayload = {},
+  { pair = first, header = {} as Partial<JWTHeaderParameters> } = {},
+): Promise<string> {
+  const payload = {
+    iss: issuerName,
+    aud: audience,
+    sub: 'ada',
+    exp: now() + 60,
+    jobtree_roles: ['watcher'],
+    ...claims,
+  };
+  return new SignJWT(payload)
+    .setProtectedHeader({ alg: 'RS256', kid: 'first', ...header })
+    .sign(pair.privateKey);
+}
+
+async function ask(token: string, query = '{ queues { type } }') {
+  const response = await fetch(app.url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json',
+      authorization: `Bearer ${token}`,
+    },
+    body: JSON.stringify({ query }),
+  });
+  const { errors } = (await response.json()) as {
+    errors?: { message: string; extensions: { code: string } }[];
+  };
+  return { status: response.status, code: errors?.[0]?.extensions.code, message: errors?.[0]?.message };
+}
+
+it('a token gives the roles and scopes of its claims, and is verified once', async () => {
+  const token = await sign({ jobtree_roles: 'producer worker', jobtree_types: ['mail.*'] });
+  expect(await ask(token)).toEqual({ status: 200 });
+  expect(await ask(token, '{ serializeKeys { key } }')).toMatchObject({ code: 'FORBIDDEN' });
+  expect(await ask(token, 'mutation { createJob(input: { type: "bill" }) { __typename } }')).toMatchObject({
+    code: 'FORBIDDEN',
+  });
+  expect(await ask(token, 'mutation { createJob(input: { type: "mail.a" }) { __typename } }')).toEqual({
+    status: 200,
+  });
+  expect(fetches).toBe(1);
+});
+
+it('API keys are good beside tokens', async () => {
+  const { key } = await makeKey(db, ['watcher']);
+  expect(await ask(key)).toEqual({ status: 200 });
+  expect(fetches).toBe(0);
+});
+
+const hostile: [string, () => Promise<string> | string][] = [
+  ['is over', () => sign({ exp: now() - 5 })],
+  ['is not valid yet', () => sign({ nbf: now() + 60 })],
+  ['has no end', () => sign({ exp: undefined as never })],
+  ['has an end that is no number', () => sign({ exp: '9999999999' as never })],
+  ['has no subject', () => sign({ sub: undefined as never })],
+  ['is another issuer’s', () => sign({ iss: 'https://evil.example' })],
+  ['is for somebody else', () => sign({ aud: 'other' })],
+  [
+    'is not signed',
+    () =>
+      new UnsecuredJWT({
+        iss: issuerName,
+        aud: audience,
+        sub: 'ada',
+        exp: now() + 60,
+        jobtree_roles: ['admin'],
+      }).encode(),
+  ],
+  [
+    'is signed with the public key as a secret',
+    async () => {
+      const secret = Buffer.from(await exportSPKI(first.publicKey));
+      return new SignJWT({
+        iss: issuerName,
+        aud: audience,
+        sub: 'ada',
+        exp: now() + 60,
+        jobtree_roles: ['admin'],
+      })
+        .setProtectedHeader({ alg: 'HS256', kid: 'first' })
+        .sign(secret);
+    },
+  ],
+  ['is signed with another key of that id', async () => sign({}, { pair: await generateKeyPair('RS256') })],
+  [
+    'is signed in a way that is not allowed',
+    async () => sign({}, { pair: await generateKeyPair('PS512'), header: { alg: 'PS512' } }),
+  ],
+  [
+    'brings its own key',
+    async () => {
+      const pair = await generateKeyPair('RS256', { extractable: true });
+      return sign({}, { pair, header: { jwk: await exportJWK(pair.publicKey) } as never });
+    },
+  ],
+  ['names a role that there is not', () => sign({ jobtree_roles: ['king'] })],
+  ['names no role', () => sign({ jobtree_roles: [] })],
+  ['has a claim of another kind', () => sign({ jobtree_roles: { admin: true } })],
+  ['is an admin with a scope', () => sign({ jobtree_roles: ['admin'], jobtree_types: ['a'] })],
+  ['has a star in the middle of a type', () => sign({ jobtree_types: ['a*b'] })],
+  ['is none', () => 'a.b.c'],
+  ['was changed', async () => `${(await sign()).slice(0, -4)}AAAA`],
+];
+
+it.each(hostile)('a token that %s is refused', async (_, make) => {
+  expect(await ask(await make())).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
+});
+
+it('a key id that leads elsewhere, or an address in a token, is never fetched', async () => {
+  let strays = 0;
+  const stray = createServer((_, response) => {
+    strays++;
+    response.end('{}');
+  });
+  await new Promise<void>((resolve) => stray.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(stray.address() as AddressInfo).port}/`;
+  for (const header of [
+    { kid: url },
+    { kid: '../../etc/passwd' },
+    { kid: 'first', jku: url },
+    { kid: 'first', x5u: url },
+  ])
+    expect(
+      (await ask(await sign({}, { header: header as never, pair: await generateKeyPair('RS256') }))).status,
+    ).toBe(401);
+  expect(strays).toBe(0);
+  stray.close();
+});
+
+it('a token of a megabyte is refused before it is looked at, on a socket too', async () => {
+  const large = 'a'.repeat(1_000_000);
+  const client = createClient({
+    url: app.url.replace('http', 'ws'),
+    webSocketImpl: WebSocket,
+    retryAttempts: 0,
+    connectionParams: { authorization: `Bearer ${large}` },
+  });
+  const closed = new Promise((resolve) => client.on('closed', resolve));
+  client.subscribe({ query: '{ __typename }' }, { next: () => {}, error: () => {}, complete: () => {} });
+  expect(await closed).toMatchObject({ code: 4403 });
+  expect(fetches).toBe(0);
+});
+
+it('a socket ends when its token is over, with 4403', async () => {
+  const client = createClient({
+    url: app.url.replace('http', 'ws'),
+    webSocketImpl: WebSocket,
+    retryAttempts: 0,
+    connectionParams: { authorization: `Bearer ${await sign({ exp: now() + 2 })}` },
+  });
+  const closed = new Promise((resolve) => client.on('closed', resolve));
+  const events = client.iterate({ query: 'subscription { queues { type } }' });
+  await events.next();
+  events.next().catch(() => {});
+  expect(await closed).toMatchObject({ code: 4403, reason: 'The token is over.' });
+});
+
+describe('the issuer', () => {
+  it('rotates its keys: the new one is fetched when it is first named', async () => {
+    expect((await ask(await sign())).status).toBe(200);
+    answer = gives(await jwkOf(second, 'second', 'ES256'));
+    const token = () => sign({}, { pair: second, header: { alg: 'ES256', kid: 'second' } });
+    await expect
+      .poll(async () => (await ask(await token())).status, { timeout: 15_000, interval: 500 })
+      .toBe(200);
+    expect(fetches).toBe(2);
+  });
+
+  it('hangs: those whose keys are known go on, and so do API keys', async () => {
+    const known = await sign();
+    expect((await ask(known)).status).toBe(200);
+    let asked = () => {};
+    const isAsked = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    answer = () => asked();
+    const { key } = await makeKey(db, ['watcher']);
+    // Until then a new key is not looked for.
+    await new Promise((resolve) => setTimeout(resolve, 5_100));
+    const waiting = ask(await sign({}, { header: { kid: 'new' } }));
+    await isAsked;
+    const others = await Promise.all([
+      ask(known),
+      sign({ sub: 'bob' }).then((token) => ask(token)),
+      ask(key),
+    ]);
+    expect(others.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect((await waiting).status).toBe(401);
+  });
+
+  it('is away from the start: tokens get 503, and API keys go on', async () => {
+    answer = (_, response) => response.writeHead(500).end();
+    expect(await ask(await sign())).toMatchObject({ status: 503, code: 'UNAVAILABLE' });
+    const { key } = await makeKey(db, ['watcher']);
+    expect((await ask(key)).status).toBe(200);
+  });
+});

@@ -1,0 +1,69 @@
+/** Headers of a proxy: believed from the proxy alone. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startServer } from '../support/server.ts';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createDatabase();
+});
+afterAll(() => db.drop());
+
+const secret = 'a-secret-of-the-proxy-and-the-server';
+const says = { 'x-forwarded-user': 'ada', 'x-forwarded-roles': 'watcher, producer' };
+
+async function statusFor(env: Record<string, string>, headers: Record<string, string>): Promise<number> {
+  const app = await startServer(db.url, { JOBTREE_AUTH: 'proxy', ...env });
+  try {
+    const response = await fetch(app.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ query: '{ queues { type } }' }),
+    });
+    return response.status;
+  } finally {
+    await app.close();
+  }
+}
+
+it.each([
+  ['the secret', { JOBTREE_PROXY_SECRET: secret }, { ...says, 'jobtree-proxy-secret': secret }, 200],
+  ['no secret', { JOBTREE_PROXY_SECRET: secret }, says, 401],
+  ['another secret', { JOBTREE_PROXY_SECRET: secret }, { ...says, 'jobtree-proxy-secret': 'x' }, 401],
+  ['its address', { JOBTREE_PROXY_NETWORKS: '127.0.0.0/8' }, says, 200],
+  ['another address', { JOBTREE_PROXY_NETWORKS: '10.0.0.0/8,::1/128' }, says, 401],
+  [
+    'an address that it forwards',
+    { JOBTREE_PROXY_NETWORKS: '10.0.0.0/8', JOBTREE_TRUSTED_PROXIES: '1' },
+    { ...says, 'x-forwarded-for': '10.0.0.1' },
+    401,
+  ],
+  [
+    'the secret from another address',
+    { JOBTREE_PROXY_SECRET: secret, JOBTREE_PROXY_NETWORKS: '10.0.0.0/8' },
+    { ...says, 'jobtree-proxy-secret': secret },
+    401,
+  ],
+  ['no roles', { JOBTREE_PROXY_NETWORKS: '127.0.0.0/8' }, { 'x-forwarded-user': 'ada' }, 401],
+  [
+    'a role that there is not',
+    { JOBTREE_PROXY_NETWORKS: '127.0.0.0/8' },
+    { ...says, 'x-forwarded-roles': 'king' },
+    401,
+  ],
+  ['no user', { JOBTREE_PROXY_NETWORKS: '127.0.0.0/8' }, { 'x-forwarded-roles': 'admin' }, 401],
+  [
+    'headers of its own',
+    {
+      JOBTREE_PROXY_NETWORKS: '127.0.0.0/8',
+      JOBTREE_PROXY_USER_HEADER: 'X-User',
+      JOBTREE_PROXY_ROLES_HEADER: 'X-Roles',
+    },
+    { 'x-user': 'ada', 'x-roles': 'watcher' },
+    200,
+  ],
+])('with %s', async (_, env, headers, status) => {
+  expect(
+    await statusFor(env as unknown as Record<string, string>, headers as unknown as Record<string, string>),
+  ).toBe(status);
+});
