@@ -11,6 +11,12 @@ const alone = [
   'test/layout/**/*.test.ts',
 ];
 
+/** Processes that are killed, clients that are hostile, and other programs around: they take long, and have a command of their own. */
+const faults = [
+  'test/{crash,deploy,releases}/**/*.test.ts',
+  'test/server/{hostile,hostile-bytes,object-store}.test.ts',
+];
+
 /** What takes longest begins first, so that nothing runs alone at the end: one that works, and some that mostly wait. */
 const first = [
   'server/hostile.test.ts',
@@ -59,8 +65,12 @@ export default defineConfig({
           isolate: false,
           restoreMocks: true,
           include: ['test/**/*.test.ts'],
-          exclude: alone,
+          exclude: [...alone, ...faults],
         },
+      },
+      {
+        ...shared,
+        test: { ...shared.test, name: 'faults', isolate: false, restoreMocks: true, include: faults },
       },
       { ...shared, test: { ...shared.test, name: 'alone', include: alone } },
     ],
