@@ -48,6 +48,9 @@ export async function createApiKey(
   key: NewApiKey,
   createdBy: string,
 ): Promise<{ id: string; key: string }> {
+  for (const field of ['types', 'rootIds'] as const)
+    if (key[field]?.length === 0)
+      throw new InvalidInputError(`${field} is empty; leave it out for a key without this scope.`, field);
   const text = newKey();
   const [row] = await database.call<{ create_api_key: string }>(
     'create_api_key',

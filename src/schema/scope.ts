@@ -58,10 +58,13 @@ function outOfScope(type: string, field: string): ForbiddenError {
   return new ForbiddenError(`Your scope does not have the type ${JSON.stringify(type)}.`, field);
 }
 
+/** Prisma makes a pattern of it, and takes over its special characters: https://github.com/prisma/orm/issues/19506 */
+const asItIs = (beginning: string) => beginning.replaceAll(/[\\%_]/g, '\\$&');
+
 /** The same for what Prisma reads. */
 export function inScope({ types, rootIds }: Scope): Prisma.JobWhereInput {
   const ofType = (pattern: string): Prisma.JobWhereInput =>
-    pattern.endsWith('*') ? { type: { startsWith: pattern.slice(0, -1) } } : { type: pattern };
+    pattern.endsWith('*') ? { type: { startsWith: asItIs(pattern.slice(0, -1)) } } : { type: pattern };
   return {
     ...(types !== null && { OR: types.map(ofType) }),
     ...(rootIds !== null && { rootId: { in: [...rootIds] } }),

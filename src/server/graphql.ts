@@ -16,6 +16,7 @@ import type { Exchanges } from './exchanges.ts';
 import type { Operations } from './operations.ts';
 import type { Quota } from './quota.ts';
 import { badRequest, parseJsonText, readJsonBody } from './request-body.ts';
+import type { Right } from './right.ts';
 import { SharedSubscriptions } from './shared-subscriptions.ts';
 import type { SubscriptionCosts } from './subscription-costs.ts';
 
@@ -57,7 +58,7 @@ export function createGraphQL(options: {
       const received = req ?? (request as Partial<IncomingMessage> | undefined);
       return {
         ...services,
-        caller: caller ?? authentication.rightOf(received)?.caller ?? nobody,
+        caller: caller ?? callerOf(authentication.rightOf(received)),
         engine: forRequest(
           engine,
           signal ? () => signal.aborted : () => received?.socket?.destroyed === true,
@@ -89,6 +90,11 @@ export function createGraphQL(options: {
     maskedErrors: { maskError: operations.maskError },
     logging: false,
   });
+}
+
+/** A body may take its time to come, and its right be over when it has. */
+function callerOf(right: Right | undefined): Caller {
+  return right === undefined || right.isOver ? nobody : right.caller;
 }
 
 /**

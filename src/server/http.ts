@@ -63,7 +63,7 @@ export class Http {
     this.#lifetime = lifetime;
     const carryOut = (request: IncomingMessage, response: ServerResponse, right?: Right) => {
       // What may take long ends with its right; event streams see to that themselves.
-      if (right !== undefined && request.url?.startsWith('/api/')) {
+      if (right !== undefined && (request.url?.startsWith('/api/') || isMultipart(request))) {
         const leave = right.enter(() => response.destroy());
         response.once('close', leave);
       }

@@ -145,7 +145,10 @@ export class KnownKeys {
 
   #remember(digest: string, row: Row): Known {
     const before = this.#known.get(digest) ?? this.#inUse.get(digest);
-    if (before !== undefined) return before;
+    if (before !== undefined) {
+      this.#known.set(digest, before);
+      return before;
+    }
     const scope = {
       types: row.types.length === 0 ? null : row.types,
       rootIds: row.root_ids.length === 0 ? null : row.root_ids,

@@ -10,6 +10,7 @@ export class Right {
   until: number;
   readonly #onUse: (right: Right, isUsed: boolean) => void;
   readonly #sessions = new Set<OnEnd>();
+  #hasEnded = false;
 
   /** `onUse` hears when the first session rests upon it, and when none does any more. */
   constructor(options: {
@@ -33,7 +34,13 @@ export class Right {
     };
   }
 
+  /** From then on nothing may be begun with it, also by who was admitted before. */
+  get isOver(): boolean {
+    return this.#hasEnded || this.until <= performance.now();
+  }
+
   end(reason: string): void {
+    this.#hasEnded = true;
     const sessions = [...this.#sessions];
     this.#sessions.clear();
     if (sessions.length > 0) this.#onUse(this, false);

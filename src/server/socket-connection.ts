@@ -56,6 +56,8 @@ export class SocketConnection {
     let right: Right | undefined;
     let leave = () => {};
     const takeRight = (admitted: Right) => {
+      // Whoever has gone while it was looked up rests upon nothing.
+      if (socket.readyState !== socket.OPEN) return;
       right = admitted;
       leave = admitted.enter(endWith);
     };

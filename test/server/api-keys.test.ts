@@ -1,5 +1,8 @@
 /** API keys: what they open, until when, and what ends with them. */
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { createClient } from 'graphql-ws';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,6 +12,7 @@ import { KnownKeys } from '../../src/server/known-keys.ts';
 import { Right } from '../../src/server/right.ts';
 import type { Answer } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { bearer, makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
 
@@ -170,6 +174,22 @@ describe('a key', () => {
     expect(await socket.closed).toMatchObject({ code: 4403 });
     expect(await ask(key, typename)).toMatchObject({ status: 401 });
     expect(await ask(next, typename)).toMatchObject({ status: 200 });
+  });
+
+  it('that is revoked while the body of a request comes carries out nothing of it', async () => {
+    const { key, id } = await makeKey(db, ['admin']);
+    await ask(key, typename);
+    const sent = { method: 'POST', headers: { 'content-type': 'application/json', ...bearer(key) } };
+    const late = request(app.url, sent);
+    const answered = once(late, 'response');
+    late.write('{"query":');
+    const revoke = 'mutation ($id: ID!) { revokeApiKey(input: { id: $id }) { __typename } }';
+    await ask(admin, revoke, { id: `ApiKey:${id}` });
+    await eventually(async () => expect(await ask(key, typename)).toMatchObject({ status: 401 }));
+    late.end(`${JSON.stringify('mutation { createJob(input: { type: "late" }) { __typename } }')}}`);
+    const [response] = await answered;
+    expect(await text(response)).toContain('FORBIDDEN');
+    expect(await db.query(`select from jobtree.job where type = 'late'`)).toEqual([]);
   });
 
   it('that is revoked ends its sockets and streams on all servers within five seconds, and nobody else’s', async () => {

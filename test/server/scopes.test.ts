@@ -197,6 +197,20 @@ describe('a scope of types', () => {
     expect(data.job).toEqual({ tree: [{ id: mixed.root }], children: [] });
   });
 
+  it('has no wildcard but the * at the end', async () => {
+    const tree = await create({
+      type: 'a_b%.own',
+      children: [{ type: 'axb%.other' }, { type: 'a_bx.other' }],
+    });
+    const key = await keyFor(['watcher'], { types: ['a_b%.*'] });
+    const query = 'query ($id: ID!) { job(id: $id) { tree { type } children { type } } }';
+    expect((await ask(key, query, { id: tree.id })).data.job).toEqual({
+      tree: [{ type: 'a_b%.own' }],
+      children: [],
+    });
+    await expect(keyFor(['watcher'], { types: [] })).rejects.toThrow('types is empty');
+  });
+
   it('hides the jobs above one that it has', async () => {
     const key = await keyFor(['watcher'], { types: ['bill'] });
     const { data, errors } = await ask(key, 'query ($id: ID!) { job(id: $id) { id parent { id } } }', {

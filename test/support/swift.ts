@@ -81,7 +81,14 @@ export async function startSwift(): Promise<Swift> {
     const bucket = 'uploads';
     const client = createClient(url);
     const giveUpAt = performance.now() + 60_000;
-    while (!(await client.send(new CreateBucketCommand({ Bucket: bucket })).catch(() => undefined))) {
+    const probe = { Bucket: bucket, Key: 'probe' };
+    const works = async () => {
+      await client.send(new CreateBucketCommand({ Bucket: bucket })).catch(() => undefined);
+      await client.send(new PutObjectCommand({ ...probe, Body: 'x' }));
+      await client.send(new DeleteObjectCommand(probe));
+      return true;
+    };
+    while (!(await works().catch(() => false))) {
       const hasEnded = [...parts.values()].some(({ exitCode }) => exitCode !== null);
       if (hasEnded || performance.now() > giveUpAt) throw new Error(`Swift does not work:\n${output}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
