@@ -18,6 +18,10 @@ beforeAll(async () => {
   const items = [{ payload: { a: [1, null] } }, { payload: null }, { payload: 'x' }];
   jobId = (await client.createJob({ type: 'known', items, sealed: true })).id;
   await client.close();
+  // The fold of its progress comes behind: from here on nothing of it changes by itself.
+  const counted = () =>
+    request(app.url, 'query ($id: ID!) { job(id: $id) { progress { itemCount } } }', { id: jobId });
+  await eventually(async () => expect((await counted()).data.job.progress.itemCount).toBe(3));
 });
 afterAll(async () => {
   await app.close();

@@ -2,11 +2,16 @@
 import type { TestDatabase } from './database.ts';
 
 /** Resolves once so many sessions of the database wait for a lock. */
-export async function lockWaiters(db: TestDatabase, count: number): Promise<void> {
+export async function lockWaiters(
+  db: TestDatabase,
+  count: number,
+  { except = 'nothing' } = {},
+): Promise<void> {
   for (;;) {
     const [row] = await db.query<{ waiting: number }>(
       `select count(*)::int as waiting from pg_stat_activity
-       where datname = current_database() and wait_event_type = 'Lock'`,
+       where datname = current_database() and wait_event_type = 'Lock' and query !~ $1`,
+      [except],
     );
     if ((row?.waiting ?? 0) >= count) return;
     await new Promise((resolve) => setImmediate(resolve));
