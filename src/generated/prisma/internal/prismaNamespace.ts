@@ -3496,7 +3496,8 @@ export const OperationScalarFieldEnum = {
   nextPosition: 'nextPosition',
   wasBusy: 'wasBusy',
   cancelledAt: 'cancelledAt',
-  finishedAt: 'finishedAt'
+  finishedAt: 'finishedAt',
+  tenant: 'tenant'
 } as const
 
 export type OperationScalarFieldEnum = (typeof OperationScalarFieldEnum)[keyof typeof OperationScalarFieldEnum]
@@ -3641,7 +3642,8 @@ export const ApiKeyScalarFieldEnum = {
   createdBy: 'createdBy',
   expiresAt: 'expiresAt',
   lastUsedAt: 'lastUsedAt',
-  revokedAt: 'revokedAt'
+  revokedAt: 'revokedAt',
+  tenant: 'tenant'
 } as const
 
 export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]
@@ -3729,7 +3731,8 @@ export const UploadScalarFieldEnum = {
   digestState: 'digestState',
   sha256: 'sha256',
   removedAt: 'removedAt',
-  store: 'store'
+  store: 'store',
+  tenant: 'tenant'
 } as const
 
 export type UploadScalarFieldEnum = (typeof UploadScalarFieldEnum)[keyof typeof UploadScalarFieldEnum]

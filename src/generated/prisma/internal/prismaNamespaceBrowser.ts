@@ -372,7 +372,8 @@ export const OperationScalarFieldEnum = {
   nextPosition: 'nextPosition',
   wasBusy: 'wasBusy',
   cancelledAt: 'cancelledAt',
-  finishedAt: 'finishedAt'
+  finishedAt: 'finishedAt',
+  tenant: 'tenant'
 } as const
 
 export type OperationScalarFieldEnum = (typeof OperationScalarFieldEnum)[keyof typeof OperationScalarFieldEnum]
@@ -517,7 +518,8 @@ export const ApiKeyScalarFieldEnum = {
   createdBy: 'createdBy',
   expiresAt: 'expiresAt',
   lastUsedAt: 'lastUsedAt',
-  revokedAt: 'revokedAt'
+  revokedAt: 'revokedAt',
+  tenant: 'tenant'
 } as const
 
 export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]
@@ -605,7 +607,8 @@ export const UploadScalarFieldEnum = {
   digestState: 'digestState',
   sha256: 'sha256',
   removedAt: 'removedAt',
-  store: 'store'
+  store: 'store',
+  tenant: 'tenant'
 } as const
 
 export type UploadScalarFieldEnum = (typeof UploadScalarFieldEnum)[keyof typeof UploadScalarFieldEnum]
