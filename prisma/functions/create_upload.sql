@@ -6,7 +6,7 @@
 -- p_store    the object store that will have its bytes; null for upload_chunk
 -- p_tenant   of whoever sends it; null for no tenant
 -- returns    its id
-create or replace function jobtree.create_upload(p_length bigint, p_sha256 bytea, p_lifetime_ms bigint, p_store text, p_tenant text)
+create or replace function jobtree.create_upload(p_length bigint, p_sha256 bytea, p_lifetime_ms bigint, p_store text, p_tenant text default null)
 returns uuid
 language sql volatile
 as $$

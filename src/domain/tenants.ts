@@ -3,6 +3,7 @@
  * serialize keys, schedules and whatever else goes by a name keeps tenants apart without knowing of them. The beginning is put on where a
  * name comes in, and taken off where it goes out (`schema/tenant-names.ts`).
  */
+import { hash } from 'node:crypto';
 import { InvalidInputError } from '../errors.ts';
 
 const tenantName = /^[a-z0-9-]{1,40}$/;
@@ -60,4 +61,14 @@ export function inWordsOf(tenant: string | null, text: string): string {
   // One beginning of each name: a name may go on with the same letters, and they may stand within another one.
   const names = new RegExp(`(?<![a-z0-9-])${beginning}(?:${beginning})*`, 'g');
   return text.replaceAll(names, (found) => found.slice(beginning.length));
+}
+
+/**
+ * The id of a claim as the tables have it: of two tenants that choose the same one, each has its own. It keeps the time with which it begins;
+ * what is no id stays as it is, to be refused.
+ */
+export function toStoredClaimId(tenant: string | null, claimId: string): string {
+  if (tenant === null || !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(claimId)) return claimId;
+  const digits = hash('sha256', `${tenant}/${claimId.toLowerCase()}`);
+  return `${claimId.slice(0, 20)}${digits.slice(0, 3)}-${digits.slice(3, 15)}`;
 }

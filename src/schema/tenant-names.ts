@@ -17,7 +17,7 @@ import {
   isObjectType,
 } from 'graphql';
 import { JsonText } from '../domain/json-text.ts';
-import { inWordsOf, toShown, toStored } from '../domain/tenants.ts';
+import { inWordsOf, toShown, toStored, toStoredClaimId } from '../domain/tenants.ts';
 import type { Services } from './services.ts';
 
 /** What callers give. */
@@ -73,7 +73,11 @@ const listed = (coordinates: string, convert: Convert): [string, Convert][] =>
     .map((coordinate) => [coordinate, convert]);
 
 /** By `Type.field`, or `Type.field.argument`. */
-const incoming = new Map([...listed(given, text(toStored)), ...listed(ids, inId(toStored))]);
+const incoming = new Map([
+  ...listed(given, text(toStored)),
+  ...listed(ids, inId(toStored)),
+  ...listed('ClaimItemsInput.claimId', text(toStoredClaimId)),
+]);
 const outgoing = new Map([
   ...listed(shown, text(toShown)),
   ...listed(ids, inId(toShown)),

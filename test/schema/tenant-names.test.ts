@@ -9,7 +9,7 @@ const others = `
   AddEntry.itemId AddItemsInput.jobId ApiKey.createdBy ApiKey.id ApiKey.name ApiKey.rootIds ApiKey.tenant ApiKey.types Assignment.id
   Assignment.itemId Assignment.jobId Assignment.payload CallbackAttempt.error CallbackDelivery.body CallbackDelivery.id
   CallbackDelivery.messageId CallbackDelivery.rootId CallbackDeliveryEdge.cursor CallbackDeliveryFilter.rootId CallbackEndpoint.url
-  CancelJobInput.jobId CancelOperationInput.operationId ClaimItemInput.itemId ClaimItemsInput.claimId CreateApiKeyInput.name
+  CancelJobInput.jobId CancelOperationInput.operationId ClaimItemInput.itemId CreateApiKeyInput.name
   CreateApiKeyInput.rootIds CreateApiKeyInput.tenant CreateApiKeyInput.types CreateApiKeyPayload.key DeadLetterFilter.codes
   DeadLetterFilter.dedupeKeys DeadLetterFilter.groupIds DeadLetterFilter.itemIds DeadLetterFilter.jobId DeadLetterGroup.code
   DeadLetterGroup.id DeadLetterGroup.note DeadLetterGroup.pattern DeleteJobInput.jobId DeleteJobPayload.jobId EntryError.field

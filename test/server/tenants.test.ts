@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createClient } from 'graphql-ws';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
+import { newClaimId } from '../../src/client/claim-id.ts';
 import type { App } from '../../src/server/create-app.ts';
 import type { Answer } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -92,7 +93,7 @@ async function fill(name: string): Promise<Tenant> {
     `mutation { putCallbackEndpoint(input: { name: "hook", url: "http://127.0.0.1:9/hook" }) { ... on PutCallbackEndpointPayload { endpoint { id name } } ${problem} } }`,
   );
   await run(
-    `mutation { setQueue(input: { type: "mail", paused: false, deadLetterAlert: { endpoint: "hook", count: 1, intervalMs: 1000 } }) { ... on SetQueuePayload { queue { type deadLetterAlert { endpoint } } } ${problem} } }`,
+    `mutation { setQueue(input: { type: "mail", paused: false, deadLetterAlert: { endpoint: "hook", count: 1, intervalMs: 3600000 } }) { ... on SetQueuePayload { queue { type deadLetterAlert { endpoint } } } ${problem} } }`,
   );
   await run(
     `mutation { putTypeSchema(input: { type: "mail", version: 1, payload: { type: "object" } }) { ... on PutTypeSchemaPayload { created } ${problem} } }`,
@@ -384,6 +385,22 @@ describe('nothing of one tenant blocks the other', () => {
     expect(assignments).toEqual([
       { id: expect.anything(), type: 'alike', worker: 'w', itemId: ours.job.items.nodes[0].id },
     ]);
+  });
+
+  it('a claim id is one of its own', async () => {
+    const claimId = newClaimId();
+    const again = (key: string) =>
+      data(
+        key,
+        `mutation ($id: String!) { claimItems(input: { worker: "w", claimId: $id, requests: [{ type: "repeated", limit: 1 }] }) { ... on ClaimItemsPayload { assignments { id } } ${problem} } }`,
+        { id: claimId },
+      );
+    for (const { key } of [acme, globex]) await create(key, { type: 'repeated', items: [{}, {}] });
+    const [theirs] = (await again(globex.key)).assignments;
+    const [ours] = (await again(acme.key)).assignments;
+    expect(ours.id).not.toBe(theirs.id);
+    expect((await again(acme.key)).assignments).toEqual([ours]);
+    expect((await again(globex.key)).assignments).toEqual([theirs]);
   });
 
   it('nor do the settings of a queue, or the schemas of a type', async () => {

@@ -19,7 +19,7 @@ create table "jobtree"."job" (
   "sealed_at" timestamptz(3),
   "cancelled_at" timestamptz(3),
   "cancelling" boolean not null default false,
-  "schedule_name" text,
+  "schedule_name" text collate "C",
   "occurrence_at" timestamptz(3),
   "tolerated_failure_count" integer,
   "tolerated_failure_percentage" double precision,
@@ -141,7 +141,7 @@ create table "jobtree"."queue_entry" (
   "attempt" integer not null,
   "count" smallint not null,
   "priority" smallint not null,
-  "type" text not null,
+  "type" text collate "C" not null,
   "keyed" boolean not null default false,
   "ready_at" timestamptz(3) not null default clock_timestamp(),
   constraint "queue_entry_pkey" primary key ("job_id", "position")
@@ -187,7 +187,7 @@ create table "jobtree"."blocked_item" (
   "turn" bigserial not null,
   "job_id" uuid not null,
   "position" bigint not null,
-  "type" text not null,
+  "type" text collate "C" not null,
   "priority" smallint not null,
   "attempt" integer not null,
   "run_at" timestamptz(3),
@@ -354,7 +354,7 @@ create table "jobtree"."type_schema" (
 
 -- The leases of types with a limit of concurrency, of which some item may be open.
 create table "jobtree"."queue_lease" (
-  "type" text not null,
+  "type" text collate "C" not null,
   "id" bigserial not null,
   "lease_id" uuid not null,
   constraint "queue_lease_pkey" primary key ("type", "id")
@@ -362,7 +362,7 @@ create table "jobtree"."queue_lease" (
 
 -- How many items of types with a rate were claimed lately, by hundredths of the interval.
 create table "jobtree"."rate_slice" (
-  "type" text not null,
+  "type" text collate "C" not null,
   "ends_at" timestamptz not null,
   "claims" integer not null,
   constraint "rate_slice_pkey" primary key ("type", "ends_at")
@@ -372,7 +372,7 @@ create table "jobtree"."rate_slice" (
 create table "jobtree"."dead_letter" (
   "job_id" uuid not null,
   "position" bigint not null,
-  "type" text not null,
+  "type" text collate "C" not null,
   "died_at" timestamptz(3) not null,
   "code" text not null,
   "pattern" text not null,
@@ -485,7 +485,7 @@ create unique index "api_key_previous_hash_key" on "jobtree"."api_key" ("previou
 -- What is to be called when a tree is complete, or each job of it.
 create table "jobtree"."callback" (
   "root_id" uuid not null,
-  "endpoint" text not null,
+  "endpoint" text collate "C" not null,
   "event" text not null,
   "completions" integer not null default 0,
   constraint "callback_pkey" primary key ("root_id", "endpoint", "event"),
@@ -496,7 +496,7 @@ create table "jobtree"."callback" (
 create table "jobtree"."callback_delivery" (
   "id" uuid not null,
   "message_id" text not null,
-  "endpoint" text not null,
+  "endpoint" text collate "C" not null,
   "event" text not null,
   "root_id" uuid,
   "body" text not null,
@@ -521,8 +521,8 @@ create index "callback_delivery_failed" on "jobtree"."callback_delivery" ("id") 
 
 -- When people want to hear of dead letters of a type, and whether they just have.
 create table "jobtree"."dead_letter_alert" (
-  "type" text not null,
-  "endpoint" text not null,
+  "type" text collate "C" not null,
+  "endpoint" text collate "C" not null,
   "count" integer not null,
   "interval_ms" integer not null,
   "spell_at" timestamptz(3),
