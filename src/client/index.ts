@@ -1,4 +1,4 @@
-/** jobtree/client: what producers and workers in TypeScript use. */
+/** jobtree-client: what producers and workers in TypeScript use. */
 export type {
   AddStatus,
   CallbackDeliveryFilter,
