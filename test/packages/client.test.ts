@@ -36,7 +36,16 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'jobtree-client-'));
   const npm = (...words: string[]) => execute('npm', words, { cwd: folder });
   // It is built: a build of it now would take away what other tests load.
-  await npm('pack', '--ignore-scripts', '--workspace', 'jobtree-client', '--prefix', root, '--pack-destination', folder);
+  await npm(
+    'pack',
+    '--ignore-scripts',
+    '--workspace',
+    'jobtree-client',
+    '--prefix',
+    root,
+    '--pack-destination',
+    folder,
+  );
   const [tarball = ''] = (await readdir(folder)).filter((file) => file.endsWith('.tgz'));
   await writeFile(join(folder, 'package.json'), '{"type": "module", "private": true}');
   await npm('install', '--prefer-offline', '--no-audit', '--no-fund', `./${tarball}`);
