@@ -549,6 +549,35 @@ describe('the names of a tenant', () => {
     },
   );
 
+  it('are in callbacks as the tenant of the endpoint has them', async () => {
+    const callbacks = [{ endpoint: 'hook' }, { endpoint: 'hook', on: 'JOB' }];
+    const { job } = await create(acme.key, { type: 'called', sealed: true, callbacks });
+    const filter = `filter: { rootId: "${job.id}" }`;
+    await eventually(async () => {
+      const { nodes } = await data(acme.key, `{ callbackDeliveries(${filter}) { nodes { endpoint body } } }`);
+      expect(nodes).toHaveLength(2);
+      for (const node of nodes)
+        expect(node).toMatchObject({ endpoint: 'hook', body: { data: { type: 'called' } } });
+    });
+    expect(await data(globex.key, `{ callbackDeliveries(${filter}) { nodes { id } } }`)).toEqual({
+      nodes: [],
+    });
+    await data(
+      operator,
+      `mutation { putCallbackEndpoint(input: { name: "all", url: "http://127.0.0.1:9/hook" }) { ... on PutCallbackEndpointPayload { endpoint { name } } ${problem} } }`,
+    );
+    await create(operator, { type: 'acme//called', sealed: true, callbacks: [{ endpoint: 'all' }] });
+    await eventually(async () => {
+      const { nodes } = await data(
+        operator,
+        '{ callbackDeliveries(filter: { endpoint: "all" }) { nodes { body } } }',
+      );
+      expect(nodes).toMatchObject([{ body: { data: { type: 'acme//called' } } }]);
+    });
+    // An endpoint of the operator is none of a tenant's.
+    await expect(create(acme.key, { type: 'a', callbacks: [{ endpoint: 'all' }] })).rejects.toThrow('all');
+  });
+
   it('are told in full to whoever belongs to no tenant', async () => {
     expect(
       await data(operator, 'query ($id: ID!) { job(id: $id) { type items { nodes { serializeKey } } } }', {
