@@ -348,6 +348,9 @@ const settings = {
   JOBTREE_RETENTION_SECONDS: seconds(0, 315_576_000, 604_800).describe(
     'For how long trees are kept once they are complete, in seconds, or `never` to reap none: of trees that say nothing else, also of those that are complete already. All servers of a database should have the same.',
   ),
+  JOBTREE_AUDIT_RETENTION_SECONDS: seconds(86_400, 315_576_000, 34_560_000).describe(
+    'For how long the audit keeps who did what (`jobtree audit`), in seconds, or `never` to forget nothing. At least a day; 400 days by default. All servers of a database should have the same.',
+  ),
   JOBTREE_IDLE_SECONDS: z.coerce
     .number()
     .int()
@@ -495,6 +498,8 @@ export interface Config {
   readonly callbackTimeoutMs: number;
   readonly callbackNetworks: readonly string[];
   readonly retentionSeconds: number | null;
+  /** Null for ever. */
+  readonly auditRetentionSeconds: number | null;
   readonly idleSeconds: number;
   readonly idleExpirySeconds: number | null;
   readonly slowFactor: number;
@@ -587,6 +592,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     callbackTimeoutMs: value.JOBTREE_CALLBACK_TIMEOUT_MS,
     callbackNetworks: value.JOBTREE_CALLBACK_NETWORKS?.split(',') ?? [],
     retentionSeconds: orNull(value.JOBTREE_RETENTION_SECONDS),
+    auditRetentionSeconds: orNull(value.JOBTREE_AUDIT_RETENTION_SECONDS),
     idleSeconds: value.JOBTREE_IDLE_SECONDS,
     idleExpirySeconds: orNull(value.JOBTREE_IDLE_EXPIRY_SECONDS),
     slowFactor: value.JOBTREE_SLOW_FACTOR,

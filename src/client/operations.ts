@@ -498,6 +498,15 @@ export const callbackDeliveries = graphql(`
   }
 `);
 
+export const auditEntries = graphql(`
+  query AuditEntries($filter: AuditFilter, $first: Int, $after: String) {
+    auditEntries(filter: $filter, first: $first, after: $after) {
+      edges { node { id at actor action subjects address outcome } }
+      pageInfo { endCursor hasNextPage }
+    }
+  }
+`);
+
 export const serializeKeys = graphql(`
   query SerializeKeys($first: Int, $keys: [String!]) {
     serializeKeys(first: $first, keys: $keys) { key held blocked head { id job { id type } failureCount assignment { worker } } }

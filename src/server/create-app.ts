@@ -12,6 +12,7 @@ import { type Config, refuseOpen } from '../config.ts';
 import { Database } from '../db/database.ts';
 import { migrate } from '../db/migrate.ts';
 import { Probe } from '../db/probe.ts';
+import { Audit } from '../domain/audit.ts';
 import { CallbackAddresses, type LookUp } from '../domain/callback-addresses.ts';
 import { createEngine } from '../domain/create-engine.ts';
 import { Uploads } from '../domain/uploads.ts';
@@ -21,7 +22,7 @@ import { RoomWatch } from '../events/room-watch.ts';
 import { LiveTransport } from '../events/transport.ts';
 import { WorkHints } from '../events/work-hints.ts';
 import { S3Store } from '../object-store/s3.ts';
-import { createAddressOf } from './addresses.ts';
+import { createAddressOf, createPeerOf } from './addresses.ts';
 import { Authentication, nobody } from './authentication.ts';
 import { Bookkeeper } from './bookkeeper.ts';
 import { Callbacks } from './callbacks.ts';
@@ -173,7 +174,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   });
   const sweeper = new Sweeper({ engine, intervalMs: config.sweepIntervalMs, logger });
   const scheduler = createScheduler({ engine, logger });
-  const reaper = createReaper({ engine, logger });
+  const reaper = createReaper({ engine, auditRetentionSeconds: config.auditRetentionSeconds, logger });
   const bookkeeper = new Bookkeeper({ engine, logger });
   const store =
     config.uploadStore && new S3Store({ config: config.uploadStore, logger, limitMs: times?.storeMs });
@@ -209,7 +210,8 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   const authentication = new Authentication({ keys, tokens, proxy, addressOf });
   const streams = new EventStreams({ authentication, addressOf, connections: quotas.connections });
   const { maxQueryCost, maxAnswerBytes } = config;
-  const services = { engine, folds, hub, hints, maxQueryCost, maxAnswerBytes };
+  const audit = new Audit({ logger });
+  const services = { engine, folds, hub, hints, audit, maxQueryCost, maxAnswerBytes };
   const yoga = createGraphQL({
     config,
     services,
@@ -219,6 +221,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     exchanges,
     authentication,
     addressOf,
+    peerOf: createPeerOf(config.trustedProxies),
     bytes: quotas.bytes,
   });
   const callerOf = (request: IncomingMessage) => authentication.rightOf(request)?.caller ?? nobody;

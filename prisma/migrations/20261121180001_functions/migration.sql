@@ -3936,6 +3936,23 @@ begin
 end
 $$;
 
+-- Refuses every change to the audit but additions, whoever asks, and what prune_audit removes: never what is younger than a day.
+--
+-- errors     insufficient_privilege
+create or replace function jobtree.keep_audit()
+returns trigger
+language plpgsql
+as $$
+begin
+  if tg_op = 'DELETE' then
+    if current_setting('jobtree.prunes_audit', true) = 'on' and old.at < clock_timestamp() - interval '1 day' then
+      return old;
+    end if;
+  end if;
+  raise exception 'What is in the audit stays as it is.' using errcode = 'insufficient_privilege';
+end
+$$;
+
 -- Keeps leases alive: the deadline of each moves to three heartbeat intervals from now. Where only some of its open items are
 -- named, those get deadlines of their own, and the others keep theirs.
 --
@@ -5660,6 +5677,31 @@ begin
     -- The head may have been replayed, and be the next one behind itself.
     where u.key <> all (v_next.keys)
       and exists (select from jobtree.serialize_key k where k.key = u.key collate "C" and k.job_id = u.job_id and k.position = u.position);
+end
+$$;
+
+-- Removes entries of the audit that are older than so many seconds, at least a day, up to p_limit rows; returns how many. Skips those
+-- that another server is just removing.
+create or replace function jobtree.prune_audit(p_keep_seconds bigint, p_limit integer default 1000)
+returns integer
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+set jobtree.prunes_audit = 'on'
+as $$
+declare
+  v_count integer;
+begin
+  delete from jobtree.audit_entry e
+  where e.id = any (array(
+    select o.id from jobtree.audit_entry o
+    where o.at < clock_timestamp() - greatest(p_keep_seconds, 86400) * interval '1 second'
+    order by o.at
+    limit p_limit
+    for update skip locked
+  ));
+  get diagnostics v_count = row_count;
+  return v_count;
 end
 $$;
 

@@ -74,6 +74,7 @@ type Documents = {
     "\n  query CallbackEndpoints($first: Int, $after: String) {\n    callbackEndpoints(first: $first, after: $after) { ...EndpointFields }\n  }\n": typeof types.CallbackEndpointsDocument,
     "\n  query CallbackDelivery($id: ID!) { node(id: $id) { ... on CallbackDelivery { ...DeliveryFields } } }\n": typeof types.CallbackDeliveryDocument,
     "\n  query CallbackDeliveries($filter: CallbackDeliveryFilter, $first: Int, $after: String) {\n    callbackDeliveries(filter: $filter, first: $first, after: $after) {\n      edges { node { ...DeliveryFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n": typeof types.CallbackDeliveriesDocument,
+    "\n  query AuditEntries($filter: AuditFilter, $first: Int, $after: String) {\n    auditEntries(filter: $filter, first: $first, after: $after) {\n      edges { node { id at actor action subjects address outcome } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n": typeof types.AuditEntriesDocument,
     "\n  query SerializeKeys($first: Int, $keys: [String!]) {\n    serializeKeys(first: $first, keys: $keys) { key held blocked head { id job { id type } failureCount assignment { worker } } }\n  }\n": typeof types.SerializeKeysDocument,
     "\n  mutation Heartbeat($input: HeartbeatInput!) {\n    heartbeat(input: $input) {\n      ... on HeartbeatPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.HeartbeatDocument,
     "\n  subscription JobProgress($jobId: ID!, $sinceRevision: String) {\n    jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) { ...ProgressFields }\n  }\n": typeof types.JobProgressDocument,
@@ -141,6 +142,7 @@ const documents: Documents = {
     "\n  query CallbackEndpoints($first: Int, $after: String) {\n    callbackEndpoints(first: $first, after: $after) { ...EndpointFields }\n  }\n": types.CallbackEndpointsDocument,
     "\n  query CallbackDelivery($id: ID!) { node(id: $id) { ... on CallbackDelivery { ...DeliveryFields } } }\n": types.CallbackDeliveryDocument,
     "\n  query CallbackDeliveries($filter: CallbackDeliveryFilter, $first: Int, $after: String) {\n    callbackDeliveries(filter: $filter, first: $first, after: $after) {\n      edges { node { ...DeliveryFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n": types.CallbackDeliveriesDocument,
+    "\n  query AuditEntries($filter: AuditFilter, $first: Int, $after: String) {\n    auditEntries(filter: $filter, first: $first, after: $after) {\n      edges { node { id at actor action subjects address outcome } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n": types.AuditEntriesDocument,
     "\n  query SerializeKeys($first: Int, $keys: [String!]) {\n    serializeKeys(first: $first, keys: $keys) { key held blocked head { id job { id type } failureCount assignment { worker } } }\n  }\n": types.SerializeKeysDocument,
     "\n  mutation Heartbeat($input: HeartbeatInput!) {\n    heartbeat(input: $input) {\n      ... on HeartbeatPayload { entries { status error { message } } }\n      ... on Error { code message field }\n    }\n  }\n": types.HeartbeatDocument,
     "\n  subscription JobProgress($jobId: ID!, $sinceRevision: String) {\n    jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) { ...ProgressFields }\n  }\n": types.JobProgressDocument,
@@ -385,6 +387,10 @@ export function graphql(source: "\n  query CallbackDelivery($id: ID!) { node(id:
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
 export function graphql(source: "\n  query CallbackDeliveries($filter: CallbackDeliveryFilter, $first: Int, $after: String) {\n    callbackDeliveries(filter: $filter, first: $first, after: $after) {\n      edges { node { ...DeliveryFields } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n"): typeof import('./graphql.ts').CallbackDeliveriesDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query AuditEntries($filter: AuditFilter, $first: Int, $after: String) {\n    auditEntries(filter: $filter, first: $first, after: $after) {\n      edges { node { id at actor action subjects address outcome } }\n      pageInfo { endCursor hasNextPage }\n    }\n  }\n"): typeof import('./graphql.ts').AuditEntriesDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */

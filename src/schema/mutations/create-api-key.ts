@@ -34,6 +34,12 @@ const Input = builder.inputType('CreateApiKeyInput', {
 builder.mutationField('createApiKey', (t) =>
   t.field({
     authScopes: { may: 'administer' },
+    audited: ({ input: { name, roles, types, rootIds } }) => [
+      `key ${name}`,
+      ...roles.map((role) => `role ${role}`),
+      ...(types ?? []).map((type) => `type ${type}`),
+      ...(rootIds ?? []),
+    ],
     type: Payload,
     description: 'Makes a key of the API. Of its text the server keeps only the hash.',
     args: { input: t.arg({ type: Input, required: true, description: 'What the key is for.' }) },
