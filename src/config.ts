@@ -5,6 +5,7 @@
  */
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { isLoopback, verifyTls } from './encryption.ts';
 import { isEndpoint, isStoreUrl, type ObjectStoreConfig, readObjectStore } from './object-store-url.ts';
 import { parseRedisUrl, type RedisConfig } from './redis-url.ts';
 
@@ -29,6 +30,7 @@ const orNull = (value: number | 'never') => (value === 'never' ? null : value);
 const postgresUrl = z
   .string()
   .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
+  .transform(verifyTls)
   .optional();
 
 const redisUrl = z.string().transform((text, context) => {
@@ -81,6 +83,18 @@ const settings = {
     .describe(
       'How callers show who they are: some of `keys` (API keys: `jobtree api-keys`), `jwt` (JSON Web Tokens) and `proxy` (headers of a proxy), with commas between; or `none`: whoever reaches the port may do everything. Without it, as `none` on a loopback address; on others the server does not start.',
     ),
+  JOBTREE_TLS_CERT_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'A file with the certificate that the server shows, and those between it and its authority, in PEM: the API is https and wss then, on the same port, from TLS 1.2 on. Read again every five seconds. With JOBTREE_TLS_KEY_FILE.',
+    ),
+  JOBTREE_TLS_KEY_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('The file with the private key of the certificate, in PEM and without a passphrase.'),
   JOBTREE_JWT_ISSUER: z
     .string()
     .min(1)
@@ -470,6 +484,8 @@ export interface Config {
   readonly isOpenKnowingly: boolean;
   readonly jwt: JwtConfig | undefined;
   readonly proxy: ProxyConfig | undefined;
+  /** The files of its certificate; undefined for HTTP without TLS. */
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   readonly port: number;
   readonly poolSize: number;
   readonly databaseTimeoutMs: number;
@@ -546,6 +562,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     problems.push(
       'JOBTREE_PROXY_SECRET: it or JOBTREE_PROXY_NETWORKS must be set with JOBTREE_AUTH=proxy, or anybody could say who they are',
     );
+  if ((given.JOBTREE_TLS_CERT_FILE === undefined) !== (given.JOBTREE_TLS_KEY_FILE === undefined))
+    problems.push('JOBTREE_TLS_CERT_FILE: it and JOBTREE_TLS_KEY_FILE must be set together');
   const uploadStore = readObjectStore(given, (problem) => problems.push(problem));
   if (problems.length > 0 || !parsed.success) {
     throw new ConfigError(
@@ -564,6 +582,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     auth: Object.freeze(ways),
     jwt: ways.includes('jwt') ? Object.freeze(toJwt(value)) : undefined,
     proxy: ways.includes('proxy') ? Object.freeze(toProxy(value)) : undefined,
+    tls: toTls(value),
     isOpenKnowingly: value.JOBTREE_AUTH !== undefined || isLoopback(value.JOBTREE_HOST),
     port: value.JOBTREE_PORT,
     poolSize: value.JOBTREE_POOL_SIZE,
@@ -615,6 +634,10 @@ function toWays(text: string | undefined): AuthWay[] {
 
 type Values = z.infer<typeof environment>;
 
+function toTls({ JOBTREE_TLS_CERT_FILE: certFile, JOBTREE_TLS_KEY_FILE: keyFile }: Values): Config['tls'] {
+  return certFile !== undefined && keyFile !== undefined ? Object.freeze({ certFile, keyFile }) : undefined;
+}
+
 function toJwt(value: Values): JwtConfig {
   return {
     issuer: value.JOBTREE_JWT_ISSUER ?? '',
@@ -635,11 +658,6 @@ function toProxy(value: Values): ProxyConfig {
     secret: value.JOBTREE_PROXY_SECRET,
     networks: value.JOBTREE_PROXY_NETWORKS?.split(',') ?? [],
   };
-}
-
-/** A name may lead anywhere, so of names only `localhost` counts. */
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
 }
 
 /**

@@ -26,6 +26,7 @@ import { createAddressOf, createPeerOf } from './addresses.ts';
 import { Authentication, nobody } from './authentication.ts';
 import { Bookkeeper } from './bookkeeper.ts';
 import { Callbacks } from './callbacks.ts';
+import { Certificate } from './certificate.ts';
 import { EventStreams } from './event-streams.ts';
 import { Exchanges } from './exchanges.ts';
 import { createGraphiQL } from './graphiql.ts';
@@ -64,7 +65,11 @@ export interface AppOptions {
   readonly databaseUrl: string;
   readonly logger: Logger;
   /** For tests, which have less of it. */
-  readonly times?: SocketServerOptions['times'] & { stalledAfterMs?: number; storeMs?: number };
+  readonly times?: SocketServerOptions['times'] & {
+    stalledAfterMs?: number;
+    storeMs?: number;
+    certificateMs?: number;
+  };
   /** For tests, which have names of their own. */
   readonly lookUp?: LookUp;
 }
@@ -225,6 +230,8 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     bytes: quotas.bytes,
   });
   const callerOf = (request: IncomingMessage) => authentication.rightOf(request)?.caller ?? nobody;
+  const certificate =
+    config.tls && new Certificate({ files: config.tls, logger, everyMs: times?.certificateMs });
   const guard = createGuard({ ...config, ownHost: config.host });
   const http = new Http({
     lifetime,
@@ -233,6 +240,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       writeFailure: () => database.writeFailure,
       transport,
       isReady: () => lifetime.isReady,
+      problem: () => certificate?.problem,
     }),
     guard,
     authentication,
@@ -263,6 +271,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     multipartPost: createMultipartPost({ yoga, operations, store: uploadStore, addressOf }),
     jsonPost: createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes }),
     yoga,
+    certificate,
   });
   const webSocket = new SocketServer({
     server: http.server,
@@ -308,6 +317,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   // just ended would seem to have come to its end.
   const parts = new Parts(
     [
+      { name: 'certificate', start: () => http.readCertificate(), stop: () => certificate?.stop() },
       { name: 'migrations', start: migrateFirst },
       { name: 'transport', start: () => startTime.allow(transport.start()), stop: () => transport.close() },
       {

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../../config.ts';
+import { encryptionProblems } from '../../encryption.ts';
 import { databasePrefix } from '../../events/redis-channels.ts';
 import { checkCallbacks } from './callbacks.ts';
 import { type Finding, type Judgement, ok, sick, warning } from './finding.ts';
@@ -55,6 +56,10 @@ export async function examine(
     for (const judgement of await tried(look)) onFinding({ check: name, ...judgement });
   };
   const server = await askServer(apiUrl);
+  for (const problem of encryptionProblems(config))
+    await check('encryption', () => [
+      warning(problem, 'Others on the network can read along, or step in between.'),
+    ]);
   const redis = async (options: { prefix: string | undefined; isWatched: boolean }) => {
     if (config.redis !== undefined) await checkRedisOf(config.redis, options);
   };
