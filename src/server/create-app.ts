@@ -332,7 +332,6 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       { name: 'room watch', stop: () => rooms.close() },
       { name: 'figures', start: () => bookkeeper.start(), stop: () => bookkeeper.stop() },
       { name: 'API keys', start: () => keys?.start(), stop: () => keys?.stop() },
-      { name: 'tokens', stop: () => tokens?.stop() },
       { name: 'object store', stop: () => store?.close() },
       { name: 'HTTP connections', stop: () => http.end() },
       { name: 'stalls', stop: () => stalls.close() },

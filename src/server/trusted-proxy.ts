@@ -37,6 +37,10 @@ export class TrustedProxy {
     const roles = request.headers[rolesHeader] ?? '';
     if (typeof user !== 'string' || user === '' || typeof roles !== 'string' || !this.#isTrusted(request))
       return undefined;
+    // Node joins them, and who put the other one there is not known.
+    for (const name of [userHeader, rolesHeader])
+      if ((request.headersDistinct[name]?.length ?? 0) > 1)
+        throw new UnauthenticatedError(`The header ${name} stands there more than once.`);
     const key = JSON.stringify([user, roles]);
     let right = this.#known.get(key);
     if (right === undefined) {

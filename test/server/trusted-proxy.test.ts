@@ -1,4 +1,5 @@
 /** Headers of a proxy: believed from the proxy alone. */
+import { request } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
@@ -66,4 +67,22 @@ it.each([
   expect(
     await statusFor(env as unknown as Record<string, string>, headers as unknown as Record<string, string>),
   ).toBe(status);
+});
+
+it.each([
+  ['a user', ['X-Forwarded-User', 'eve', 'X-Forwarded-User', 'ada', 'X-Forwarded-Roles', 'watcher']],
+  ['roles', ['X-Forwarded-User', 'ada', 'X-Forwarded-Roles', 'admin', 'x-forwarded-roles', 'watcher']],
+])('%s that the caller and the proxy both give are refused', async (_, headers) => {
+  const app = await startServer(db.url, { JOBTREE_AUTH: 'proxy', JOBTREE_PROXY_NETWORKS: '127.0.0.0/8' });
+  const send = (more: string[]) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const { host } = new URL(app.url);
+      const all = ['Host', host, 'Content-Type', 'application/json', ...more];
+      request(app.url, { method: 'POST', headers: all }, (response) => resolve(response.resume().statusCode))
+        .on('error', reject)
+        .end('{"query":"{ __typename }"}');
+    });
+  expect(await send(headers)).toBe(401);
+  expect(await send(['X-Forwarded-User', 'ada', 'X-Forwarded-Roles', 'watcher'])).toBe(200);
+  await app.close();
 });
