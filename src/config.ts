@@ -359,6 +359,16 @@ const settings = {
     .describe(
       'Networks that callbacks may reach beside the public internet: `10.0.0.0/8,fd00::/8`, with commas between. Without it, addresses that are private, loopback, link-local or otherwise not public are refused.',
     ),
+  JOBTREE_SECRETS_KEY: z
+    .string()
+    .regex(
+      /^[A-Za-z0-9+/]{43}=(,[A-Za-z0-9+/]{43}=){0,3}$/,
+      'must be 32 bytes in base64 (`openssl rand -base64 32`), or up to four of these with commas between',
+    )
+    .optional()
+    .describe(
+      'What seals the secrets of callback endpoints in the database: 32 bytes in base64. Of several, with commas between, the first one seals and all open, to rotate keys. Without it they stand there as they are.',
+    ),
   JOBTREE_RETENTION_SECONDS: seconds(0, 315_576_000, 604_800).describe(
     'For how long trees are kept once they are complete, in seconds, or `never` to reap none: of trees that say nothing else, also of those that are complete already. All servers of a database should have the same.',
   ),
@@ -485,6 +495,8 @@ export interface Config {
   readonly jwt: JwtConfig | undefined;
   readonly proxy: ProxyConfig | undefined;
   /** The files of its certificate; undefined for HTTP without TLS. */
+  /** The first one seals. */
+  readonly secretsKeys: readonly Buffer[];
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   readonly port: number;
   readonly poolSize: number;
@@ -610,6 +622,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     sweepIntervalMs: value.JOBTREE_SWEEP_INTERVAL_MS,
     callbackTimeoutMs: value.JOBTREE_CALLBACK_TIMEOUT_MS,
     callbackNetworks: value.JOBTREE_CALLBACK_NETWORKS?.split(',') ?? [],
+    secretsKeys: (value.JOBTREE_SECRETS_KEY?.split(',') ?? []).map((key) => Buffer.from(key, 'base64')),
     retentionSeconds: orNull(value.JOBTREE_RETENTION_SECONDS),
     auditRetentionSeconds: orNull(value.JOBTREE_AUDIT_RETENTION_SECONDS),
     idleSeconds: value.JOBTREE_IDLE_SECONDS,

@@ -5,11 +5,12 @@ returns integer
 language plpgsql volatile
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
-set jobtree.prunes_audit = 'on'
 as $$
 declare
   v_count integer;
 begin
+  -- Not as a setting of the function, which only superusers may give one that Postgres does not know.
+  perform set_config('jobtree.prunes_audit', 'on', true);
   delete from jobtree.audit_entry e
   where e.id = any (array(
     select o.id from jobtree.audit_entry o
@@ -19,6 +20,7 @@ begin
     for update skip locked
   ));
   get diagnostics v_count = row_count;
+  perform set_config('jobtree.prunes_audit', 'off', true);
   return v_count;
 end
 $$;

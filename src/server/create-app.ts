@@ -15,6 +15,7 @@ import { Probe } from '../db/probe.ts';
 import { Audit } from '../domain/audit.ts';
 import { CallbackAddresses, type LookUp } from '../domain/callback-addresses.ts';
 import { createEngine } from '../domain/create-engine.ts';
+import { SecretBox } from '../domain/secret-box.ts';
 import { Uploads } from '../domain/uploads.ts';
 import { FoldScheduler } from '../events/fold-scheduler.ts';
 import { Hub } from '../events/hub.ts';
@@ -155,6 +156,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   const engine = createEngine({
     database,
     limits: { maxJsonBytes: config.maxJsonBytes },
+    secrets: new SecretBox(config.secretsKeys),
     callbackAddresses: new CallbackAddresses({ networks: config.callbackNetworks, lookUp }),
     effects: {
       touched: (rootId, fromStart) => folds.touch(rootId, fromStart),

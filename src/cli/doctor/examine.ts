@@ -15,6 +15,7 @@ import {
   checkVersion,
 } from './postgres.ts';
 import { checkRedis } from './redis.ts';
+import { checkSecrets } from './secrets.ts';
 import { askServer, checkClocks, checkServer } from './server.ts';
 import { Session } from './session.ts';
 import { checkLocks, checkPrepared, checkSlots, checkTransactions } from './snapshots.ts';
@@ -124,6 +125,7 @@ export async function examine(
     await check('idle-trees', () => checkIdleTrees(session));
     await check('background', () => checkBackground(session, watch));
     await check('callbacks', () => checkCallbacks(session));
+    await check('secrets', () => checkSecrets(session, config.secretsKeys));
     // What was there at the first look has not been there for long; without a server nothing will happen.
     if (watch.isWatched && first.deltas.length + first.keys.length > 0)
       await delay(lookedAt + betweenLooksMs(watch.sweepIntervalMs) - performance.now());
