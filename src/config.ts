@@ -5,6 +5,7 @@
  */
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { isLoopback, verifyTls } from './encryption.ts';
 import { isEndpoint, isStoreUrl, type ObjectStoreConfig, readObjectStore } from './object-store-url.ts';
 import { parseRedisUrl, type RedisConfig } from './redis-url.ts';
 
@@ -29,6 +30,7 @@ const orNull = (value: number | 'never') => (value === 'never' ? null : value);
 const postgresUrl = z
   .string()
   .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
+  .transform(verifyTls)
   .optional();
 
 const redisUrl = z.string().transform((text, context) => {
@@ -81,6 +83,18 @@ const settings = {
     .describe(
       'How callers show who they are: some of `keys` (API keys: `jobtree api-keys`), `jwt` (JSON Web Tokens) and `proxy` (headers of a proxy), with commas between; or `none`: whoever reaches the port may do everything. Without it, as `none` on a loopback address; on others the server does not start.',
     ),
+  JOBTREE_TLS_CERT_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'A file with the certificate that the server shows, and those between it and its authority, in PEM: the API is https and wss then, on the same port, from TLS 1.2 on. Read again every five seconds. With JOBTREE_TLS_KEY_FILE.',
+    ),
+  JOBTREE_TLS_KEY_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('The file with the private key of the certificate, in PEM and without a passphrase.'),
   JOBTREE_JWT_ISSUER: z
     .string()
     .min(1)
@@ -353,8 +367,21 @@ const settings = {
     .describe(
       'Networks that callbacks may reach beside the public internet: `10.0.0.0/8,fd00::/8`, with commas between. Without it, addresses that are private, loopback, link-local or otherwise not public are refused.',
     ),
+  JOBTREE_SECRETS_KEY: z
+    .string()
+    .regex(
+      /^[A-Za-z0-9+/]{43}=(,[A-Za-z0-9+/]{43}=){0,3}$/,
+      'must be 32 bytes in base64 (`openssl rand -base64 32`), or up to four of these with commas between',
+    )
+    .optional()
+    .describe(
+      'What seals the secrets of callback endpoints in the database: 32 bytes in base64. Of several, with commas between, the first one seals and all open, to rotate keys. Without it they stand there as they are.',
+    ),
   JOBTREE_RETENTION_SECONDS: seconds(0, 315_576_000, 604_800).describe(
     'For how long trees are kept once they are complete, in seconds, or `never` to reap none: of trees that say nothing else, also of those that are complete already. All servers of a database should have the same.',
+  ),
+  JOBTREE_AUDIT_RETENTION_SECONDS: seconds(86_400, 315_576_000, 34_560_000).describe(
+    'For how long the audit keeps who did what (`jobtree audit`), in seconds, or `never` to forget nothing. At least a day; 400 days by default. All servers of a database should have the same.',
   ),
   JOBTREE_IDLE_SECONDS: z.coerce
     .number()
@@ -477,6 +504,10 @@ export interface Config {
   readonly isOpenKnowingly: boolean;
   readonly jwt: JwtConfig | undefined;
   readonly proxy: ProxyConfig | undefined;
+  /** The files of its certificate; undefined for HTTP without TLS. */
+  /** The first one seals. */
+  readonly secretsKeys: readonly Buffer[];
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   readonly port: number;
   readonly poolSize: number;
   readonly databaseTimeoutMs: number;
@@ -505,6 +536,8 @@ export interface Config {
   readonly callbackTimeoutMs: number;
   readonly callbackNetworks: readonly string[];
   readonly retentionSeconds: number | null;
+  /** Null for ever. */
+  readonly auditRetentionSeconds: number | null;
   readonly idleSeconds: number;
   readonly idleExpirySeconds: number | null;
   readonly slowFactor: number;
@@ -551,6 +584,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     problems.push(
       'JOBTREE_PROXY_SECRET: it or JOBTREE_PROXY_NETWORKS must be set with JOBTREE_AUTH=proxy, or anybody could say who they are',
     );
+  if ((given.JOBTREE_TLS_CERT_FILE === undefined) !== (given.JOBTREE_TLS_KEY_FILE === undefined))
+    problems.push('JOBTREE_TLS_CERT_FILE: it and JOBTREE_TLS_KEY_FILE must be set together');
   const uploadStore = readObjectStore(given, (problem) => problems.push(problem));
   if (problems.length > 0 || !parsed.success) {
     throw new ConfigError(
@@ -569,6 +604,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     auth: Object.freeze(ways),
     jwt: ways.includes('jwt') ? Object.freeze(toJwt(value)) : undefined,
     proxy: ways.includes('proxy') ? Object.freeze(toProxy(value)) : undefined,
+    tls: toTls(value),
     isOpenKnowingly: value.JOBTREE_AUTH !== undefined || isLoopback(value.JOBTREE_HOST),
     port: value.JOBTREE_PORT,
     poolSize: value.JOBTREE_POOL_SIZE,
@@ -596,7 +632,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     sweepIntervalMs: value.JOBTREE_SWEEP_INTERVAL_MS,
     callbackTimeoutMs: value.JOBTREE_CALLBACK_TIMEOUT_MS,
     callbackNetworks: value.JOBTREE_CALLBACK_NETWORKS?.split(',') ?? [],
+    secretsKeys: (value.JOBTREE_SECRETS_KEY?.split(',') ?? []).map((key) => Buffer.from(key, 'base64')),
     retentionSeconds: orNull(value.JOBTREE_RETENTION_SECONDS),
+    auditRetentionSeconds: orNull(value.JOBTREE_AUDIT_RETENTION_SECONDS),
     idleSeconds: value.JOBTREE_IDLE_SECONDS,
     idleExpirySeconds: orNull(value.JOBTREE_IDLE_EXPIRY_SECONDS),
     slowFactor: value.JOBTREE_SLOW_FACTOR,
@@ -618,6 +656,10 @@ function toWays(text: string | undefined): AuthWay[] {
 }
 
 type Values = z.infer<typeof environment>;
+
+function toTls({ JOBTREE_TLS_CERT_FILE: certFile, JOBTREE_TLS_KEY_FILE: keyFile }: Values): Config['tls'] {
+  return certFile !== undefined && keyFile !== undefined ? Object.freeze({ certFile, keyFile }) : undefined;
+}
 
 function toJwt(value: Values): JwtConfig {
   return {
@@ -641,11 +683,6 @@ function toProxy(value: Values): ProxyConfig {
     secret: value.JOBTREE_PROXY_SECRET,
     networks: value.JOBTREE_PROXY_NETWORKS?.split(',') ?? [],
   };
-}
-
-/** A name may lead anywhere, so of names only `localhost` counts. */
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
 }
 
 /**

@@ -36,6 +36,8 @@ export function describeError(error: unknown): { text: string; exitCode: number 
   if (code === 'EADDRINUSE') {
     return { text: `${message}. Choose another port with JOBTREE_PORT.`, exitCode: exitCodes.failure };
   }
+  const certificate = certificateProblem(error);
+  if (certificate !== undefined) return { text: certificate, exitCode: exitCodes.unreachable };
   // Postgres is full, starts, ends or was ended, or the connection to it broke.
   if (code === '53300' || /^(57P0[123]|08...)$/.test(code ?? '') || name === 'UnavailableError')
     return { text: `No connection to Postgres: ${reason(error)}`, exitCode: exitCodes.unreachable };
@@ -49,6 +51,18 @@ function hint(): string {
   return process.env.JOBTREE_TOKEN
     ? 'The server refuses the key in JOBTREE_TOKEN.'
     : 'The server asks for a key: set JOBTREE_TOKEN in the environment.';
+}
+
+/** Of Postgres: the client has its own words for servers. */
+function certificateProblem(error: unknown): string | undefined {
+  const cause = ((error as Error | undefined)?.cause ?? error) as
+    | { message?: string; code?: string }
+    | undefined;
+  const { message = '', code = '' } = cause ?? {};
+  if (message === 'The server does not support SSL connections')
+    return 'Postgres has no TLS, and DATABASE_URL asks for it (sslmode).';
+  if (!/^(CERT_|ERR_TLS_CERT|UNABLE_TO_|(DEPTH_ZERO_)?SELF_SIGNED_CERT)/.test(code)) return undefined;
+  return `The certificate of Postgres is not trusted: ${message}. It must be for the host in DATABASE_URL, by an authority that this machine knows, or that sslrootcert in DATABASE_URL or NODE_EXTRA_CA_CERTS names (a file in PEM).`;
 }
 
 /** What Postgres itself said, if it did. */

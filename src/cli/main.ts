@@ -397,6 +397,18 @@ ${exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable')}`,
 addScheduleCommands(program, run);
 addCallbackCommands(program, run);
 addApiKeyCommands(program, run);
+program
+  .command('audit')
+  .description('List who did what that only some may do, and what of it was refused, the newest first.')
+  .option('--actor <text>', 'only by whom this is part of the name: a name, or the id of a key')
+  .option('--action <name>', 'only this mutation or command: deleteJob')
+  .option('--subject <subject>', 'only what was done to this, such as the id of a job')
+  .option('--since <time>', 'only since then: a time, or how long ago (24h)', parseInstant)
+  .option('--limit <n>', 'how many', parseWholeNumber(1, 1_000_000), 50)
+  .addOption(urlOption())
+  .addOption(jsonOption('an object a line'))
+  .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'unreachable'))
+  .action(run('end', async (options) => (await import('./commands/audit.ts')).listAudit(options)));
 
 addItemCommands(program, run);
 addTypeCommands(program, run);

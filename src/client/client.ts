@@ -1,5 +1,6 @@
 /** The client: every operation of the service as a typed call. */
 import type {
+  AuditFilter,
   HeartbeatStatus,
   HeldItemsQueryVariables,
   ItemStatus,
@@ -29,6 +30,7 @@ import { TypeSchemas } from './type-schemas.ts';
 import type {
   Assignment,
   AssignmentAnswer,
+  AuditEntry,
   CallOptions,
   ConnectedWorker,
   DeadLetterDigestEntry,
@@ -311,6 +313,21 @@ export class Client {
    */
   exportResults(jobId: string, options: ExportOptions = {}): Promise<ResultLines> {
     return exportResults(this.#results, jobId, options);
+  }
+
+  /** Lists what was done, and refused, that only some may do or that can't be undone: the newest first. For admins. */
+  async auditEntries(
+    options: PageOptions & { readonly filter?: AuditFilter } = {},
+  ): Promise<Page<AuditEntry>> {
+    const { first, after, filter } = options;
+    const { auditEntries } = await this.#send(
+      operations.AuditEntries,
+      { first, after, filter },
+      options,
+      true,
+    );
+    const { endCursor = null, hasNextPage } = auditEntries.pageInfo;
+    return { nodes: auditEntries.edges.map(({ node }) => node), endCursor, hasNextPage };
   }
 
   /**

@@ -140,6 +140,11 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : cause === undefined ? undefined : codeOf(cause);
 }
 
+const untrusted = /^(CERT_|ERR_TLS_CERT|UNABLE_TO_|(DEPTH_ZERO_)?SELF_SIGNED_CERT)/;
+
 function describe(error: unknown): string {
-  return codeOf(error) ?? (error instanceof Error ? error.message : String(error));
+  const code = codeOf(error);
+  if (code !== undefined && untrusted.test(code))
+    return `its certificate is not trusted (${code}). It must be for this host, by an authority that this machine knows, or that NODE_EXTRA_CA_CERTS names (a file in PEM)`;
+  return code ?? (error instanceof Error ? error.message : String(error));
 }

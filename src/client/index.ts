@@ -1,6 +1,7 @@
 /** jobtree-client: what producers and workers in TypeScript use. */
 export type {
   AddStatus,
+  AuditFilter,
   CallbackDeliveryFilter,
   CallbackTrigger,
   CancelReason,
@@ -49,6 +50,7 @@ export type { TypeSchema, TypeSchemaSpec, TypeSchemas } from './type-schemas.ts'
 export type {
   Assignment,
   AssignmentAnswer,
+  AuditEntry,
   CallOptions,
   ConnectedWorker,
   DeadLetterDigestEntry,

@@ -1,5 +1,6 @@
 /** What calls of the client take and give. */
 import type {
+  AuditEntriesQuery,
   CancelItemsMutationVariables,
   DeadLetterDigestQuery,
   DeadLetterGroupQuery,
@@ -96,6 +97,8 @@ export type DeadLetterGroupWithItems = Extract<
 >;
 /** How many items of a group failed for good since a time. */
 export type DeadLetterDigestEntry = DeadLetterDigestQuery['deadLetterDigest'][number];
+/** Something that only some may do, and that somebody did or tried. Times are text in ISO 8601. */
+export type AuditEntry = AuditEntriesQuery['auditEntries']['edges'][number]['node'];
 /** A serialize key in use: the item that has it, and how many wait behind that one. */
 export type SerializeKey = SerializeKeysQuery['serializeKeys'][number];
 /** An item that a worker has. */

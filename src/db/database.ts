@@ -67,6 +67,19 @@ class UnnamedStatementsClient extends PooledClient {
   }
 }
 
+/** Who does what, to what, from where, and what came of it, for the audit. */
+export interface AuditRow {
+  /** Of the attempt: it stands there once. */
+  readonly id: string;
+  readonly actor: string;
+  /** That of the actor; null for none. */
+  readonly tenant: string | null;
+  readonly action: string;
+  readonly subjects: readonly string[];
+  readonly address: string;
+  readonly outcome: string;
+}
+
 /** What operations and reads ask of a database: that of the server, or of one request. */
 export interface Queries {
   readonly prisma: PrismaClient;
@@ -80,6 +93,14 @@ export interface Queries {
   call<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]>;
   /** The same for what keeps leases alive: it waits neither for reads nor for operations. */
   callForLeases<Row extends object>(name: string, ...values: readonly unknown[]): Promise<Row[]>;
+  /** Calls a function and adds to the audit that it was called: both, or neither. */
+  callAudited<Row extends object>(
+    entry: AuditRow,
+    name: string,
+    ...values: readonly unknown[]
+  ): Promise<Row[]>;
+  /** Adds to the audit, unless the attempt stands there already. */
+  audit(entry: AuditRow): Promise<void>;
 }
 
 /** Folds and sweeps go on meanwhile, so a failure that lasts is met again. */
@@ -190,10 +211,35 @@ export class Database implements Queries {
     return this.#call(this.#leases, name, values);
   }
 
-  async #call<Row extends object>(pool: pg.Pool, name: string, values: readonly unknown[]): Promise<Row[]> {
-    const text = this.#statement(name, values.length);
+  callAudited<Row extends object>(
+    entry: AuditRow,
+    name: string,
+    ...values: readonly unknown[]
+  ): Promise<Row[]> {
+    // What is written in a WITH is written whether or not anything reads it.
+    const text = `with audited as (${insertAudit(values.length)}) ${this.#statement(name, values.length)}`;
+    return this.#send(this.#operations, `audited ${name}/${values.length}`, text, [
+      ...values,
+      ...auditValues(entry),
+    ]);
+  }
+
+  async audit(entry: AuditRow): Promise<void> {
+    await this.#send(this.#operations, 'audit', insertAudit(0), auditValues(entry));
+  }
+
+  #call<Row extends object>(pool: pg.Pool, name: string, values: readonly unknown[]): Promise<Row[]> {
+    return this.#send(pool, `${name}/${values.length}`, this.#statement(name, values.length), values);
+  }
+
+  async #send<Row extends object>(
+    pool: pg.Pool,
+    name: string,
+    text: string,
+    values: readonly unknown[],
+  ): Promise<Row[]> {
     try {
-      return (await pool.query<Row>({ name: `${name}/${values.length}`, text, values: [...values] })).rows;
+      return (await pool.query<Row>({ name, text, values: [...values] })).rows;
     } catch (error) {
       this.#noteWriteFailure(error);
       throw asRefusal(error);
@@ -222,6 +268,8 @@ export class Database implements Queries {
       pool: { query: (statement) => this.#readTurns.run(request, () => this.pool.query(statement)) },
       call: (name, ...values) => this.call(name, ...values),
       callForLeases: (name, ...values) => this.callForLeases(name, ...values),
+      callAudited: (entry, name, ...values) => this.callAudited(entry, name, ...values),
+      audit: (entry) => this.audit(entry),
     };
   }
 
@@ -241,6 +289,27 @@ export class Database implements Queries {
     await Promise.all(this.#pools.map((pool) => pool.end()));
   }
 }
+
+/** With so many parameters before its own. */
+function insertAudit(before: number): string {
+  const [id, actor, tenant, action, subjects, address, outcome] = Array.from(
+    { length: 7 },
+    (_, i) => `$${before + i + 1}`,
+  );
+  return `insert into jobtree.audit_entry (id, at, actor, tenant, action, subjects, address, outcome)
+    values (${id}::uuid, clock_timestamp(), ${actor}, ${tenant}, ${action}, ${subjects}::text[], ${address}, ${outcome})
+    on conflict (id) do nothing`;
+}
+
+const auditValues = ({ id, actor, tenant, action, subjects, address, outcome }: AuditRow) => [
+  id,
+  actor,
+  tenant,
+  action,
+  subjects,
+  address,
+  outcome,
+];
 
 /** Has Postgres look now and then whether the client of a statement is still there. Not every system that it runs on can do that. */
 async function checkConnection(client: pg.ClientBase): Promise<void> {

@@ -6,6 +6,7 @@ import { ForbiddenAddressError } from './callback-addresses.ts';
 import { checkInteger, checkName, checkText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { keepPreviousMsRange, maxNameLength, maxUrlLength } from './limits.ts';
+import { SealedError } from './secret-box.ts';
 import { namesOf } from './tenants.ts';
 
 export interface CallbackEndpoint {
@@ -28,24 +29,50 @@ export async function putEndpoint(
   const name = checkName(endpoint.name, 'name', maxNameLength);
   const url = await checkUrl(engine, endpoint.url);
   const secret = newSecret();
-  const [row] = await engine.database.call<{ put_endpoint: boolean }>('put_endpoint', name, url, secret);
+  const [row] = await engine.database.call<{ put_endpoint: boolean }>(
+    'put_endpoint',
+    name,
+    url,
+    engine.secrets.seal(secret, name),
+  );
   return { secret: row?.put_endpoint ? secret : null };
 }
 
 /** The secret of before signs, too, for as long as is said. */
 export async function rotateSecret(
   engine: Engine,
-  name: string,
+  named: string,
   keepPreviousMs: number = dayMs,
 ): Promise<{ secret: string }> {
+  const name = checkName(named, 'name', maxNameLength);
   const secret = newSecret();
   await engine.database.call(
     'rotate_secret',
-    checkName(name, 'name', maxNameLength),
-    secret,
+    name,
+    engine.secrets.seal(secret, name),
     checkInteger(keepPreviousMs, 'keepPreviousMs', ...keepPreviousMsRange),
   );
   return { secret };
+}
+
+/** Seals what is not sealed, or with a key that was rotated. What can't be opened stays as it is. */
+export async function sealSecrets({ database, secrets, logger }: Engine): Promise<void> {
+  if (!secrets.seals) return;
+  const { rows } = await database.pool.query<{ name: string; stored: string }>({
+    name: 'read_secrets',
+    text: `select e.name, s.stored from jobtree.callback_endpoint e
+           cross join lateral (values (e.secret), (e.previous_secret)) s(stored)
+           where s.stored is not null`,
+  });
+  for (const { name, stored } of rows) {
+    if (secrets.isCurrent(stored)) continue;
+    try {
+      await database.call('seal_secret', name, stored, secrets.seal(secrets.open(stored, name), name));
+    } catch (error) {
+      if (!(error instanceof SealedError)) throw error;
+      logger.warn({ endpoint: name, reason: error.message }, 'a secret of an endpoint can not be opened');
+    }
+  }
 }
 
 /** What is still to be sent there fails. */

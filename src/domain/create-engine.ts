@@ -12,6 +12,7 @@ import type { PreparedItem } from './items.ts';
 import { maxBatch } from './limits.ts';
 import { LowWater } from './low-water.ts';
 import { type PreparedReport, reportPrepared } from './report-outcomes.ts';
+import { SecretBox } from './secret-box.ts';
 import { SlowAfter, type Slowness } from './slow-items.ts';
 import { TypeSchemas } from './type-schemas.ts';
 import { Workers } from './workers.ts';
@@ -37,17 +38,27 @@ const bytesOfReport = ({ text, newItems }: PreparedReport) =>
 
 type Given = Omit<
   Engine<Database>,
-  'lowWater' | 'schemas' | 'figures' | 'slowAfter' | 'workers' | 'merged' | 'claimsUnderWay' | 'largeTrees'
+  | 'secrets'
+  | 'lowWater'
+  | 'schemas'
+  | 'figures'
+  | 'slowAfter'
+  | 'workers'
+  | 'merged'
+  | 'claimsUnderWay'
+  | 'largeTrees'
 >;
 
 export function createEngine({
   slowness,
+  secrets = new SecretBox([]),
   ...parts
-}: Given & { readonly slowness: Slowness }): Engine<Database> {
+}: Given & { readonly slowness: Slowness; readonly secrets?: SecretBox }): Engine<Database> {
   const backlog = new Backlog({ maxCalls: maxWaitingCalls, maxBytes: maxWaitingBytes });
   const adders = new Map<string, Batcher<PreparedItem, AddEntry>>();
   const engine: Engine<Database> = {
     ...parts,
+    secrets,
     lowWater: new LowWater(),
     schemas: new TypeSchemas(parts.database),
     figures: new Figures(),

@@ -10,6 +10,7 @@ import type { Figures } from './figures.ts';
 import type { Limits } from './limits.ts';
 import type { LowWater } from './low-water.ts';
 import type { Merged } from './merged.ts';
+import type { SecretBox } from './secret-box.ts';
 import type { SlowAfter } from './slow-items.ts';
 import type { TypeSchemas } from './type-schemas.ts';
 import type { Workers } from './workers.ts';
@@ -47,6 +48,8 @@ export interface Engine<Source extends Queries = Queries> {
   /** Whether a claim that was answered survives a crash of Postgres. */
   readonly durableClaims: boolean;
   readonly callbackAddresses: CallbackAddresses;
+  /** For the secrets of endpoints. */
+  readonly secrets: SecretBox;
   /** Of trees that say nothing else. */
   readonly retention: RetentionPolicy;
   readonly lowWater: LowWater;

@@ -44,6 +44,18 @@ export type AddStatus =
   /** It breaks a rule; nothing was added. */
   | 'INVALID';
 
+/** Which entries a list shows; all conditions hold together. */
+export type AuditFilter = {
+  /** Only this mutation or command. */
+  action?: InputMaybe<Scalars['String']['input']>;
+  /** Only by whom this text is part of the name: a name, or the id of a key. */
+  actor?: InputMaybe<Scalars['String']['input']>;
+  /** Only what was done at this time or later. */
+  since?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Only what has this among its subjects, such as the id of a job. */
+  subject?: InputMaybe<Scalars['String']['input']>;
+};
+
 /** Which deliveries a list shows; all conditions hold together. */
 export type CallbackDeliveryFilter = {
   /** Only to the endpoint of this name. */
@@ -1404,6 +1416,15 @@ export type CallbackDeliveriesQueryVariables = Exact<{
 
 
 export type CallbackDeliveriesQuery = { callbackDeliveries: { edges: Array<{ node: { id: string, messageId: string, endpoint: string, event: CallbackEvent, status: CallbackDeliveryStatus, rootId?: string | null, body: unknown, createdAt: string, dueAt?: string | null, deliveredAt?: string | null, failedAt?: string | null, attemptCount: number, attempts: Array<{ at: string, tookMs?: number | null, statusCode?: number | null, error?: string | null }> } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
+
+export type AuditEntriesQueryVariables = Exact<{
+  filter?: InputMaybe<AuditFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+}>;
+
+
+export type AuditEntriesQuery = { auditEntries: { edges: Array<{ node: { id: string, at: string, actor: string, action: string, subjects: Array<string>, address: string, outcome: string } }>, pageInfo: { endCursor?: string | null, hasNextPage: boolean } } };
 
 export type SerializeKeysQueryVariables = Exact<{
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -3241,6 +3262,27 @@ export const CallbackDeliveries = /*#__PURE__*/ new TypedDocumentString(`
     error
   }
 }`) as unknown as TypedDocumentString<CallbackDeliveriesQuery, CallbackDeliveriesQueryVariables>;
+export const AuditEntries = /*#__PURE__*/ new TypedDocumentString(`
+    query AuditEntries($filter: AuditFilter, $first: Int, $after: String) {
+  auditEntries(filter: $filter, first: $first, after: $after) {
+    edges {
+      node {
+        id
+        at
+        actor
+        action
+        subjects
+        address
+        outcome
+      }
+    }
+    pageInfo {
+      endCursor
+      hasNextPage
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<AuditEntriesQuery, AuditEntriesQueryVariables>;
 export const SerializeKeys = /*#__PURE__*/ new TypedDocumentString(`
     query SerializeKeys($first: Int, $keys: [String!]) {
   serializeKeys(first: $first, keys: $keys) {

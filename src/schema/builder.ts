@@ -11,6 +11,7 @@ import { ForbiddenError } from '../errors.ts';
 import type PrismaTypes from '../generated/pothos.ts';
 import { getDatamodel } from '../generated/pothos.ts';
 import { checkAnswerSize } from './answer-size.ts';
+import { auditPlugin } from './audit-plugin.ts';
 import { decodeGlobalId, encodeGlobalId, itemKeyOf } from './global-id.ts';
 import { limitExceeded } from './limit-exceeded.ts';
 import { checkNode } from './nodes.ts';
@@ -36,7 +37,16 @@ const upperFirst = (name: string) => name.charAt(0).toUpperCase() + name.slice(1
 
 export const builder = new SchemaBuilder<SchemaTypes>({
   // What may not be done is refused first, and as an error of its own: no field names it among its results.
-  plugins: [ScopeAuthPlugin, ComplexityPlugin, ErrorsPlugin, RelayPlugin, PrismaPlugin, DataloaderPlugin],
+  plugins: [
+    auditPlugin,
+
+    ScopeAuthPlugin,
+    ComplexityPlugin,
+    ErrorsPlugin,
+    RelayPlugin,
+    PrismaPlugin,
+    DataloaderPlugin,
+  ],
   defaultFieldNullability: false,
   scopeAuth: {
     authorizeOnSubscribe: true,

@@ -25,6 +25,7 @@ import './dead-letters.ts';
 import './operation.ts';
 import './callbacks.ts';
 import './api-keys.ts';
+import './audit.ts';
 import './pending-items.ts';
 import './figures.ts';
 import './held-items.ts';

@@ -45,7 +45,7 @@ const ids = 'CallbackEndpoint.id Query.node.id Schedule.id';
 
 /** Sentences for people, with names in them. */
 const sentences = `
-  EntryError.message FileError.message InvalidInputError.message ItemNotClaimableError.message ItemNotUpdatableError.message
+  AuditEntry.subjects EntryError.message FileError.message InvalidInputError.message ItemNotClaimableError.message ItemNotUpdatableError.message
   JobFedByParentError.message JobSealedError.message NotFoundError.message ScheduleFailure.message`;
 
 /** A job as JobInput has it. */

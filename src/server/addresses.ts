@@ -4,13 +4,19 @@ import { isIPv6 } from 'node:net';
 
 export type AddressOf = (request: IncomingMessage) => string;
 
-/** Each proxy adds whom it heard to the end of X-Forwarded-For; what stands before that, anybody may have written. */
+/** As one client each, whatever address of its own it takes. */
 export function createAddressOf(trustedProxies: number): AddressOf {
+  const peerOf = createPeerOf(trustedProxies);
+  return (request) => toClient(peerOf(request));
+}
+
+/** Each proxy adds whom it heard to the end of X-Forwarded-For; what stands before that, anybody may have written. */
+export function createPeerOf(trustedProxies: number): AddressOf {
   return ({ headers, socket }) => {
     const own = socket.remoteAddress ?? '';
-    if (trustedProxies === 0) return toClient(own);
+    if (trustedProxies === 0) return own;
     const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',');
-    return toClient(forwarded.at(-trustedProxies)?.trim() || own);
+    return forwarded.at(-trustedProxies)?.trim() || own;
   };
 }
 

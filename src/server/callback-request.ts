@@ -5,6 +5,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import type { CallbackAddresses } from '../domain/callback-addresses.ts';
 import type { DeliveryAnswer, LeasedDelivery } from '../domain/callback-deliveries.ts';
+import { SealedError, type SecretBox } from '../domain/secret-box.ts';
 
 /** What is read of an answer that refuses, in bytes: enough for its first words. */
 const excerptBytes = 200;
@@ -12,6 +13,7 @@ const maxHeaderBytes = 16_384;
 
 export interface CallbackRequestOptions {
   readonly addresses: CallbackAddresses;
+  readonly secrets: SecretBox;
   readonly timeoutMs: number;
   /** Ends it. */
   readonly signal: AbortSignal;
@@ -20,7 +22,7 @@ export interface CallbackRequestOptions {
 /** Whatever goes wrong is an answer, too. */
 export async function sendCallback(
   delivery: LeasedDelivery,
-  { addresses, timeoutMs, signal }: CallbackRequestOptions,
+  { addresses, secrets, timeoutMs, signal }: CallbackRequestOptions,
 ): Promise<DeliveryAnswer> {
   const timeout = AbortSignal.timeout(timeoutMs);
   const ended = AbortSignal.any([signal, timeout]);
@@ -31,7 +33,7 @@ export async function sendCallback(
     const start = url.protocol === 'https:' ? overHttps : overHttp;
     request = start(url, {
       method: 'POST',
-      headers: signedHeaders(delivery),
+      headers: signedHeaders(delivery, secrets),
       agent: false,
       maxHeaderSize: maxHeaderBytes,
       lookup: lookUpPinned(pinned),
@@ -46,7 +48,11 @@ export async function sendCallback(
 }
 
 /** As the Standard Webhooks have it: each valid secret signs. */
-function signedHeaders({ messageId, sentAt, secrets, body }: LeasedDelivery): Record<string, string> {
+function signedHeaders(
+  { messageId, endpoint, sentAt, secrets: stored, body }: LeasedDelivery,
+  box: SecretBox,
+): Record<string, string> {
+  const secrets = stored.map((secret) => box.open(secret, endpoint));
   return {
     'user-agent': 'jobtree',
     'content-type': 'application/json',
@@ -116,6 +122,7 @@ function retryAfter(value: string | undefined): Pick<DeliveryAnswer, 'retryAfter
 }
 
 function describe(error: unknown): string {
+  if (error instanceof SealedError) return `The secret of the endpoint can't be opened: ${error.message}.`;
   const errors = error instanceof AggregateError ? error.errors : [error];
   return errors
     .map((one) => (one instanceof Error ? one.message : String(one)))

@@ -9,6 +9,7 @@ import {
   noteDelivery,
   pruneDeliveries,
 } from '../domain/callback-deliveries.ts';
+import { sealSecrets } from '../domain/callback-endpoints.ts';
 import type { Engine } from '../domain/engine.ts';
 import { sendCallback } from './callback-request.ts';
 import { Loop, pollMs } from './loop.ts';
@@ -48,8 +49,10 @@ export class Callbacks {
 
   async #look(): Promise<number> {
     await this.#sendSome();
-    if (performance.now() >= this.#pruneAt && !(await pruneDeliveries(this.#engine)))
-      this.#pruneAt = performance.now() + pruneEveryMs;
+    if (performance.now() >= this.#pruneAt) {
+      await sealSecrets(this.#engine);
+      if (!(await pruneDeliveries(this.#engine))) this.#pruneAt = performance.now() + pruneEveryMs;
+    }
     return pollMs;
   }
 
@@ -77,6 +80,7 @@ export class Callbacks {
     const startedAt = performance.now();
     const answer = await sendCallback(delivery, {
       addresses: this.#engine.callbackAddresses,
+      secrets: this.#engine.secrets,
       timeoutMs: this.#timeoutMs,
       signal: this.#loop.signal,
     });

@@ -12,8 +12,10 @@ import { type Config, refuseOpen } from '../config.ts';
 import { Database } from '../db/database.ts';
 import { migrate } from '../db/migrate.ts';
 import { Probe } from '../db/probe.ts';
+import { Audit } from '../domain/audit.ts';
 import { CallbackAddresses, type LookUp } from '../domain/callback-addresses.ts';
 import { createEngine } from '../domain/create-engine.ts';
+import { SecretBox } from '../domain/secret-box.ts';
 import { Uploads } from '../domain/uploads.ts';
 import { FoldScheduler } from '../events/fold-scheduler.ts';
 import { Hub } from '../events/hub.ts';
@@ -21,10 +23,11 @@ import { RoomWatch } from '../events/room-watch.ts';
 import { LiveTransport } from '../events/transport.ts';
 import { WorkHints } from '../events/work-hints.ts';
 import { S3Store } from '../object-store/s3.ts';
-import { createAddressOf } from './addresses.ts';
+import { createAddressOf, createPeerOf } from './addresses.ts';
 import { Authentication, nobody } from './authentication.ts';
 import { Bookkeeper } from './bookkeeper.ts';
 import { Callbacks } from './callbacks.ts';
+import { Certificate } from './certificate.ts';
 import { EventStreams } from './event-streams.ts';
 import { Exchanges } from './exchanges.ts';
 import { createGraphiQL } from './graphiql.ts';
@@ -63,7 +66,11 @@ export interface AppOptions {
   readonly databaseUrl: string;
   readonly logger: Logger;
   /** For tests, which have less of it. */
-  readonly times?: SocketServerOptions['times'] & { stalledAfterMs?: number; storeMs?: number };
+  readonly times?: SocketServerOptions['times'] & {
+    stalledAfterMs?: number;
+    storeMs?: number;
+    certificateMs?: number;
+  };
   /** For tests, which have names of their own. */
   readonly lookUp?: LookUp;
 }
@@ -149,6 +156,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   const engine = createEngine({
     database,
     limits: { maxJsonBytes: config.maxJsonBytes },
+    secrets: new SecretBox(config.secretsKeys),
     callbackAddresses: new CallbackAddresses({ networks: config.callbackNetworks, lookUp }),
     effects: {
       touched: (rootId, fromStart) => folds.touch(rootId, fromStart),
@@ -173,7 +181,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   });
   const sweeper = new Sweeper({ engine, intervalMs: config.sweepIntervalMs, logger });
   const scheduler = createScheduler({ engine, logger });
-  const reaper = createReaper({ engine, logger });
+  const reaper = createReaper({ engine, auditRetentionSeconds: config.auditRetentionSeconds, logger });
   const bookkeeper = new Bookkeeper({ engine, logger });
   const store =
     config.uploadStore && new S3Store({ config: config.uploadStore, logger, limitMs: times?.storeMs });
@@ -209,7 +217,8 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   const authentication = new Authentication({ keys, tokens, proxy, addressOf });
   const streams = new EventStreams({ authentication, addressOf, connections: quotas.connections });
   const { maxQueryCost, maxAnswerBytes } = config;
-  const services = { engine, folds, hub, hints, maxQueryCost, maxAnswerBytes };
+  const audit = new Audit({ logger });
+  const services = { engine, folds, hub, hints, audit, maxQueryCost, maxAnswerBytes };
   const yoga = createGraphQL({
     config,
     services,
@@ -219,9 +228,12 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     exchanges,
     authentication,
     addressOf,
+    peerOf: createPeerOf(config.trustedProxies),
     bytes: quotas.bytes,
   });
   const callerOf = (request: IncomingMessage) => authentication.rightOf(request)?.caller ?? nobody;
+  const certificate =
+    config.tls && new Certificate({ files: config.tls, logger, everyMs: times?.certificateMs });
   const guard = createGuard({ ...config, ownHost: config.host });
   const http = new Http({
     lifetime,
@@ -230,6 +242,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       writeFailure: () => database.writeFailure,
       transport,
       isReady: () => lifetime.isReady,
+      problem: () => certificate?.problem,
     }),
     guard,
     authentication,
@@ -260,6 +273,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     multipartPost: createMultipartPost({ yoga, operations, store: uploadStore, callerOf, addressOf }),
     jsonPost: createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes }),
     yoga,
+    certificate,
   });
   const webSocket = new SocketServer({
     server: http.server,
@@ -305,6 +319,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   // just ended would seem to have come to its end.
   const parts = new Parts(
     [
+      { name: 'certificate', start: () => http.readCertificate(), stop: () => certificate?.stop() },
       { name: 'migrations', start: migrateFirst },
       { name: 'transport', start: () => startTime.allow(transport.start()), stop: () => transport.close() },
       {
@@ -319,7 +334,6 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       { name: 'room watch', stop: () => rooms.close() },
       { name: 'figures', start: () => bookkeeper.start(), stop: () => bookkeeper.stop() },
       { name: 'API keys', start: () => keys?.start(), stop: () => keys?.stop() },
-      { name: 'tokens', stop: () => tokens?.stop() },
       { name: 'object store', stop: () => store?.close() },
       { name: 'HTTP connections', stop: () => http.end() },
       { name: 'stalls', stop: () => stalls.close() },

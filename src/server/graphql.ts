@@ -33,6 +33,8 @@ interface Initial {
   readonly announce?: Services['announce'];
   /** Over a WebSocket, its address. */
   readonly client?: string;
+  /** Over a WebSocket, what opened it. */
+  readonly opening?: IncomingMessage;
   readonly caller?: Caller;
 }
 
@@ -46,19 +48,31 @@ export function createGraphQL(options: {
   exchanges: Exchanges;
   authentication: Authentication;
   addressOf: AddressOf;
+  peerOf: AddressOf;
   bytes: Quota;
 }) {
-  const { config, services, operations, costs, streams, exchanges, authentication, addressOf, bytes } =
-    options;
+  const {
+    config,
+    services,
+    operations,
+    costs,
+    streams,
+    exchanges,
+    authentication,
+    addressOf,
+    peerOf,
+    bytes,
+  } = options;
   const { engine } = services;
   return createYoga<object, Services>({
     schema,
-    context: ({ req, request, announce, signal, client, caller }: Initial) => {
+    context: ({ req, request, announce, signal, client, opening, caller }: Initial) => {
       // Over HTTP; a socket brings its own.
       const received = req ?? (request as Partial<IncomingMessage> | undefined);
       return {
         ...services,
         caller: caller ?? callerOf(authentication.rightOf(received)),
+        peer: () => peerOf(opening ?? (received as IncomingMessage)),
         engine: forRequest(
           engine,
           signal ? () => signal.aborted : () => received?.socket?.destroyed === true,

@@ -24,8 +24,10 @@ export function createHealth(options: {
   writeFailure: () => string | undefined;
   transport: Pick<Transport, 'route'>;
   isReady: () => boolean;
+  /** What somebody should mend, though it works. */
+  problem?: () => string | undefined;
 }): Health {
-  const { probe, writeFailure, transport, isReady } = options;
+  const { probe, writeFailure, transport, isReady, problem = () => undefined } = options;
 
   const readyz = async (response: ServerResponse) => {
     if (!isReady()) return answer(response, 503, 'shutting down');
@@ -35,7 +37,12 @@ export function createHealth(options: {
     if (failure !== undefined) return answer(response, 503, `the database takes no changes: ${failure}`);
     const full = result === 'FULL' ? ', the database has no free connection' : '';
     // A server whose Redis is away does its work all the same.
-    answer(response, 200, `ok${full}, messages by ${transport.route}`);
+    const mended = problem();
+    answer(
+      response,
+      200,
+      `ok${full}, messages by ${transport.route}${mended === undefined ? '' : `; ${mended}`}`,
+    );
   };
 
   return {

@@ -1,10 +1,12 @@
 /** The HTTP server: who is let in, and to whom each request goes. */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer, Server as SecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { GraphQLError } from 'graphql';
 import { answerForbidden } from './answer-error.ts';
 import type { Authentication } from './authentication.ts';
+import { type Certificate, secureOptions } from './certificate.ts';
 import type { Exchanges } from './exchanges.ts';
 import type { Page } from './graphiql.ts';
 import type { Yoga } from './graphql.ts';
@@ -28,6 +30,9 @@ const requestTimeouts = {
   connectionsCheckingInterval: 5_000,
 };
 
+/** Of a connection that does not come to speak TLS. */
+const handshakeTimeout = 10_000;
+
 /**
  * So many connections may wait to be taken; the system has a limit of its own (net.core.somaxconn). Beyond, their clients try again a
  * second later.
@@ -37,6 +42,7 @@ const backlog = 4_096;
 export class Http {
   readonly server: Server;
   readonly #lifetime: Lifetime;
+  readonly #certificate: Certificate | undefined;
   #host = '';
   #closed: Promise<unknown> = Promise.resolve();
 
@@ -56,11 +62,14 @@ export class Http {
     multipartPost: MultipartPost;
     jsonPost: JsonPost;
     yoga: Yoga;
+    /** With one, all of it is TLS. */
+    certificate: Certificate | undefined;
   }) {
     const { lifetime, health, guard, authentication, maskError, metrics, exchanges, graphiql, results } =
       options;
     const { uploads, uploadBytes, multipartPost, jsonPost, yoga } = options;
     this.#lifetime = lifetime;
+    this.#certificate = options.certificate;
     const carryOut = (request: IncomingMessage, response: ServerResponse, right?: Right) => {
       // What may take long ends with its right; event streams see to that themselves.
       if (right !== undefined && (request.url?.startsWith('/api/') || isMultipart(request))) {
@@ -107,9 +116,17 @@ export class Http {
         strange(error);
       }
     };
-    this.server = createServer(requestTimeouts, (request, response) =>
-      inLine(request, response, () => serve(request, response)),
-    );
+    const inTurn = (request: IncomingMessage, response: ServerResponse) =>
+      inLine(request, response, () => serve(request, response));
+    this.server =
+      this.#certificate === undefined
+        ? createServer(requestTimeouts, inTurn)
+        : createSecureServer({ ...requestTimeouts, ...secureOptions, handshakeTimeout }, inTurn);
+  }
+
+  /** Before anything else is started, so that files that can't be used are said at once. */
+  async readCertificate(): Promise<void> {
+    if (this.server instanceof SecureServer) await this.#certificate?.start(this.server);
   }
 
   listen(port: number, host: string): Promise<void> {
@@ -122,7 +139,8 @@ export class Http {
 
   /** `http://127.0.0.1:4000/graphql` */
   get url(): string {
-    return `http://${this.#host}:${(this.server.address() as AddressInfo).port}/graphql`;
+    const scheme = this.#certificate === undefined ? 'http' : 'https';
+    return `${scheme}://${this.#host}:${(this.server.address() as AddressInfo).port}/graphql`;
   }
 
   /** From now on there are no new connections; those that there are go on. */

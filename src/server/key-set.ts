@@ -25,13 +25,16 @@ export class KeySet {
   }
 
   readonly find: JWTVerifyGetKey = async (header, token) => {
+    const askedAt = performance.now();
     if (this.#keys === undefined) await this.#fetch();
     else if (performance.now() - this.#fetchedAt > refreshMs) void this.#fetch();
     try {
       return await this.#known(header, token);
     } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      if (!(error instanceof errors.JWKSNoMatchingKey) || this.#fetchedAt >= askedAt) throw error;
       await this.#fetch();
+      // A key may be new that was not looked for, since that was just done for another one, or the issuer did not answer.
+      if (this.#fetchedAt < askedAt) throw new KeysUnknownError();
       return this.#known(header, token);
     }
   };
@@ -78,4 +81,5 @@ export class KeySet {
   }
 }
 
+/** Nobody can say for now whether the issuer has the key. */
 export class KeysUnknownError extends Error {}

@@ -158,6 +158,7 @@ export class KnownKeys {
     const right = new Right({
       caller: createCaller(`key ${row.name} (${row.id})`, row.roles, scope),
       until: untilOf(row),
+      whenOver: 'The API key is over.',
       onUse: (_, isUsed) => {
         if (isUsed) this.#inUse.set(digest, known);
         else this.#inUse.delete(digest);

@@ -20,7 +20,6 @@ const mostKnown = 10_000;
 const knownMs = 300_000;
 const mostUnknown = 10_000;
 const unknownMs = 10_000;
-const longestTimerMs = 2_147_483_647;
 const maxNameLength = 200;
 
 export class KnownTokens {
@@ -29,7 +28,6 @@ export class KnownTokens {
   readonly #known = new LRUCache<string, Right>({ max: mostKnown, ttl: knownMs });
   readonly #unknown = new LRUCache<string, true>({ max: mostUnknown, ttl: unknownMs });
   readonly #tries = new Tries();
-  readonly #timers = new Map<Right, NodeJS.Timeout>();
 
   constructor({ config, logger }: { config: JwtConfig; logger: Logger }) {
     this.#config = config;
@@ -43,11 +41,6 @@ export class KnownTokens {
     if (known !== undefined && known.until > performance.now()) return known;
     if (this.#unknown.has(digest)) throw refused();
     return this.#tries.run(address, () => this.#verify(token, digest));
-  }
-
-  stop(): void {
-    for (const timer of this.#timers.values()) clearTimeout(timer);
-    this.#timers.clear();
   }
 
   async #verify(token: string, digest: string): Promise<Right> {
@@ -66,7 +59,7 @@ export class KnownTokens {
     } catch (error) {
       // Without the keys of the issuer nobody can say what it is.
       if (error instanceof KeysUnknownError)
-        throw new UnavailableError('The keys of the issuer of tokens are not known yet.');
+        throw new UnavailableError('The issuer of tokens has not given its keys yet, or not this one.');
       this.#unknown.set(digest, true);
       if (error instanceof UnauthenticatedError) throw error;
       if (error instanceof errors.JWTExpired) throw new UnauthenticatedError('The token is over.');
@@ -90,21 +83,13 @@ export class KnownTokens {
           rootIds: trees === undefined ? null : checkRootIds(trees),
         }),
         until: performance.now() + exp * 1_000 - Date.now() + this.#config.clockSkewSeconds * 1_000,
-        onUse: (right, isUsed) => this.#watch(right, isUsed),
+        whenOver: 'The token is over.',
       });
     } catch (error) {
       if (error instanceof JobtreeError && !(error instanceof UnauthenticatedError))
         throw new UnauthenticatedError(`The claims of the token can't be used: ${error.message}`);
       throw error;
     }
-  }
-
-  #watch(right: Right, isUsed: boolean): void {
-    clearTimeout(this.#timers.get(right));
-    this.#timers.delete(right);
-    if (!isUsed) return;
-    const leftMs = Math.min(Math.max(0, right.until - performance.now()), longestTimerMs);
-    this.#timers.set(right, setTimeout(() => right.end('The token is over.'), leftMs).unref());
   }
 }
 

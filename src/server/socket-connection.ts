@@ -71,6 +71,7 @@ export class SocketConnection {
         maskError,
         window,
         address,
+        opening: request,
         callerOf: () => right?.caller ?? nobody,
         bytes: quotas.bytes,
         charge: costs.open(address),

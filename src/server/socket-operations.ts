@@ -1,4 +1,5 @@
 /** Runs the operations of a socket through the plugins that serve HTTP, and ends what its client has left. */
+import type { IncomingMessage } from 'node:http';
 import { type ExecutionArgs, type ExecutionResult, GraphQLError, getOperationAST } from 'graphql';
 import type { Caller } from '../domain/rights.ts';
 import { Semaphore } from '../events/semaphore.ts';
@@ -20,6 +21,7 @@ export class SocketOperations {
   readonly #maskError: (error: unknown) => GraphQLError;
   readonly #window: SocketWindow;
   readonly #address: string;
+  readonly #opening: IncomingMessage;
   readonly #callerOf: () => Caller;
   readonly #bytes: Quota;
   readonly #charge: Charge;
@@ -30,6 +32,8 @@ export class SocketOperations {
     maskError: (error: unknown) => GraphQLError;
     window: SocketWindow;
     address: string;
+    /** The request that it was opened with. */
+    opening: IncomingMessage;
     callerOf: () => Caller;
     bytes: Quota;
     charge: Charge;
@@ -38,6 +42,7 @@ export class SocketOperations {
     this.#maskError = options.maskError;
     this.#window = options.window;
     this.#address = options.address;
+    this.#opening = options.opening;
     this.#callerOf = options.callerOf;
     this.#bytes = options.bytes;
     this.#charge = options.charge;
@@ -71,6 +76,7 @@ export class SocketOperations {
       signal,
       announce: (more: number) => takeOrRefuse(bytes, more),
       client: this.#address,
+      opening: this.#opening,
       caller: this.#callerOf(),
       reader,
       charge: (cost: number) => {

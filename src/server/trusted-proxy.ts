@@ -38,6 +38,10 @@ export class TrustedProxy {
     const roles = request.headers[rolesHeader] ?? '';
     if (typeof user !== 'string' || user === '' || typeof roles !== 'string' || !this.#isTrusted(request))
       return undefined;
+    // Node joins them, and who put the other one there is not known.
+    for (const name of [userHeader, rolesHeader, tenantHeader])
+      if ((request.headersDistinct[name]?.length ?? 0) > 1)
+        throw new UnauthenticatedError(`The header ${name} stands there more than once.`);
     const tenant = request.headers[tenantHeader];
     const key = JSON.stringify([user, roles, tenant]);
     let right = this.#known.get(key);

@@ -1,3 +1,4 @@
+import { hostname, userInfo } from 'node:os';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { run } from './program.ts';
@@ -41,6 +42,20 @@ test('keys are made before there is a server, told once, listed, rotated and rev
   expect(await apiKeys('revoke', key.id)).toMatchObject({ code: 0, stdout: 'It was revoked before.\n' });
   expect((await list()).revokedAt).not.toBeNull();
   expect(await apiKeys('rotate', key.id)).toMatchObject({ code: 4 });
+  const audit = await db.query(
+    'select action, outcome, subjects, actor, address from jobtree.audit_entry order by at',
+  );
+  const by = { actor: `command line, ${userInfo().username}`, address: hostname() };
+  const named = ['key shop', 'role producer', 'role watcher', 'type mail.*'];
+  expect(audit).toEqual(
+    [
+      { action: 'createApiKey', outcome: 'OK', subjects: named },
+      { action: 'rotateApiKey', outcome: 'OK', subjects: [key.id] },
+      { action: 'revokeApiKey', outcome: 'OK', subjects: [key.id] },
+      { action: 'revokeApiKey', outcome: 'OK', subjects: [key.id] },
+      { action: 'rotateApiKey', outcome: 'NOT_FOUND', subjects: [key.id] },
+    ].map((entry) => ({ ...entry, ...by })),
+  );
 });
 
 test('a key may belong to a tenant', async () => {

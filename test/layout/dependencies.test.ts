@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 
 const layers = [
   'redis-url.ts',
+  'encryption.ts',
   'object-store-url.ts',
   'config.ts',
   'errors.ts',

@@ -7,7 +7,8 @@ import { nameCoordinates } from '../../src/schema/tenant-names.ts';
 /** Texts that are no names: nobody's job meets another one's by them. */
 const others = `
   AddEntry.itemId AddItemsInput.jobId ApiKey.createdBy ApiKey.id ApiKey.name ApiKey.rootIds ApiKey.tenant ApiKey.types Assignment.id
-  Assignment.itemId Assignment.jobId Assignment.payload CallbackAttempt.error CallbackDelivery.body CallbackDelivery.id
+  Assignment.itemId Assignment.jobId Assignment.payload AuditEntry.action AuditEntry.actor AuditEntry.address AuditEntry.id
+  AuditEntry.outcome AuditEntryEdge.cursor AuditFilter.action AuditFilter.actor AuditFilter.subject CallbackAttempt.error CallbackDelivery.body CallbackDelivery.id
   CallbackDelivery.messageId CallbackDelivery.rootId CallbackDeliveryEdge.cursor CallbackDeliveryFilter.rootId CallbackEndpoint.url
   CancelJobInput.jobId CancelOperationInput.operationId ClaimItemInput.itemId CreateApiKeyInput.name
   CreateApiKeyInput.rootIds CreateApiKeyInput.tenant CreateApiKeyInput.types CreateApiKeyPayload.key DeadLetterFilter.codes
@@ -23,7 +24,7 @@ const others = `
   NewItemInput.dedupeKey NewItemInput.payload NotFoundError.field NoteDeadLettersInput.groupId NoteDeadLettersInput.note Operation.id
   PageInfo.endCursor PageInfo.startCursor PendingItemFilter.codes PendingItemFilter.dedupeKeys PendingItemFilter.itemIds
   PendingItemFilter.jobId PutCallbackEndpointInput.url PutCallbackEndpointPayload.secret PutTypeSchemaInput.payload
-  PutTypeSchemaInput.result Query.apiKeys.after Query.callbackDeliveries.after Query.callbackDeliveries.before Query.item.id
+  PutTypeSchemaInput.result Query.apiKeys.after Query.auditEntries.after Query.auditEntries.before Query.callbackDeliveries.after Query.callbackDeliveries.before Query.item.id
   Query.job.id Query.jobs.after Query.jobs.before Query.schedules.after Query.schedules.before ReleaseAssignmentsInput.assignmentIds
   ReleaseEntry.assignmentId ReplayDeadLettersInput.payload ReportEntry.assignmentId ReportInput.assignmentId ReportInput.result
   RetryCallbackDeliveryInput.deliveryId RevokeApiKeyInput.id RotateApiKeyInput.id RotateApiKeyPayload.key

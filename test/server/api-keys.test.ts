@@ -274,3 +274,28 @@ it('a key that is shown again and again is looked up once, and then with all oth
   await keys.stop();
   await database.close();
 });
+
+it('a session of a key ends with it while Postgres is away, and one whose end moves ahead ends then', async () => {
+  const database = db.open(2);
+  let isAway = false;
+  const keys = new KnownKeys({
+    database: {
+      callForLeases: (name, ...values) =>
+        isAway ? Promise.reject(new Error('away')) : database.callForLeases(name, ...values),
+    },
+    logger: pino({ level: 'silent' }),
+  });
+  const { key } = await makeKey(db, ['watcher'], { expiresAt: new Date(Date.now() + 1_500) });
+  const right = await keys.find(key, '127.0.0.1');
+  isAway = true;
+  keys.start();
+  expect(await new Promise((resolve) => right.enter(resolve))).toBe('The API key is over.');
+  expect(right.isOver).toBe(true);
+  await keys.stop();
+  await database.close();
+
+  const moved = new Right({ caller: right.caller, until: performance.now() + 3_600_000, whenOver: 'over' });
+  const ended = new Promise((resolve) => moved.enter(resolve));
+  moved.until = performance.now() + 10;
+  expect(await ended).toBe('over');
+});

@@ -1,4 +1,5 @@
 /** Headers of a proxy: believed from the proxy alone. */
+import { request } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Answer } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -99,4 +100,23 @@ it('a tenant is the one that it names, and none if it names none', async () => {
   } finally {
     await app.close();
   }
+});
+
+it.each([
+  ['a user', ['X-Forwarded-User', 'eve', 'X-Forwarded-User', 'ada', 'X-Forwarded-Roles', 'watcher']],
+  ['roles', ['X-Forwarded-User', 'ada', 'X-Forwarded-Roles', 'admin', 'x-forwarded-roles', 'watcher']],
+  ['a tenant', ['X-Forwarded-User', 'ada', 'X-Forwarded-Tenant', 'a', 'x-forwarded-tenant', 'a']],
+])('%s that the caller and the proxy both give are refused', async (_, headers) => {
+  const app = await startServer(db.url, { JOBTREE_AUTH: 'proxy', JOBTREE_PROXY_NETWORKS: '127.0.0.0/8' });
+  const send = (more: string[]) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const { host } = new URL(app.url);
+      const all = ['Host', host, 'Content-Type', 'application/json', ...more];
+      request(app.url, { method: 'POST', headers: all }, (response) => resolve(response.resume().statusCode))
+        .on('error', reject)
+        .end('{"query":"{ __typename }"}');
+    });
+  expect(await send(headers)).toBe(401);
+  expect(await send(['X-Forwarded-User', 'ada', 'X-Forwarded-Roles', 'watcher'])).toBe(200);
+  await app.close();
 });

@@ -1,6 +1,8 @@
 /** A server in this process, or in one of its own that can be killed; both over real HTTP and WebSocket. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { get as getPlain, type IncomingMessage } from 'node:http';
+import { get } from 'node:https';
 import { fileURLToPath } from 'node:url';
 import pino from 'pino';
 import { readConfig } from '../../src/config.ts';
@@ -57,18 +59,23 @@ export async function startServerProcess(
     }
     return child.exitCode;
   };
-  while (!(await isReady(port))) {
+  const scheme = env.JOBTREE_TLS_CERT_FILE === undefined ? 'http' : 'https';
+  while (!(await isReady(scheme, port))) {
     if (child.exitCode !== null || child.signalCode !== null)
       throw new Error(`The server ended with ${child.exitCode ?? child.signalCode}:\n${output}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  return { url: `http://127.0.0.1:${port}/graphql`, process: child, output: () => output, end };
+  return { url: `${scheme}://127.0.0.1:${port}/graphql`, process: child, output: () => output, end };
 }
 
-async function isReady(port: string): Promise<boolean> {
-  try {
-    return (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
-  } catch {
-    return false;
-  }
+function isReady(scheme: 'http' | 'https', port: string): Promise<boolean> {
+  const url = `${scheme}://127.0.0.1:${port}/readyz`;
+  return new Promise((resolve) => {
+    const onAnswer = (response: IncomingMessage) => resolve(response.resume().statusCode === 200);
+    const request =
+      scheme === 'http'
+        ? getPlain(url, { agent: false }, onAnswer)
+        : get(url, { agent: false, rejectUnauthorized: false }, onAnswer);
+    request.on('error', () => resolve(false));
+  });
 }

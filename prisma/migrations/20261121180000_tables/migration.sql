@@ -482,6 +482,29 @@ create table "jobtree"."api_key" (
 create unique index "api_key_hash_key" on "jobtree"."api_key" ("hash");
 create unique index "api_key_previous_hash_key" on "jobtree"."api_key" ("previous_hash");
 
+-- Who did what that only some may do, and what came of it. Rows are added, and pruned when they are old; nothing else.
+create table "jobtree"."audit_entry" (
+  "id" uuid not null,
+  "at" timestamptz(3) not null,
+  "actor" text not null,
+  "tenant" text,
+  "action" text not null,
+  "subjects" text[],
+  "address" text not null,
+  "outcome" text not null,
+  constraint "audit_entry_pkey" primary key ("id")
+);
+create index "audit_entry_at_id_idx" on "jobtree"."audit_entry" ("at", "id");
+
+-- The functions, which come after the tables, have the one that counts.
+create function jobtree.keep_audit() returns trigger language plpgsql as $$
+begin
+  raise exception 'What is in the audit stays as it is.';
+end
+$$;
+create trigger keep_rows before update or delete on jobtree.audit_entry for each row execute function jobtree.keep_audit();
+create trigger keep_table before truncate on jobtree.audit_entry for each statement execute function jobtree.keep_audit();
+
 -- What is to be called when a tree is complete, or each job of it.
 create table "jobtree"."callback" (
   "root_id" uuid not null,

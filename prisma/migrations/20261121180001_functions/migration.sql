@@ -1165,7 +1165,8 @@ begin
 end
 $$;
 
--- Refuses a secret of callbacks that is none by the Standard Webhooks: whsec_ and 24 to 64 bytes in base64. The error does not quote it.
+-- Refuses a secret of callbacks that is none by the Standard Webhooks: whsec_ and 24 to 64 bytes in base64; or that a server has not sealed
+-- (enc:). The error does not quote it.
 --
 -- errors     JT002
 create or replace function jobtree.check_secret(p_secret text)
@@ -1173,6 +1174,9 @@ returns void
 language plpgsql immutable
 as $$
 begin
+  if p_secret ~ '^enc:[0-9a-f]{8}:[A-Za-z0-9+/]{80,200}=*$' then
+    return;
+  end if;
   if p_secret ~ '^whsec_([A-Za-z0-9+/]{4})+([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$' is not true
     or length(decode(substr(p_secret, 7), 'base64')) not between 24 and 64 then
     raise exception 'secret must be whsec_ and 24 to 64 bytes in base64.' using errcode = 'JT002', column = 'secret';
@@ -3954,6 +3958,23 @@ begin
 end
 $$;
 
+-- Refuses every change to the audit but additions, whoever asks, and what prune_audit removes: never what is younger than a day.
+--
+-- errors     insufficient_privilege
+create or replace function jobtree.keep_audit()
+returns trigger
+language plpgsql
+as $$
+begin
+  if tg_op = 'DELETE' then
+    if current_setting('jobtree.prunes_audit', true) = 'on' and old.at < clock_timestamp() - interval '1 day' then
+      return old;
+    end if;
+  end if;
+  raise exception 'What is in the audit stays as it is.' using errcode = 'insufficient_privilege';
+end
+$$;
+
 -- Keeps leases alive: the deadline of each moves to three heartbeat intervals from now. Where only some of its open items are
 -- named, those get deadlines of their own, and the others keep theirs.
 --
@@ -5693,6 +5714,33 @@ begin
 end
 $$;
 
+-- Removes entries of the audit that are older than so many seconds, at least a day, up to p_limit rows; returns how many. Skips those
+-- that another server is just removing.
+create or replace function jobtree.prune_audit(p_keep_seconds bigint, p_limit integer default 1000)
+returns integer
+language plpgsql volatile
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_count integer;
+begin
+  -- Not as a setting of the function, which only superusers may give one that Postgres does not know.
+  perform set_config('jobtree.prunes_audit', 'on', true);
+  delete from jobtree.audit_entry e
+  where e.id = any (array(
+    select o.id from jobtree.audit_entry o
+    where o.at < clock_timestamp() - greatest(p_keep_seconds, 86400) * interval '1 second'
+    order by o.at
+    limit p_limit
+    for update skip locked
+  ));
+  get diagnostics v_count = row_count;
+  perform set_config('jobtree.prunes_audit', 'off', true);
+  return v_count;
+end
+$$;
+
 -- Removes deliveries that are settled and older than 30 days, up to p_limit.
 --
 -- returns    how many
@@ -7411,6 +7459,23 @@ begin
     insert into jobtree.progress_delta (root_id, job_id) values (v_job.root_id, v_job.id);
   end if;
   return v_job.root_id;
+end
+$$;
+
+-- Puts another text in the place of a secret of an endpoint, or of the one before it: the same secret, sealed with another key. Whoever has changed
+-- it meanwhile has won.
+--
+-- errors     JT002
+create or replace function jobtree.seal_secret(p_name text, p_from text, p_to text)
+returns void
+language plpgsql volatile
+as $$
+begin
+  perform jobtree.check_secret(p_to);
+  update jobtree.callback_endpoint e
+  set secret = case when e.secret = p_from then p_to else e.secret end,
+    previous_secret = case when e.previous_secret = p_from then p_to else e.previous_secret end
+  where e.name = p_name and p_from in (e.secret, e.previous_secret);
 end
 $$;
 

@@ -1,14 +1,17 @@
 /** `jobtree api-keys`: the keys of the API, in the database itself: so the first one can be made. */
 import { readConfig } from '../../config.ts';
-import { Database } from '../../db/database.ts';
+import type { Queries } from '../../db/database.ts';
 import { migrate } from '../../db/migrate.ts';
 import { createApiKey, listApiKeys as list, revokeApiKey, rotateApiKey } from '../../domain/api-keys.ts';
+import type { Act } from '../../domain/audit.ts';
 import type { Role } from '../../domain/rights.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { encodeGlobalId, keyOf } from '../../schema/global-id.ts';
+import { auditCommand } from '../audit.ts';
 import { CommandError } from '../command-error.ts';
 import { openDatabase } from '../database.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { withQueries } from '../queries.ts';
 import { table } from '../table.ts';
 
 interface Options {
@@ -26,7 +29,13 @@ export interface CreateOptions extends Options {
 const maker = 'the command line';
 
 export async function createKey(name: string, options: CreateOptions): Promise<number> {
-  const { id, key } = await withDatabase((database) =>
+  const subjects = [
+    `key ${name}`,
+    ...options.role.map((role) => `role ${role}`),
+    ...(options.type ?? []).map((type) => `type ${type}`),
+    ...(options.tree ?? []),
+  ];
+  const { id, key } = await withAudit({ action: 'createApiKey', subjects }, (database) =>
     createApiKey(
       database,
       {
@@ -82,14 +91,16 @@ export async function listApiKeys(options: Options): Promise<number> {
 }
 
 export async function rotateKey(id: string, options: Options & { readonly keep?: number }): Promise<number> {
-  const { key } = await withDatabase((database) =>
+  const { key } = await withAudit({ action: 'rotateApiKey', subjects: [id] }, (database) =>
     rotateApiKey(database, keyOf('ApiKey', id, 'id'), options.keep),
   );
   return print(options, { id, key }, key);
 }
 
 export async function revokeKey(id: string, options: Options): Promise<number> {
-  const revoked = await withDatabase((database) => revokeApiKey(database, keyOf('ApiKey', id, 'id')));
+  const revoked = await withAudit({ action: 'revokeApiKey', subjects: [id] }, (database) =>
+    revokeApiKey(database, keyOf('ApiKey', id, 'id')),
+  );
   return print(options, { id, revoked }, revoked ? 'Revoked.' : 'It was revoked before.');
 }
 
@@ -98,26 +109,21 @@ function print({ json }: Options, outcome: object, text: string): number {
   return exitCodes.success;
 }
 
+/** For what changes something: it stands in the audit. */
+function withAudit<T>(
+  act: Pick<Act, 'action' | 'subjects'>,
+  use: (database: Queries) => Promise<T>,
+): Promise<T> {
+  return withDatabase((database) => auditCommand(database, act, use));
+}
+
 /** The database of the settings, brought up to this version if it is not. */
-async function withDatabase<T>(use: (database: Database) => Promise<T>): Promise<T> {
+async function withDatabase<T>(use: (database: Queries) => Promise<T>): Promise<T> {
   const config = readConfig(process.env);
   const used = await openDatabase(config);
   try {
     await migrate({ connectionString: config.directDatabaseUrl ?? used.url, onApply: () => {} });
-    const database = new Database({
-      url: used.url,
-      poolSize: 2,
-      timeoutMs: config.databaseTimeoutMs,
-      preparedStatements: config.preparedStatements,
-      pooled: config.directDatabaseUrl !== undefined,
-      onIdleError: () => {},
-    });
-    try {
-      await database.open(config.startTimeoutMs);
-      return await use(database);
-    } finally {
-      await database.close();
-    }
+    return await withQueries(config, used.url, use);
   } catch (error) {
     if (error instanceof InvalidInputError) throw new CommandError(exitCodes.usage, error.message);
     if (error instanceof NotFoundError) throw new CommandError(exitCodes.notFound, error.message);

@@ -2,8 +2,12 @@
 import { readFile } from 'node:fs/promises';
 import { readConfig } from '../../config.ts';
 import { applyRoles, ROLES_FILE } from '../../db/migrate.ts';
+import { auditCommand } from '../audit.ts';
 import { openDatabase } from '../database.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { withQueries } from '../queries.ts';
+
+const names = ['jobtree_enqueue', 'jobtree_work', 'jobtree_watch'];
 
 export async function roles({ apply }: { readonly apply?: true }): Promise<number> {
   if (!apply) {
@@ -13,10 +17,13 @@ export async function roles({ apply }: { readonly apply?: true }): Promise<numbe
   const config = readConfig(process.env);
   const database = await openDatabase(config);
   try {
-    await applyRoles(config.directDatabaseUrl ?? database.url);
+    const act = { action: 'applyRoles', subjects: names.map((name) => `role ${name}`) };
+    await withQueries(config, database.url, (queries) =>
+      auditCommand(queries, act, () => applyRoles(config.directDatabaseUrl ?? database.url)),
+    );
   } finally {
     await database.stop();
   }
-  process.stdout.write('jobtree_enqueue, jobtree_work and jobtree_watch have their rights.\n');
+  process.stdout.write(`${names.join(', ')} have their rights.\n`);
   return exitCodes.success;
 }

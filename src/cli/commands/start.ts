@@ -2,6 +2,7 @@
 import cluster from 'node:cluster';
 import { setFlagsFromString } from 'node:v8';
 import { readConfig, refuseOpen } from '../../config.ts';
+import { encryptionProblems } from '../../encryption.ts';
 import { createLogger } from '../../server/log.ts';
 import { openDatabase } from '../database.ts';
 import { catchInterruption } from '../interruption.ts';
@@ -22,6 +23,7 @@ export async function start(options: { processes: number }): Promise<number> {
   const config = readConfig(process.env);
   refuseOpen(config);
   const logger = createLogger(config.logLevel);
+  for (const problem of encryptionProblems(config)) logger.warn(problem);
   const { signal } = catchInterruption(() => processes?.kill());
   // They load what they need while Postgres starts.
   const processes =

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../../config.ts';
+import { encryptionProblems } from '../../encryption.ts';
 import { databasePrefix } from '../../events/redis-channels.ts';
 import { checkCallbacks } from './callbacks.ts';
 import { type Finding, type Judgement, ok, sick, warning } from './finding.ts';
@@ -14,6 +15,7 @@ import {
   checkVersion,
 } from './postgres.ts';
 import { checkRedis } from './redis.ts';
+import { checkSecrets } from './secrets.ts';
 import { askServer, checkClocks, checkServer } from './server.ts';
 import { Session } from './session.ts';
 import { checkLocks, checkPrepared, checkSlots, checkTransactions } from './snapshots.ts';
@@ -55,6 +57,10 @@ export async function examine(
     for (const judgement of await tried(look)) onFinding({ check: name, ...judgement });
   };
   const server = await askServer(apiUrl);
+  for (const problem of encryptionProblems(config))
+    await check('encryption', () => [
+      warning(problem, 'Others on the network can read along, or step in between.'),
+    ]);
   const redis = async (options: { prefix: string | undefined; isWatched: boolean }) => {
     if (config.redis !== undefined) await checkRedisOf(config.redis, options);
   };
@@ -119,6 +125,7 @@ export async function examine(
     await check('idle-trees', () => checkIdleTrees(session));
     await check('background', () => checkBackground(session, watch));
     await check('callbacks', () => checkCallbacks(session));
+    await check('secrets', () => checkSecrets(session, config.secretsKeys));
     // What was there at the first look has not been there for long; without a server nothing will happen.
     if (watch.isWatched && first.deltas.length + first.keys.length > 0)
       await delay(lookedAt + betweenLooksMs(watch.sweepIntervalMs) - performance.now());

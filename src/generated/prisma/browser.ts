@@ -159,6 +159,11 @@ export type CallbackEndpoint = Prisma.CallbackEndpointModel
  */
 export type ApiKey = Prisma.ApiKeyModel
 /**
+ * Model AuditEntry
+ * Who did what that only some may do, and what came of it. Rows are added, and pruned when they are old; nothing else (`keep_audit`).
+ */
+export type AuditEntry = Prisma.AuditEntryModel
+/**
  * Model Callback
  * What is to be called when a tree is complete, or each job of it.
  */

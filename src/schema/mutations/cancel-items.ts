@@ -1,5 +1,6 @@
 import { startOperation } from '../../domain/operations.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
+import { toConditions } from '../audit-subjects.ts';
 import { builder } from '../builder.ts';
 import { operationField } from '../operation.ts';
 import { PendingItemFilter, toPendingFilter } from '../pending-items.ts';
@@ -19,6 +20,7 @@ const Input = builder.inputType('CancelItemsInput', {
 builder.mutationField('cancelItems', (t) =>
   t.field({
     authScopes: { may: 'sweep' },
+    audited: ({ input }) => toConditions(input.filter),
     type: Payload,
     description:
       'Cancels single items that are pending; their jobs go on. What waits leaves the queue, and of what a worker holds the worker learns it from its next heartbeat or report. A job of which items were cancelled completes as any other, and its outcome is as if nobody had: to end a job with all below it there is `cancelJob`. What is added while it is at it is left.',

@@ -13,6 +13,7 @@ const Payload = builder.objectRef<{ jobId: string }>('CancelJobPayload').impleme
 builder.mutationField('cancelJob', (t) =>
   t.field({
     authScopes: { may: 'change' },
+    audited: ({ input }) => [input.jobId],
     type: Payload,
     description:
       'Cancels a job and all below it: they take no more items, what waits or is scheduled is dropped, and what workers hold ends (they learn it from their next heartbeat or report). What is done stays. Answers once no worker can get any of it; of a large job the rest goes on in the server, and the progress shows how far that is. Cancelling twice changes nothing.',

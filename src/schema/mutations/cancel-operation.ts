@@ -17,6 +17,7 @@ const Input = builder.inputType('CancelOperationInput', {
 builder.mutationField('cancelOperation', (t) =>
   t.field({
     authScopes: { may: 'administer' },
+    audited: ({ input }) => [input.operationId],
     type: Payload,
     description:
       'Ends an operation where it is. What it did stays; cancelling one that is finished changes nothing.',

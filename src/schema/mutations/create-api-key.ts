@@ -38,6 +38,13 @@ const Input = builder.inputType('CreateApiKeyInput', {
 builder.mutationField('createApiKey', (t) =>
   t.field({
     authScopes: { may: 'administer' },
+    audited: ({ input: { name, roles, types, rootIds, tenant } }) => [
+      `key ${name}`,
+      ...roles.map((role) => `role ${role}`),
+      ...(types ?? []).map((type) => `type ${type}`),
+      ...(rootIds ?? []),
+      ...(tenant == null ? [] : [`tenant ${tenant}`]),
+    ],
     type: Payload,
     description: 'Makes a key of the API. Of its text the server keeps only the hash.',
     args: { input: t.arg({ type: Input, required: true, description: 'What the key is for.' }) },

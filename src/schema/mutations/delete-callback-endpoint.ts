@@ -15,6 +15,7 @@ const Input = builder.inputType('DeleteCallbackEndpointInput', {
 builder.mutationField('deleteCallbackEndpoint', (t) =>
   t.field({
     authScopes: { may: 'administer' },
+    audited: ({ input }) => [`endpoint ${input.name}`],
     type: Payload,
     description:
       'Deletes an endpoint. What is still to be sent there fails, also what trees and alerts that name it send later; once there is an endpoint of the name again, it can be retried.',

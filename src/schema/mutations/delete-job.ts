@@ -19,6 +19,7 @@ const Payload = builder.objectRef<{ globalId: string; deleted: boolean }>('Delet
 builder.mutationField('deleteJob', (t) =>
   t.field({
     authScopes: { may: 'change' },
+    audited: ({ input }) => [input.jobId],
     type: Payload,
     description:
       'Deletes a whole tree: its jobs, items, results and failures. What is still at work is cancelled first.',

@@ -11,6 +11,7 @@ const Payload = builder.objectRef<{ name: string }>('DeleteSchedulePayload').imp
 builder.mutationField('deleteSchedule', (t) =>
   t.field({
     authScopes: { may: 'administer' },
+    audited: ({ input }) => [`schedule ${input.name}`],
     type: Payload,
     description: 'Deletes a schedule, with what it has queued. The trees that it made stay, and go on.',
     args: {

@@ -20,6 +20,7 @@ const Input = builder.inputType('DeleteTypeSchemaInput', {
 builder.mutationField('deleteTypeSchema', (t) =>
   t.field({
     authScopes: { may: 'administer' },
+    audited: ({ input }) => [`type ${input.type}`, `version ${input.version}`],
     type: Payload,
     description:
       'Removes a version of a type: what meets no other one is refused from now on; without any version the type takes everything. Items that were added stay as they are. Repeating it changes nothing.',

@@ -1,5 +1,6 @@
 import { startOperation } from '../../domain/operations.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
+import { toConditions } from '../audit-subjects.ts';
 import { builder } from '../builder.ts';
 import { DeadLetterFilter, toFilter } from '../dead-letters.ts';
 import { operationField } from '../operation.ts';
@@ -19,6 +20,7 @@ const Input = builder.inputType('DiscardDeadLettersInput', {
 builder.mutationField('discardDeadLetters', (t) =>
   t.field({
     authScopes: { may: 'administer' },
+    audited: ({ input }) => toConditions(input.filter),
     type: Payload,
     description:
       'Settles dead letters that nobody will try again: the items stay failed, with their failures, and leave the groups.',

@@ -24,6 +24,7 @@ const Input = builder.inputType('NoteDeadLettersInput', {
 builder.mutationField('noteDeadLetters', (t) =>
   t.field({
     authScopes: { may: 'administer' },
+    audited: ({ input }) => [input.groupId],
     type: Payload,
     description:
       'Keeps what somebody knows about a group of dead letters, such as an issue’s address. It is there again when the same failure comes back.',

@@ -11,6 +11,7 @@ const Payload = builder.objectRef<{ name: string }>('PauseSchedulePayload').impl
 builder.mutationField('pauseSchedule', (t) =>
   t.field({
     authScopes: { may: 'administer' },
+    audited: ({ input }) => [`schedule ${input.name}`],
     type: Payload,
     description:
       'Has a schedule make nothing until it is resumed; it has no next occurrence, and what it has queued stays queued. Pausing a paused one changes nothing.',

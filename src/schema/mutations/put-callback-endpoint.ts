@@ -1,5 +1,6 @@
 import { putEndpoint } from '../../domain/callback-endpoints.ts';
 import { InvalidInputError } from '../../errors.ts';
+import { toHost } from '../audit-subjects.ts';
 import { builder } from '../builder.ts';
 import { endpointField } from '../callbacks.ts';
 
@@ -32,6 +33,7 @@ const Input = builder.inputType('PutCallbackEndpointInput', {
 builder.mutationField('putCallbackEndpoint', (t) =>
   t.field({
     authScopes: { may: 'administer' },
+    audited: ({ input: { name, url } }) => [`endpoint ${name}`, ...toHost(url)],
     type: Payload,
     description:
       'Creates an endpoint of callbacks, or has the one of its name lead to another URL, which holds for what is to be sent already. To state the same again changes nothing, but that an endpoint that had answered 410 is called again.',

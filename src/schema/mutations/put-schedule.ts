@@ -19,6 +19,7 @@ const Payload = builder
 builder.mutationField('putSchedule', (t) =>
   t.field({
     authScopes: { may: 'administer' },
+    audited: ({ input }) => [`schedule ${input.name}`],
     type: Payload,
     description:
       'Creates a schedule, or changes the one of its name to what is given. Its next occurrence stays what it is unless its times change, and it stays paused unless that is said: so a deploy may state the same again.',

@@ -35,6 +35,7 @@ const Input = builder.inputType('PutTypeSchemaInput', {
 builder.mutationField('putTypeSchema', (t) =>
   t.field({
     authScopes: { may: 'administer' },
+    audited: ({ input }) => [`type ${input.type}`, `version ${input.version}`],
     type: Payload,
     description:
       'Registers what payloads and results of a type look like. This server checks by it at once, others within two seconds. What was added before is not checked. Repeating it changes nothing.',

@@ -1,5 +1,6 @@
 import { startOperation } from '../../domain/operations.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
+import { toConditions } from '../audit-subjects.ts';
 import { builder } from '../builder.ts';
 import { DeadLetterFilter, toFilter } from '../dead-letters.ts';
 import { operationField } from '../operation.ts';
@@ -24,6 +25,10 @@ const Input = builder.inputType('ReplayDeadLettersInput', {
 builder.mutationField('replayDeadLetters', (t) =>
   t.field({
     authScopes: { may: 'administer' },
+    audited: ({ input }) => [
+      ...toConditions(input.filter),
+      ...(input.payload == null ? [] : ['with a corrected payload']),
+    ],
     type: Payload,
     description:
       'Tries items again that failed for good. They go to the end of the queue, keep their failures, and may fail as often as new ones. Their jobs are open again, with all that these feed, and complete a second time, in a new generation. What fails again while it is at it is not tried once more; items of cancelled jobs are left.',

@@ -11,6 +11,7 @@ const Payload = builder.objectRef<{ name: string }>('ResumeSchedulePayload').imp
 builder.mutationField('resumeSchedule', (t) =>
   t.field({
     authScopes: { may: 'administer' },
+    audited: ({ input }) => [`schedule ${input.name}`],
     type: Payload,
     description:
       'Has a paused schedule go on with its next occurrence; what fell into the pause is not made up for. Of one that is not paused nothing changes.',

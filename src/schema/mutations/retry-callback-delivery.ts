@@ -19,6 +19,7 @@ const Input = builder.inputType('RetryCallbackDeliveryInput', {
 builder.mutationField('retryCallbackDelivery', (t) =>
   t.field({
     authScopes: { may: 'administer' },
+    audited: ({ input }) => [input.deliveryId],
     type: Payload,
     description:
       'Has a delivery sent at once, whatever came of it before, under the same message id; if that fails, again for about a day.',

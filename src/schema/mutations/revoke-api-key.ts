@@ -17,6 +17,7 @@ const Input = builder.inputType('RevokeApiKeyInput', {
 builder.mutationField('revokeApiKey', (t) =>
   t.field({
     authScopes: { may: 'administer' },
+    audited: ({ input }) => [input.id],
     type: Payload,
     description:
       'Revokes a key, for good. Within five seconds all servers refuse it, and end the sockets and streams that were opened with it. Revoking it twice changes nothing.',

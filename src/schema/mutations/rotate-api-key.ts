@@ -30,6 +30,7 @@ const Input = builder.inputType('RotateApiKeyInput', {
 builder.mutationField('rotateApiKey', (t) =>
   t.field({
     authScopes: { may: 'administer' },
+    audited: ({ input }) => [input.id],
     type: Payload,
     description:
       'Gives a key another text. For a while both are good, so that programs can change over; a text before those is not good any more. NOT_FOUND for a key that is revoked.',

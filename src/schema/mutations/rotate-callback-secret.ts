@@ -28,6 +28,7 @@ const Input = builder.inputType('RotateCallbackSecretInput', {
 builder.mutationField('rotateCallbackSecret', (t) =>
   t.field({
     authScopes: { may: 'administer' },
+    audited: ({ input }) => [`endpoint ${input.name}`],
     type: Payload,
     description:
       'Gives an endpoint a new secret. For a while both sign, so that receivers can change theirs meanwhile; a secret that was rotated before does not sign any more.',

@@ -12,6 +12,7 @@ const Payload = builder.objectRef<{ name: string; jobId: string }>('RunScheduleP
 builder.mutationField('runSchedule', (t) =>
   t.field({
     authScopes: { may: 'administer' },
+    audited: ({ input }) => [`schedule ${input.name}`],
     type: Payload,
     description:
       'Makes a tree of a schedule now, whatever else of it runs, is queued or paused. Its next occurrence stays what it is.',

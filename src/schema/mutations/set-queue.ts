@@ -1,5 +1,6 @@
 import { type QueueChange, type Queue as QueueState, readQueue, setQueue } from '../../domain/queues.ts';
 import { InvalidInputError } from '../../errors.ts';
+import { toSettings } from '../audit-subjects.ts';
 import { builder } from '../builder.ts';
 import { Queue } from '../queue.ts';
 
@@ -92,6 +93,7 @@ Input.implement({
 builder.mutationField('setQueue', (t) =>
   t.field({
     authScopes: { may: 'administer' },
+    audited: ({ input: { type, ...change } }) => [`type ${type}`, ...toSettings(change)],
     type: Payload,
     description:
       'Changes the settings of a type: a pause, limits, a lifetime, and defaults of new jobs. They hold on all servers for every claim that begins after the answer. Repeating it changes nothing.',

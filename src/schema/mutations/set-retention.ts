@@ -1,5 +1,6 @@
 import { type RetentionChange, setRetention } from '../../domain/retention.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
+import { toSettings } from '../audit-subjects.ts';
 import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';
 import { checkTree } from '../scope.ts';
@@ -29,6 +30,7 @@ Input.implement({
 builder.mutationField('setRetention', (t) =>
   t.field({
     authScopes: { may: 'change' },
+    audited: ({ input: { jobId, ...change } }) => [jobId, ...toSettings(change)],
     type: Payload,
     description:
       "Changes for how long a tree is kept. NOT_FOUND if it is gone, or already being deleted: what has begun to go can't be kept.",

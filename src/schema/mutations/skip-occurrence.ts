@@ -1,5 +1,6 @@
 import { skipOccurrence } from '../../domain/skip-occurrence.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
+import { toSettings } from '../audit-subjects.ts';
 import { builder } from '../builder.ts';
 import { scheduleField } from '../schedule-input.ts';
 
@@ -31,6 +32,7 @@ const Input = builder.inputType('SkipOccurrenceInput', {
 builder.mutationField('skipOccurrence', (t) =>
   t.field({
     authScopes: { may: 'administer' },
+    audited: ({ input: { name, ...change } }) => [`schedule ${name}`, ...toSettings(change)],
     type: Payload,
     description:
       'Leaves out the next occurrence of a schedule, or one that is queued. A paused schedule has no next one.',

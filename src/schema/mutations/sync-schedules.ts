@@ -1,6 +1,7 @@
 import { type SyncedSchedules, syncSchedules } from '../../domain/put-schedule.ts';
 import { toStored } from '../../domain/tenants.ts';
 import { InvalidInputError } from '../../errors.ts';
+import { toSettings } from '../audit-subjects.ts';
 import { builder } from '../builder.ts';
 import { ScheduleInput } from '../schedule-input.ts';
 
@@ -36,6 +37,10 @@ const Input = builder.inputType('SyncSchedulesInput', {
 builder.mutationField('syncSchedules', (t) =>
   t.field({
     authScopes: { may: 'administer' },
+    audited: ({ input: { schedules, ...change } }) => [
+      ...toSettings(change),
+      ...schedules.map(({ name }) => `schedule ${name}`),
+    ],
     type: Payload,
     description:
       'Puts all of these schedules as putSchedule does, or none: for a deploy that states its schedules in code.',

@@ -425,6 +425,7 @@ export const ModelName = {
   RateSlice: 'RateSlice',
   CallbackEndpoint: 'CallbackEndpoint',
   ApiKey: 'ApiKey',
+  AuditEntry: 'AuditEntry',
   Callback: 'Callback',
   CallbackDelivery: 'CallbackDelivery',
   DeadLetterAlert: 'DeadLetterAlert',
@@ -449,7 +450,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "traceContext" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "treeHold" | "idleTree" | "watch" | "schedule" | "queue" | "typeSchema" | "queueLease" | "rateSlice" | "callbackEndpoint" | "apiKey" | "callback" | "callbackDelivery" | "deadLetterAlert" | "figure" | "worker" | "upload" | "uploadChunk" | "uploadObject" | "fileImport"
+    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "traceContext" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "treeHold" | "idleTree" | "watch" | "schedule" | "queue" | "typeSchema" | "queueLease" | "rateSlice" | "callbackEndpoint" | "apiKey" | "auditEntry" | "callback" | "callbackDelivery" | "deadLetterAlert" | "figure" | "worker" | "upload" | "uploadChunk" | "uploadObject" | "fileImport"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -2525,6 +2526,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    AuditEntry: {
+      payload: Prisma.$AuditEntryPayload<ExtArgs>
+      fields: Prisma.AuditEntryFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.AuditEntryFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.AuditEntryFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>
+        }
+        findFirst: {
+          args: Prisma.AuditEntryFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.AuditEntryFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>
+        }
+        findMany: {
+          args: Prisma.AuditEntryFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>[]
+        }
+        create: {
+          args: Prisma.AuditEntryCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>
+        }
+        createMany: {
+          args: Prisma.AuditEntryCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.AuditEntryCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>[]
+        }
+        delete: {
+          args: Prisma.AuditEntryDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>
+        }
+        update: {
+          args: Prisma.AuditEntryUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>
+        }
+        deleteMany: {
+          args: Prisma.AuditEntryDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.AuditEntryUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.AuditEntryUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>[]
+        }
+        upsert: {
+          args: Prisma.AuditEntryUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>
+        }
+        aggregate: {
+          args: Prisma.AuditEntryAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateAuditEntry>
+        }
+        groupBy: {
+          args: Prisma.AuditEntryGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AuditEntryGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.AuditEntryCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AuditEntryCountAggregateOutputType> | number
+        }
+      }
+    }
     Callback: {
       payload: Prisma.$CallbackPayload<ExtArgs>
       fields: Prisma.CallbackFieldRefs
@@ -3649,6 +3724,20 @@ export const ApiKeyScalarFieldEnum = {
 export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]
 
 
+export const AuditEntryScalarFieldEnum = {
+  id: 'id',
+  at: 'at',
+  actor: 'actor',
+  tenant: 'tenant',
+  action: 'action',
+  subjects: 'subjects',
+  address: 'address',
+  outcome: 'outcome'
+} as const
+
+export type AuditEntryScalarFieldEnum = (typeof AuditEntryScalarFieldEnum)[keyof typeof AuditEntryScalarFieldEnum]
+
+
 export const CallbackScalarFieldEnum = {
   rootId: 'rootId',
   endpoint: 'endpoint',
@@ -4119,6 +4208,7 @@ export type GlobalOmitConfig = {
   rateSlice?: Prisma.RateSliceOmit
   callbackEndpoint?: Prisma.CallbackEndpointOmit
   apiKey?: Prisma.ApiKeyOmit
+  auditEntry?: Prisma.AuditEntryOmit
   callback?: Prisma.CallbackOmit
   callbackDelivery?: Prisma.CallbackDeliveryOmit
   deadLetterAlert?: Prisma.DeadLetterAlertOmit

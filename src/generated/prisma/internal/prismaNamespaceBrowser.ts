@@ -79,6 +79,7 @@ export const ModelName = {
   RateSlice: 'RateSlice',
   CallbackEndpoint: 'CallbackEndpoint',
   ApiKey: 'ApiKey',
+  AuditEntry: 'AuditEntry',
   Callback: 'Callback',
   CallbackDelivery: 'CallbackDelivery',
   DeadLetterAlert: 'DeadLetterAlert',
@@ -523,6 +524,20 @@ export const ApiKeyScalarFieldEnum = {
 } as const
 
 export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]
+
+
+export const AuditEntryScalarFieldEnum = {
+  id: 'id',
+  at: 'at',
+  actor: 'actor',
+  tenant: 'tenant',
+  action: 'action',
+  subjects: 'subjects',
+  address: 'address',
+  outcome: 'outcome'
+} as const
+
+export type AuditEntryScalarFieldEnum = (typeof AuditEntryScalarFieldEnum)[keyof typeof AuditEntryScalarFieldEnum]
 
 
 export const CallbackScalarFieldEnum = {

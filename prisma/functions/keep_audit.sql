@@ -1,0 +1,16 @@
+-- Refuses every change to the audit but additions, whoever asks, and what prune_audit removes: never what is younger than a day.
+--
+-- errors     insufficient_privilege
+create or replace function jobtree.keep_audit()
+returns trigger
+language plpgsql
+as $$
+begin
+  if tg_op = 'DELETE' then
+    if current_setting('jobtree.prunes_audit', true) = 'on' and old.at < clock_timestamp() - interval '1 day' then
+      return old;
+    end if;
+  end if;
+  raise exception 'What is in the audit stays as it is.' using errcode = 'insufficient_privilege';
+end
+$$;

@@ -1,0 +1,41 @@
+/** `jobtree audit`: who did what that only some may do. */
+import type { AuditEntry } from '../../client/index.ts';
+import { type ApiOptions, withClient } from '../api-options.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { print } from '../output.ts';
+import { table } from '../table.ts';
+
+export interface AuditOptions extends ApiOptions {
+  readonly actor?: string;
+  readonly action?: string;
+  readonly subject?: string;
+  readonly since?: Date;
+  readonly limit: number;
+}
+
+const header = ['AT', 'OUTCOME', 'ACTION', 'SUBJECTS', 'ACTOR', 'ADDRESS'];
+
+export async function listAudit(options: AuditOptions): Promise<number> {
+  const { actor, action, subject, since, json } = options;
+  const filter = { actor, action, subject, since: since?.toISOString() };
+  const entries = await withClient(options, async (client) => {
+    const all: AuditEntry[] = [];
+    for (let after: string | undefined; ; ) {
+      const page = await client.auditEntries({
+        first: Math.min(options.limit - all.length, 1_000),
+        after,
+        filter,
+      });
+      all.push(...page.nodes);
+      if (!page.hasNextPage || all.length >= options.limit) return all;
+      after = page.endCursor ?? undefined;
+    }
+  });
+  if (json) for (const entry of entries) print(`${JSON.stringify(entry)}\n`);
+  else print(table([header, ...entries.map(toCells)]));
+  return exitCodes.success;
+}
+
+function toCells({ at, outcome, action, subjects, actor, address }: AuditEntry): string[] {
+  return [at, outcome, action, subjects.join(', '), actor, address];
+}

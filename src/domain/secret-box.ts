@@ -1,0 +1,78 @@
+/**
+ * Seals secrets that must be read again, such as those that sign callbacks, so that the database alone does not tell them: AES-256-GCM, with a key
+ * that only servers have. Of several keys the first one seals, and all of them open, so that keys can be rotated.
+ *
+ * A sealed secret is `enc:`, which key it is, `:`, and base64 of the nonce, the tag and the text. It opens for the name that it was sealed for alone.
+ */
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+
+const algorithm = 'aes-256-gcm';
+const nonceBytes = 12;
+const tagBytes = 16;
+const form = /^enc:([0-9a-f]{8}):([A-Za-z0-9+/]+=*)$/;
+
+export class SecretBox {
+  readonly #keys: ReadonlyMap<string, Buffer>;
+  readonly #current: string | undefined;
+
+  /** Each of 32 bytes. Without any, secrets stay as they are. */
+  constructor(keys: readonly Buffer[]) {
+    this.#keys = new Map(keys.map((key) => [idOf(key), key]));
+    this.#current = keys[0] && idOf(keys[0]);
+  }
+
+  get seals(): boolean {
+    return this.#current !== undefined;
+  }
+
+  seal(secret: string, name: string): string {
+    const key = this.#current && this.#keys.get(this.#current);
+    if (!key) return secret;
+    const nonce = randomBytes(nonceBytes);
+    const cipher = createCipheriv(algorithm, key, nonce).setAAD(Buffer.from(name));
+    const text = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
+    return `enc:${this.#current}:${Buffer.concat([nonce, cipher.getAuthTag(), text]).toString('base64')}`;
+  }
+
+  /** @throws SealedError if it can't be opened */
+  open(stored: string, name: string): string {
+    const [, id, text] = form.exec(stored) ?? [];
+    if (id === undefined || text === undefined) return stored;
+    const key = this.#keys.get(id);
+    if (key === undefined) throw new SealedError(`JOBTREE_SECRETS_KEY does not have the key ${id}`);
+    const bytes = Buffer.from(text, 'base64');
+    const tag = bytes.subarray(nonceBytes, nonceBytes + tagBytes);
+    try {
+      const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceBytes), {
+        authTagLength: tagBytes,
+      })
+        .setAAD(Buffer.from(name))
+        .setAuthTag(tag);
+      return (
+        decipher.update(bytes.subarray(nonceBytes + tagBytes), undefined, 'utf8') + decipher.final('utf8')
+      );
+    } catch {
+      throw new SealedError('it was changed, or is that of another endpoint');
+    }
+  }
+
+  /** Whether it is as `seal` would leave it now. */
+  isCurrent(stored: string): boolean {
+    return this.#current === undefined || stored.startsWith(`enc:${this.#current}:`);
+  }
+
+  /** Which key a stored secret needs; undefined for one that stands there as it is. */
+  static keyOf(stored: string): string | undefined {
+    return form.exec(stored)?.[1];
+  }
+
+  has(keyId: string): boolean {
+    return this.#keys.has(keyId);
+  }
+}
+
+export class SealedError extends Error {
+  override readonly name = 'SealedError';
+}
+
+const idOf = (key: Buffer) => createHash('sha256').update(key).digest('hex').slice(0, 8);

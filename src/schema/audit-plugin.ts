@@ -1,0 +1,65 @@
+/**
+ * Notes what is done by fields that say so (`audited`), and what of it was refused. It comes before all other plugins, so that it sees what
+ * they refuse; the resolver below gets a database that brings the entry along with what it does.
+ */
+import SchemaBuilder, {
+  BasePlugin,
+  type FieldNullability,
+  type InputFieldMap,
+  type InputShapeFromFields,
+  type PothosOutputFieldConfig,
+  type SchemaTypes as PothosTypes,
+  type TypeParam,
+} from '@pothos/core';
+import type { GraphQLFieldResolver } from 'graphql';
+import { type ErrorCode, JobtreeError } from '../errors.ts';
+import type { Services } from './services.ts';
+
+declare global {
+  export namespace PothosSchemaTypes {
+    export interface Plugins<Types extends PothosTypes> {
+      audit: AuditPlugin<Types>;
+    }
+    export interface MutationFieldOptions<
+      Types extends PothosTypes,
+      Type extends TypeParam<Types>,
+      Nullable extends FieldNullability<Type>,
+      Args extends InputFieldMap,
+      ResolveReturnShape,
+    > {
+      /** For what stands in the audit: what it is done to, as ids and names; no payload, no secret. */
+      audited?: (args: InputShapeFromFields<Args>) => readonly string[];
+    }
+  }
+}
+
+export const auditPlugin = 'audit' as const;
+
+class AuditPlugin<Types extends PothosTypes> extends BasePlugin<Types> {
+  override wrapResolve(
+    resolver: GraphQLFieldResolver<unknown, Types['Context'], object>,
+    { name, pothosOptions }: PothosOutputFieldConfig<Types>,
+  ): GraphQLFieldResolver<unknown, Types['Context'], object> {
+    const { audited } = pothosOptions as { audited?: (args: object) => readonly string[] };
+    if (audited === undefined) return resolver;
+    return (parent, args, context, info) => {
+      const { audit, engine, caller, peer } = context as Services;
+      const { name: actor, tenant } = caller;
+      const act = { actor, tenant, action: name, subjects: audited(args), address: peer() };
+      return audit.run(
+        engine.database,
+        act,
+        (database) => resolver(parent, args, { ...context, engine: { ...engine, database } }, info),
+        refusalOf,
+      );
+    };
+  }
+}
+
+/** The errors plugin wraps refusals, prototypes and all, so that only the constructor says what they are. */
+function refusalOf(result: unknown): ErrorCode | undefined {
+  const made = (result as object | null)?.constructor;
+  return made?.prototype instanceof JobtreeError ? (result as JobtreeError).code : undefined;
+}
+
+SchemaBuilder.registerPlugin(auditPlugin, AuditPlugin);

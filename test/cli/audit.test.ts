@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { App } from '../../src/server/create-app.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { bearer, makeKey } from '../support/keys.ts';
+import { startServer } from '../support/server.ts';
+import { run } from './program.ts';
+
+let db: TestDatabase;
+let app: App;
+let key: string;
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url, { JOBTREE_AUTH: 'keys' });
+  ({ key } = await makeKey(db, ['admin']));
+  for (const type of ['a', 'b', 'c'])
+    await fetch(app.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...bearer(key) },
+      body: JSON.stringify({
+        query: `mutation { setQueue(input: { type: "${type}", paused: true }) { __typename } }`,
+      }),
+    });
+});
+afterAll(async () => {
+  await app.close();
+  await db.drop();
+});
+
+const audit = (...args: string[]) =>
+  run(['audit', ...args], { env: { JOBTREE_URL: app.url, JOBTREE_TOKEN: key } });
+
+test('the audit is a table, or an object a line', async () => {
+  const { code, stdout } = await audit('--limit', '2');
+  expect(code).toBe(0);
+  expect(stdout.split('\n')).toMatchObject([
+    expect.stringMatching(/^AT +OUTCOME +ACTION +SUBJECTS +ACTOR +ADDRESS$/),
+    expect.stringMatching(/Z +OK +setQueue +type c, paused true +key admin \(\S+\) +127\.0\.0\.1$/),
+    expect.stringContaining('type b'),
+    '',
+  ]);
+  const lines = (await audit('--json', '--subject', 'type a', '--since', '1h')).stdout.trim().split('\n');
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ subjects: ['type a', 'paused true'] }]);
+  expect((await audit('--json', '--actor', 'nobody')).stdout).toBe('');
+});

@@ -1,0 +1,304 @@
+/** Who did what that only some may do: it stands in a table that can only be added to, in one statement with what was done, and in the log. */
+import { createClient as connect } from 'graphql-ws';
+import pino from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { createClient } from '../../src/client/index.ts';
+import { readConfig } from '../../src/config.ts';
+import { schema } from '../../src/schema/index.ts';
+import { type App, createApp } from '../../src/server/create-app.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { bearer, makeKey } from '../support/keys.ts';
+import { startServer } from '../support/server.ts';
+
+let db: TestDatabase;
+let app: App;
+let admin: { id: string; key: string };
+let producer: { id: string; key: string };
+let log = '';
+beforeAll(async () => {
+  db = await createDatabase();
+  admin = await makeKey(db, ['admin']);
+  producer = await makeKey(db, ['producer']);
+  app = await createApp({
+    config: readConfig({ JOBTREE_PORT: '0', JOBTREE_AUTH: 'keys', JOBTREE_TRUSTED_PROXIES: '1' }),
+    databaseUrl: db.url,
+    logger: pino({ level: 'info' }, { write: (line: string) => (log += line) }),
+  });
+});
+afterAll(async () => {
+  await app.close();
+  await db.drop();
+});
+
+interface Entry {
+  readonly id: string;
+  readonly actor: string;
+  readonly action: string;
+  readonly subjects: string[];
+  readonly address: string;
+  readonly outcome: string;
+}
+
+async function ask(query: string, { key = admin.key, from = '203.0.113.7', variables = {} } = {}) {
+  const response = await fetch(app.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-forwarded-for': from, ...bearer(key) },
+    body: JSON.stringify({ query, variables }),
+  });
+  return (await response.json()) as any;
+}
+
+const entries = (action: string) =>
+  db.query<Entry & { at: Date }>('select * from jobtree.audit_entry where action = $1 order by at', [action]);
+const logged = (): Entry[] =>
+  log
+    .split('\n')
+    .filter((line) => line.includes('"msg":"audit"'))
+    .map((line) => JSON.parse(line).audit);
+
+const pause = (type: string) =>
+  `mutation { setQueue(input: { type: "${type}", paused: true }) { ... on SetQueuePayload { queue { paused } } ... on Error { code } } }`;
+
+/** Mutations without the permission `administer` that can't be undone, or are about many. */
+const grave = ['cancelJob', 'deleteJob', 'setRetention', 'cancelItems'];
+
+describe('every mutation', () => {
+  const fields = Object.values(schema.getMutationType()?.getFields() ?? {}).map(({ name, extensions }) => ({
+    name,
+    ...(extensions.pothosOptions as { authScopes: { may: string }; audited?: unknown }),
+  }));
+
+  it('that administers, or takes something away, is audited', () => {
+    const asked = fields.filter(
+      ({ name, authScopes }) => authScopes.may === 'administer' || grave.includes(name),
+    );
+    expect(asked.length).toBeGreaterThan(20);
+    expect(asked.filter(({ audited }) => audited === undefined).map(({ name }) => name)).toEqual([]);
+  });
+});
+
+describe('what was done', () => {
+  it('is noted with who, what, on what, from where and when, in the table and in the log', async () => {
+    await ask(pause('mail.one'));
+    const [entry] = await entries('setQueue');
+    expect(entry).toMatchObject({
+      actor: `key admin (${admin.id})`,
+      subjects: ['type mail.one', 'paused true'],
+      address: '203.0.113.7',
+      outcome: 'OK',
+      at: expect.any(Date),
+    });
+    const { at: _, ...told } = entry as Entry & { at: Date };
+    expect(logged()).toContainEqual(told);
+  });
+
+  it('is noted once when it calls several functions, and when it deletes a tree for a producer', async () => {
+    const client = createClient({ url: app.url, token: producer.key });
+    const { id } = await client.createJob({ type: 'mail', items: [{ payload: 1 }], sealed: true });
+    await client.deleteJob(id);
+    await client.close();
+    expect(await entries('deleteJob')).toMatchObject([
+      { actor: `key producer (${producer.id})`, subjects: [id], outcome: 'OK' },
+    ]);
+  });
+
+  it('is noted after it where no function did it', async () => {
+    const id = 'DeadLetterGroup:00000000-0000-0000-0000-000000000000';
+    await ask(`mutation { noteDeadLetters(input: { groupId: "${id}", note: "x" }) { __typename } }`);
+    expect(await entries('noteDeadLetters')).toMatchObject([{ subjects: [id], outcome: 'NOT_FOUND' }]);
+    await ask('mutation { syncSchedules(input: { schedules: [] }) { __typename } }');
+    expect(await entries('syncSchedules')).toHaveLength(1);
+  });
+
+  it('over a WebSocket is noted with the address that opened it', async () => {
+    const socket = connect({
+      url: app.url.replace('http', 'ws'),
+      webSocketImpl: class extends WebSocket {
+        constructor(url: string, protocols: string) {
+          super(url, protocols, { headers: { 'x-forwarded-for': '2001:db8::1:2' } });
+        }
+      },
+      connectionParams: bearer(admin.key),
+    });
+    for await (const _ of socket.iterate({ query: pause('mail.socket') }));
+    await socket.dispose();
+    expect((await entries('setQueue')).at(-1)).toMatchObject({
+      subjects: ['type mail.socket', 'paused true'],
+      address: '2001:db8::1:2',
+    });
+  });
+
+  it('is not there if what was to be done is undone', async () => {
+    await db.query(
+      `create function public.refuse() returns trigger language plpgsql as $$ begin raise exception 'no' using errcode = 'JT002'; end $$;
+       create trigger refuse before insert on jobtree.queue for each row execute function public.refuse()`,
+    );
+    const { data } = await ask(pause('mail.undone'));
+    await db.query('drop function public.refuse() cascade');
+    expect(data.setQueue.code).toBe('INVALID_INPUT');
+    const ofIt = (await entries('setQueue')).filter(({ subjects }) => subjects[0] === 'type mail.undone');
+    expect(ofIt).toMatchObject([{ outcome: 'INVALID_INPUT' }]);
+  });
+
+  it('is undone if it can not be noted', async () => {
+    await db.query(
+      `create function public.refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
+       create trigger refuse before insert on jobtree.audit_entry for each row execute function public.refuse()`,
+    );
+    const { errors } = await ask(pause('mail.unnoted'));
+    await db.query('drop function public.refuse() cascade');
+    expect(errors[0].extensions.code).toBe('INTERNAL');
+    expect(await db.query(`select from jobtree.queue where type = 'mail.unnoted'`)).toEqual([]);
+    // The log has what the table could not take.
+    expect(logged().at(-1)).toMatchObject({
+      subjects: ['type mail.unnoted', 'paused true'],
+      outcome: 'INTERNAL',
+    });
+  });
+
+  it('by anybody is by "anybody" where nobody is asked', async () => {
+    const open = await startServer(db.url);
+    await fetch(open.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query: pause('mail.open') }),
+    });
+    await open.close();
+    expect((await entries('setQueue')).at(-1)).toMatchObject({ actor: 'anybody', address: '127.0.0.1' });
+  });
+});
+
+describe('what was refused', () => {
+  it('is noted with the code: by rights, and by what was asked', async () => {
+    await ask(pause('mail.two'), { key: producer.key });
+    await ask(pause(''));
+    const [forbidden, invalid] = (await entries('setQueue')).slice(-2);
+    expect(forbidden).toMatchObject({ actor: `key producer (${producer.id})`, outcome: 'FORBIDDEN' });
+    expect(invalid).toMatchObject({ subjects: ['type ', 'paused true'], outcome: 'INVALID_INPUT' });
+  });
+
+  it('over and over is kept a few times, and others are noted meanwhile', async () => {
+    const watcher = await makeKey(db, ['watcher']);
+    const revoke = (key: string, id: string) =>
+      ask(`mutation { revokeApiKey(input: { id: "${id}" }) { __typename } }`, { key });
+    for (let i = 0; i < 100; i++) await revoke(watcher.key, 'x');
+    const id = `ApiKey:${watcher.id}`;
+    await revoke(admin.key, id);
+    const noted = await entries('revokeApiKey');
+    expect(noted.filter(({ outcome }) => outcome === 'FORBIDDEN')).toHaveLength(60);
+    expect(noted.at(-1)).toMatchObject({ subjects: [id], outcome: 'OK' });
+  });
+
+  it('is noted whatever it says, as text that can be read in a terminal', async () => {
+    const name = `\u0000\u001b[2J\ud800${'x'.repeat(1_000)}`;
+    await ask('mutation ($name: String!) { pauseSchedule(input: { name: $name }) { __typename } }', {
+      variables: { name },
+    });
+    const [entry] = await entries('pauseSchedule');
+    expect(entry?.subjects[0]).toMatch(/^schedule \ufffd\ufffd\[2J\ufffdx{200,}…$/);
+    expect(entry?.subjects[0]?.length).toBeLessThan(400);
+  });
+});
+
+it('has no payload, no secret and no path of a URL', async () => {
+  const url = 'https://hooks.example.com/T0/planted-path?token=planted-token';
+  const { data } = await ask(
+    'mutation ($url: String!) { putCallbackEndpoint(input: { name: "ops", url: $url }) { ... on PutCallbackEndpointPayload { secret } } }',
+    { variables: { url } },
+  );
+  const made = await ask(
+    'mutation { createApiKey(input: { name: "new", roles: [WORKER], types: ["mail.*"] }) { ... on CreateApiKeyPayload { key } } }',
+  );
+  await ask(
+    'mutation { replayDeadLetters(input: { filter: { itemIds: ["JobItem:00000000-0000-7000-8000-000000000000/1"], dedupeKeys: ["planted-dedupe"] }, payload: { card: "planted-payload" } }) { __typename } }',
+  );
+  await ask(
+    'mutation { putSchedule(input: { schedule: { name: "nightly", cron: "0 0 * * *", job: { type: "mail", items: [{ payload: "planted-template" }] } } }) { __typename } }',
+  );
+  const rows = JSON.stringify(await db.query('select * from jobtree.audit_entry'));
+  expect(rows).toContain('host hooks.example.com');
+  expect(rows).toContain('role worker');
+  expect(rows).toContain('with a corrected payload');
+  const secrets = [data.putCallbackEndpoint.secret, made.data.createApiKey.key, 'planted', admin.key];
+  for (const secret of secrets) {
+    expect(rows).not.toContain(secret);
+    expect(log).not.toContain(secret);
+  }
+});
+
+it('is listed to admins alone, newest first, by pages and filters', async () => {
+  const client = createClient({ url: app.url, token: admin.key });
+  const all = await client.auditEntries({ first: 1_000 });
+  expect(all.nodes.length).toBe((await db.query('select from jobtree.audit_entry')).length);
+  expect(all.nodes.map(({ at }) => at)).toEqual(
+    all.nodes
+      .map(({ at }) => at)
+      .sort()
+      .reverse(),
+  );
+  const paged = [];
+  for (let after: string | undefined; ; ) {
+    const page = await client.auditEntries({ first: 7, after });
+    paged.push(...page.nodes);
+    if (!page.hasNextPage) break;
+    after = page.endCursor ?? undefined;
+  }
+  expect(paged).toEqual(all.nodes);
+  const ofProducer = await client.auditEntries({ filter: { actor: producer.id } });
+  expect(new Set(ofProducer.nodes.map(({ action }) => action))).toEqual(new Set(['deleteJob', 'setQueue']));
+  const both = { action: 'setQueue', subject: 'type mail.one' };
+  expect((await client.auditEntries({ filter: both })).nodes).toHaveLength(1);
+  const since = new Date(Date.now() + 60_000).toISOString();
+  expect((await client.auditEntries({ filter: { since } })).nodes).toEqual([]);
+  await client.close();
+  const other = createClient({ url: app.url, token: producer.key });
+  await expect(other.auditEntries()).rejects.toMatchObject({ code: 'FORBIDDEN' });
+  await other.close();
+});
+
+describe('the table', () => {
+  it.each([
+    ['update', `update jobtree.audit_entry set outcome = 'OK'`],
+    ['delete', 'delete from jobtree.audit_entry'],
+    ['truncate', 'truncate jobtree.audit_entry'],
+    ['delete as if it pruned', `set jobtree.prunes_audit = 'on'; delete from jobtree.audit_entry`],
+  ])('refuses to %s', async (_, statement) => {
+    const before = await db.query('select * from jobtree.audit_entry order by id');
+    await expect(db.query(statement)).rejects.toMatchObject({ code: '42501' });
+    await db.query('reset jobtree.prunes_audit');
+    expect(await db.query('select * from jobtree.audit_entry order by id')).toEqual(before);
+  });
+
+  it('is pruned of what is older than its retention, by a server, and of nothing that is younger than a day', async () => {
+    const add = (age: string) =>
+      db.query(
+        `insert into jobtree.audit_entry (id, at, actor, action, subjects, address, outcome)
+         values (gen_random_uuid(), now() - $1::interval, 'a', 'old', '{}', '', 'OK')`,
+        [age],
+      );
+    await Promise.all(['399 days', '401 days', '500 days'].map(add));
+    const server = await startServer(db.url);
+    await expect.poll(async () => (await entries('old')).length).toBe(1);
+    await server.close();
+    const count = (await db.query('select from jobtree.audit_entry')).length;
+    await db.query('select jobtree.prune_audit(0)');
+    expect(await db.query('select from jobtree.audit_entry')).toHaveLength(count - 1);
+  });
+});
+
+it('of a tenant shows what its callers did, and nothing of others', async () => {
+  const keys = await Promise.all(['acme', 'globex'].map((tenant) => makeKey(db, ['admin'], { tenant })));
+  for (const { key } of keys) await ask(pause('mail'), { key });
+  const list = '{ auditEntries(filter: { subject: "type mail" }) { edges { node { actor subjects } } } }';
+  for (const { id, key } of keys) {
+    const { data } = await ask(list, { key });
+    const actor = expect.stringContaining(id);
+    expect(data.auditEntries.edges).toEqual([{ node: { actor, subjects: ['type mail', 'paused true'] } }]);
+    expect(
+      (await ask('{ auditEntries { edges { node { actor } } } }', { key })).data.auditEntries.edges,
+    ).toEqual([{ node: { actor } }]);
+  }
+  const stored = (await entries('setQueue')).map(({ subjects: [type] }) => type);
+  expect(stored).toEqual(expect.arrayContaining(['type acme//mail', 'type globex//mail']));
+});
