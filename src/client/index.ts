@@ -20,6 +20,7 @@ export type {
   ReleaseStatus,
   ReportInput,
   ReportStatus,
+  Sees,
   SerializeOnFailure,
 } from '../generated/graphql/graphql.ts';
 export type { AddedItem, AddItemsResult } from './add-items.ts';

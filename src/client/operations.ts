@@ -69,6 +69,24 @@ export const setRetention = graphql(`
   }
 `);
 
+export const createWatchToken = graphql(`
+  mutation CreateWatchToken($input: CreateWatchTokenInput!) {
+    createWatchToken(input: $input) {
+      ... on CreateWatchTokenPayload { token expiresAt }
+      ... on Error { code message field }
+    }
+  }
+`);
+
+export const revokeWatchTokens = graphql(`
+  mutation RevokeWatchTokens($input: RevokeWatchTokensInput!) {
+    revokeWatchTokens(input: $input) {
+      ... on RevokeWatchTokensPayload { revokedAt }
+      ... on Error { code message field }
+    }
+  }
+`);
+
 export const deleteJob = graphql(`
   mutation DeleteJob($input: DeleteJobInput!) {
     deleteJob(input: $input) {

@@ -35,6 +35,7 @@ import { Importer } from './importer.ts';
 import { createJsonPost } from './json-post.ts';
 import { KnownKeys } from './known-keys.ts';
 import { KnownTokens } from './known-tokens.ts';
+import { KnownWatchTokens } from './known-watch-tokens.ts';
 import { Lifetime } from './lifetime.ts';
 import { createMetrics } from './metrics.ts';
 import { createMultipartPost } from './multipart-post.ts';
@@ -206,7 +207,8 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   const keys = config.auth.includes('keys') ? new KnownKeys({ database, logger }) : undefined;
   const tokens = config.jwt && new KnownTokens({ config: config.jwt, logger });
   const proxy = config.proxy && new TrustedProxy(config.proxy);
-  const authentication = new Authentication({ keys, tokens, proxy, addressOf });
+  const watchTokens = new KnownWatchTokens({ database, logger });
+  const authentication = new Authentication({ keys, tokens, proxy, watchTokens, addressOf });
   const streams = new EventStreams({ authentication, addressOf, connections: quotas.connections });
   const { maxQueryCost, maxAnswerBytes } = config;
   const services = { engine, folds, hub, hints, maxQueryCost, maxAnswerBytes };
@@ -320,6 +322,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       { name: 'figures', start: () => bookkeeper.start(), stop: () => bookkeeper.stop() },
       { name: 'API keys', start: () => keys?.start(), stop: () => keys?.stop() },
       { name: 'tokens', stop: () => tokens?.stop() },
+      { name: 'watch tokens', start: () => watchTokens.start(), stop: () => watchTokens.stop() },
       { name: 'object store', stop: () => store?.close() },
       { name: 'HTTP connections', stop: () => http.end() },
       { name: 'stalls', stop: () => stalls.close() },

@@ -12,6 +12,7 @@ import { createCaller } from '../domain/rights.ts';
 import { JobtreeError, UnauthenticatedError, UnavailableError } from '../errors.ts';
 import { KeySet, KeysUnknownError } from './key-set.ts';
 import { Right } from './right.ts';
+import { RightTimers } from './right-timers.ts';
 import { Tries } from './tries.ts';
 
 const mostKnown = 10_000;
@@ -19,7 +20,6 @@ const mostKnown = 10_000;
 const knownMs = 300_000;
 const mostUnknown = 10_000;
 const unknownMs = 10_000;
-const longestTimerMs = 2_147_483_647;
 const maxNameLength = 200;
 
 export class KnownTokens {
@@ -28,7 +28,7 @@ export class KnownTokens {
   readonly #known = new LRUCache<string, Right>({ max: mostKnown, ttl: knownMs });
   readonly #unknown = new LRUCache<string, true>({ max: mostUnknown, ttl: unknownMs });
   readonly #tries = new Tries();
-  readonly #timers = new Map<Right, NodeJS.Timeout>();
+  readonly #timers = new RightTimers('The token is over.');
 
   constructor({ config, logger }: { config: JwtConfig; logger: Logger }) {
     this.#config = config;
@@ -45,8 +45,7 @@ export class KnownTokens {
   }
 
   stop(): void {
-    for (const timer of this.#timers.values()) clearTimeout(timer);
-    this.#timers.clear();
+    this.#timers.stop();
   }
 
   async #verify(token: string, digest: string): Promise<Right> {
@@ -88,21 +87,13 @@ export class KnownTokens {
           rootIds: trees === undefined ? null : checkRootIds(trees),
         }),
         until: performance.now() + exp * 1_000 - Date.now() + this.#config.clockSkewSeconds * 1_000,
-        onUse: (right, isUsed) => this.#watch(right, isUsed),
+        onUse: (right, isUsed) => this.#timers.watch(right, isUsed),
       });
     } catch (error) {
       if (error instanceof JobtreeError && !(error instanceof UnauthenticatedError))
         throw new UnauthenticatedError(`The claims of the token can't be used: ${error.message}`);
       throw error;
     }
-  }
-
-  #watch(right: Right, isUsed: boolean): void {
-    clearTimeout(this.#timers.get(right));
-    this.#timers.delete(right);
-    if (!isUsed) return;
-    const leftMs = Math.min(Math.max(0, right.until - performance.now()), longestTimerMs);
-    this.#timers.set(right, setTimeout(() => right.end('The token is over.'), leftMs).unref());
   }
 }
 

@@ -22,6 +22,8 @@ type Documents = {
     "\n  mutation CancelItems($input: CancelItemsInput!) {\n    cancelItems(input: $input) {\n      ... on CancelItemsPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.CancelItemsDocument,
     "\n  mutation UpdateItem($input: UpdateItemInput!) {\n    updateItem(input: $input) {\n      ... on UpdateItemPayload { item { ...ItemFields } }\n      ... on Error { code message field }\n      ... on ItemNotUpdatableError { reason }\n    }\n  }\n": typeof types.UpdateItemDocument,
     "\n  mutation SetRetention($input: SetRetentionInput!) {\n    setRetention(input: $input) {\n      ... on SetRetentionPayload { job { ...JobFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.SetRetentionDocument,
+    "\n  mutation CreateWatchToken($input: CreateWatchTokenInput!) {\n    createWatchToken(input: $input) {\n      ... on CreateWatchTokenPayload { token expiresAt }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.CreateWatchTokenDocument,
+    "\n  mutation RevokeWatchTokens($input: RevokeWatchTokensInput!) {\n    revokeWatchTokens(input: $input) {\n      ... on RevokeWatchTokensPayload { revokedAt }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.RevokeWatchTokensDocument,
     "\n  mutation DeleteJob($input: DeleteJobInput!) {\n    deleteJob(input: $input) {\n      ... on DeleteJobPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.DeleteJobDocument,
     "\n  mutation ReplayDeadLetters($input: ReplayDeadLettersInput!) {\n    replayDeadLetters(input: $input) {\n      ... on ReplayDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.ReplayDeadLettersDocument,
     "\n  mutation DiscardDeadLetters($input: DiscardDeadLettersInput!) {\n    discardDeadLetters(input: $input) {\n      ... on DiscardDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": typeof types.DiscardDeadLettersDocument,
@@ -89,6 +91,8 @@ const documents: Documents = {
     "\n  mutation CancelItems($input: CancelItemsInput!) {\n    cancelItems(input: $input) {\n      ... on CancelItemsPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.CancelItemsDocument,
     "\n  mutation UpdateItem($input: UpdateItemInput!) {\n    updateItem(input: $input) {\n      ... on UpdateItemPayload { item { ...ItemFields } }\n      ... on Error { code message field }\n      ... on ItemNotUpdatableError { reason }\n    }\n  }\n": types.UpdateItemDocument,
     "\n  mutation SetRetention($input: SetRetentionInput!) {\n    setRetention(input: $input) {\n      ... on SetRetentionPayload { job { ...JobFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.SetRetentionDocument,
+    "\n  mutation CreateWatchToken($input: CreateWatchTokenInput!) {\n    createWatchToken(input: $input) {\n      ... on CreateWatchTokenPayload { token expiresAt }\n      ... on Error { code message field }\n    }\n  }\n": types.CreateWatchTokenDocument,
+    "\n  mutation RevokeWatchTokens($input: RevokeWatchTokensInput!) {\n    revokeWatchTokens(input: $input) {\n      ... on RevokeWatchTokensPayload { revokedAt }\n      ... on Error { code message field }\n    }\n  }\n": types.RevokeWatchTokensDocument,
     "\n  mutation DeleteJob($input: DeleteJobInput!) {\n    deleteJob(input: $input) {\n      ... on DeleteJobPayload { deleted }\n      ... on Error { code message field }\n    }\n  }\n": types.DeleteJobDocument,
     "\n  mutation ReplayDeadLetters($input: ReplayDeadLettersInput!) {\n    replayDeadLetters(input: $input) {\n      ... on ReplayDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.ReplayDeadLettersDocument,
     "\n  mutation DiscardDeadLetters($input: DiscardDeadLettersInput!) {\n    discardDeadLetters(input: $input) {\n      ... on DiscardDeadLettersPayload { operation { ...OperationFields } }\n      ... on Error { code message field }\n    }\n  }\n": types.DiscardDeadLettersDocument,
@@ -177,6 +181,14 @@ export function graphql(source: "\n  mutation UpdateItem($input: UpdateItemInput
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
 export function graphql(source: "\n  mutation SetRetention($input: SetRetentionInput!) {\n    setRetention(input: $input) {\n      ... on SetRetentionPayload { job { ...JobFields } }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').SetRetentionDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation CreateWatchToken($input: CreateWatchTokenInput!) {\n    createWatchToken(input: $input) {\n      ... on CreateWatchTokenPayload { token expiresAt }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').CreateWatchTokenDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation RevokeWatchTokens($input: RevokeWatchTokensInput!) {\n    revokeWatchTokens(input: $input) {\n      ... on RevokeWatchTokensPayload { revokedAt }\n      ... on Error { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').RevokeWatchTokensDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */

@@ -79,6 +79,9 @@ export const ModelName = {
   RateSlice: 'RateSlice',
   CallbackEndpoint: 'CallbackEndpoint',
   ApiKey: 'ApiKey',
+  WatchSecret: 'WatchSecret',
+  WatchRevocation: 'WatchRevocation',
+  WatchTicket: 'WatchTicket',
   Callback: 'Callback',
   CallbackDelivery: 'CallbackDelivery',
   DeadLetterAlert: 'DeadLetterAlert',
@@ -521,6 +524,37 @@ export const ApiKeyScalarFieldEnum = {
 } as const
 
 export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]
+
+
+export const WatchSecretScalarFieldEnum = {
+  id: 'id',
+  secret: 'secret',
+  createdAt: 'createdAt'
+} as const
+
+export type WatchSecretScalarFieldEnum = (typeof WatchSecretScalarFieldEnum)[keyof typeof WatchSecretScalarFieldEnum]
+
+
+export const WatchRevocationScalarFieldEnum = {
+  rootId: 'rootId',
+  revokedAt: 'revokedAt',
+  transactionId: 'transactionId'
+} as const
+
+export type WatchRevocationScalarFieldEnum = (typeof WatchRevocationScalarFieldEnum)[keyof typeof WatchRevocationScalarFieldEnum]
+
+
+export const WatchTicketScalarFieldEnum = {
+  hash: 'hash',
+  rootId: 'rootId',
+  sees: 'sees',
+  secretId: 'secretId',
+  issuedMs: 'issuedMs',
+  tokenExpiresMs: 'tokenExpiresMs',
+  expiresAt: 'expiresAt'
+} as const
+
+export type WatchTicketScalarFieldEnum = (typeof WatchTicketScalarFieldEnum)[keyof typeof WatchTicketScalarFieldEnum]
 
 
 export const CallbackScalarFieldEnum = {
