@@ -8,7 +8,8 @@ const server = useServer();
 const env = () => ({ env: server.env });
 
 /** What a token says, which whoever has it can read. */
-const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+const claimsOf = (token: string) =>
+  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
 
 test('watch-token prints a token, for as long and for what its options say', async () => {
   const { id } = await server.client.createJob({ type: 'watched' });
