@@ -1,4 +1,4 @@
-import { useJobProgress } from 'jobtree/client/react';
+import { useJobProgress } from 'jobtree-client/react';
 import { useState } from 'react';
 import { createRoot } from 'react-dom/client';
 

@@ -1,7 +1,7 @@
 /** The server of an application: it knows its users, makes jobs for them with its API key, and gives each of them tokens for their own. */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
-import { createClient } from 'jobtree/client';
+import { createClient } from 'jobtree-client';
 import { html } from './html.mjs';
 
 // By JOBTREE_URL and JOBTREE_TOKEN, which is the API key: it stays here.

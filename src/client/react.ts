@@ -1,5 +1,5 @@
 /**
- * jobtree/client/react: how far jobs are, in components. All that show the same share one subscription, and all that show jobs of one tree
+ * jobtree-client/react: how far jobs are, in components. All that show the same share one subscription, and all that show jobs of one tree
  * one connection. It begins with the first component and ends a second after the last one, so that what is only moved, or mounted twice as
  * in strict mode, goes on where it was.
  */

@@ -21,11 +21,11 @@ export async function bundle(
     jsx: 'automatic',
     define: { 'process.env.NODE_ENV': '"production"' },
     alias: {
-      'jobtree/client/react': `${root}/src/client/react.ts`,
-      'jobtree/client': `${root}/src/client/index.ts`,
+      'jobtree-client/react': `${root}/src/client/react.ts`,
+      'jobtree-client': `${root}/src/client/index.ts`,
       ...Object.fromEntries(
         ['pg', 'prisma', 'drizzle', 'kysely'].map((name) => [
-          `jobtree/adapters/${name}`,
+          `jobtree-client/adapters/${name}`,
           `${root}/src/adapters/${name}.ts`,
         ]),
       ),
