@@ -107,7 +107,7 @@ const recorder = `
 const hook = (call: string) => `
   import { StrictMode } from 'react';
   import { createRoot } from 'react-dom/client';
-  import { useJobProgress, useJobTreeProgress } from 'jobtree/client/react';
+  import { useJobProgress, useJobTreeProgress } from 'jobtree-client/react';
   const url = ${JSON.stringify(app.url)};
   ${call}
   createRoot(root).render(<StrictMode><Page /></StrictMode>);`;
