@@ -29,6 +29,7 @@ import { measureRetention } from './measures/retention.ts';
 import { measureSerialize } from './measures/serialize.ts';
 import { measureSlow } from './measures/slow.ts';
 import { measureSnapshot } from './measures/snapshot.ts';
+import { measureTokens } from './measures/tokens.ts';
 import { measureWake } from './measures/wake.ts';
 import { measureWatched } from './measures/watched.ts';
 import { measureWork } from './measures/work.ts';
@@ -57,6 +58,7 @@ const run: Record<Measure, (bench: Bench) => Promise<Report>> = {
   fanout: measureFanout,
   idle: measureIdle,
   watched: measureWatched,
+  tokens: measureTokens,
   wake: measureWake,
   notify: measureNotify,
   slow: measureSlow,

@@ -22,6 +22,7 @@ export const measures = [
   'fanout',
   'idle',
   'watched',
+  'tokens',
   'wake',
   'notify',
   'slow',
