@@ -25,11 +25,15 @@ export interface Jobtree {
 export async function withJobtree<T>(
   { options, postgres, redisUrl }: Omit<Bench, 'graphile'>,
   use: (jobtree: Jobtree) => Promise<T>,
-  { name = 'bench_jobtree', nodeArgs = [] }: { name?: string; nodeArgs?: readonly string[] } = {},
+  {
+    name = 'bench_jobtree',
+    nodeArgs = [],
+    env = {},
+  }: { name?: string; nodeArgs?: readonly string[]; env?: Readonly<Record<string, string>> } = {},
 ): Promise<T> {
   const database = await postgres.createDatabase(name);
   const profiling = options.profiles === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', options.profiles];
-  const server = await startServer(database.url, { redisUrl, nodeArgs: [...profiling, ...nodeArgs] });
+  const server = await startServer(database.url, { redisUrl, env, nodeArgs: [...profiling, ...nodeArgs] });
   try {
     return await use({ database, server });
   } finally {

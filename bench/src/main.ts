@@ -26,6 +26,7 @@ import { measureNotify } from './measures/notify.ts';
 import { measurePriorities } from './measures/priorities.ts';
 import { measureReplay } from './measures/replay.ts';
 import { measureRetention } from './measures/retention.ts';
+import { measureRights } from './measures/rights.ts';
 import { measureSerialize } from './measures/serialize.ts';
 import { measureSlow } from './measures/slow.ts';
 import { measureSnapshot } from './measures/snapshot.ts';
@@ -51,6 +52,7 @@ const run: Record<Measure, (bench: Bench) => Promise<Report>> = {
   heartbeats: measureHeartbeats,
   priorities: measurePriorities,
   limits: measureLimits,
+  rights: measureRights,
   serialize: measureSerialize,
   memory: measureMemory,
   import: measureImport,

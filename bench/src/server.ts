@@ -15,7 +15,11 @@ export interface Server {
 
 export async function startServer(
   databaseUrl: string,
-  options: { readonly redisUrl?: string | undefined; readonly nodeArgs?: readonly string[] } = {},
+  options: {
+    readonly redisUrl?: string | undefined;
+    readonly nodeArgs?: readonly string[];
+    readonly env?: Readonly<Record<string, string>>;
+  } = {},
 ): Promise<Server> {
   const child = spawn(process.execPath, [...(options.nodeArgs ?? []), program, 'start'], {
     env: {
@@ -27,6 +31,7 @@ export async function startServer(
       JOBTREE_GRAPHIQL: 'false',
       // All subscribers come from one address, and the worker does too.
       JOBTREE_MAX_CONNECTIONS_PER_ADDRESS: '100000',
+      ...options.env,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

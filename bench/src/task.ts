@@ -14,6 +14,8 @@ export interface WorkerTask {
   readonly url: string;
   /** The type, or the task identifier. */
   readonly target: string;
+  /** What it shows the server. */
+  readonly token?: string;
   /** After how many it is done; without it, it works until it is killed, and tells how far it is. */
   readonly items?: number;
   readonly batch: number;
