@@ -128,11 +128,19 @@ const settings = {
     .describe(
       'With `jwt`: the claim with the trees that the token is for, by the ids of their roots; without it in a token, all.',
     ),
+  JOBTREE_JWT_TENANT_CLAIM: z
+    .string()
+    .min(1)
+    .default('jobtree_tenant')
+    .describe('With `jwt`: the claim with the tenant that the token is for; without it in a token, none.'),
   JOBTREE_PROXY_USER_HEADER: headerName('x-forwarded-user').describe(
     'With `proxy`: the header in which the proxy says who calls.',
   ),
   JOBTREE_PROXY_ROLES_HEADER: headerName('x-forwarded-roles').describe(
     'With `proxy`: the header with the roles of the caller, with commas between.',
+  ),
+  JOBTREE_PROXY_TENANT_HEADER: headerName('x-forwarded-tenant').describe(
+    'With `proxy`: the header with the tenant of the caller; without it in a request, none.',
   ),
   JOBTREE_PROXY_SECRET: z
     .string()
@@ -445,11 +453,13 @@ export interface JwtConfig {
   readonly rolesClaim: string;
   readonly typesClaim: string;
   readonly treesClaim: string;
+  readonly tenantClaim: string;
 }
 
 export interface ProxyConfig {
   readonly userHeader: string;
   readonly rolesHeader: string;
+  readonly tenantHeader: string;
   readonly secret: string | undefined;
   readonly networks: readonly string[];
 }
@@ -619,6 +629,7 @@ function toJwt(value: Values): JwtConfig {
     rolesClaim: value.JOBTREE_JWT_ROLES_CLAIM,
     typesClaim: value.JOBTREE_JWT_TYPES_CLAIM,
     treesClaim: value.JOBTREE_JWT_TREES_CLAIM,
+    tenantClaim: value.JOBTREE_JWT_TENANT_CLAIM,
   };
 }
 
@@ -626,6 +637,7 @@ function toProxy(value: Values): ProxyConfig {
   return {
     userHeader: value.JOBTREE_PROXY_USER_HEADER,
     rolesHeader: value.JOBTREE_PROXY_ROLES_HEADER,
+    tenantHeader: value.JOBTREE_PROXY_TENANT_HEADER,
     secret: value.JOBTREE_PROXY_SECRET,
     networks: value.JOBTREE_PROXY_NETWORKS?.split(',') ?? [],
   };

@@ -20,12 +20,15 @@ begin
   end if;
 
   insert into jobtree.callback_delivery (id, message_id, endpoint, event, root_id, body, created_at, due_at)
-  select jobtree.new_id(), m.message_id, c.endpoint, 'JOB', p_root_id, m.body::text, v_now, v_now
+  select jobtree.new_id(), format('job_%s_%s', m.id, m.completions), c.endpoint, 'JOB', p_root_id,
+    jobtree.callback_body('job.completed', m.completed_at, json_build_object(
+      'jobId', 'Job:' || m.id, 'rootId', 'Job:' || m.root_id, 'type', jobtree.name_within(m.type, c.endpoint), 'dedupeKey', m.dedupe_key,
+      'outcome', m.outcome, 'cancelReason', m.cancel_reason,
+      'itemCount', m.item_count, 'succeeded', m.succeeded, 'failed', m.failed, 'cancelled', m.cancelled, 'completions', m.completions
+    ))::text, v_now, v_now
   from (
-    select format('job_%s_%s', j.id, p.completions) as message_id, jobtree.callback_body('job.completed', p.completed_at, json_build_object(
-      'jobId', 'Job:' || j.id, 'rootId', 'Job:' || j.root_id, 'type', j.type, 'dedupeKey', j.dedupe_key, 'outcome', p.outcome, 'cancelReason', j.cancel_reason,
-      'itemCount', p.item_count, 'succeeded', p.succeeded, 'failed', p.failed, 'cancelled', p.cancelled, 'completions', p.completions
-    )) as body
+    select j.id, j.root_id, j.type, j.dedupe_key, j.cancel_reason, p.completed_at, p.outcome, p.item_count, p.succeeded, p.failed, p.cancelled,
+      p.completions
     from unnest(p_job_ids) u(id)
     join jobtree.job j on j.id = u.id
     cross join lateral (select * from jobtree.job_progress p where p.job_id = u.id order by p.version desc limit 1) p
@@ -50,7 +53,7 @@ begin
   insert into jobtree.callback_delivery (id, message_id, endpoint, event, root_id, body, created_at, due_at)
   select jobtree.new_id(), format('tree_%s_%s', p_root_id, c.completions), c.endpoint, 'TREE', p_root_id,
     jobtree.callback_body('tree.completed', t.completed_at, json_build_object(
-      'rootId', 'Job:' || r.id, 'type', r.type, 'dedupeKey', r.dedupe_key, 'outcome', t.outcome, 'cancelReason', r.cancel_reason, 'jobs', t.jobs,
+      'rootId', 'Job:' || r.id, 'type', jobtree.name_within(r.type, c.endpoint), 'dedupeKey', r.dedupe_key, 'outcome', t.outcome, 'cancelReason', r.cancel_reason, 'jobs', t.jobs,
       'itemCount', t.item_count, 'succeeded', t.succeeded, 'failed', t.failed, 'cancelled', t.cancelled, 'completions', c.completions
     ))::text, v_now, v_now
   from counted c

@@ -53,7 +53,7 @@ begin
       when v.value - 'payload' = '{}' then false
       else v.value - '{payload,dedupeKey,priority,runAt,serializeKey}'::text[] <> '{}'
         or jsonb_typeof(v.value -> 'dedupeKey') <> 'string'
-        or jsonb_typeof(v.value -> 'serializeKey') <> 'string' or length(v.value ->> 'serializeKey') not between 1 and 255
+        or jsonb_typeof(v.value -> 'serializeKey') <> 'string' or not jobtree.is_name(v.value ->> 'serializeKey', 255)
     end
     limit 1
   loop

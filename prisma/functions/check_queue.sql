@@ -13,7 +13,7 @@ declare
   v_field text;
   v_message text;
 begin
-  if length(p_type) between 1 and 200 is not true then
+  if jobtree.is_name(p_type, 200) is not true then
     raise exception 'type must be a text of 1 to 200 characters.' using errcode = 'JT002', column = 'type';
   end if;
   select p.field, p.message into v_field, v_message

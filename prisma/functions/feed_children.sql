@@ -42,7 +42,7 @@ begin
       cross join lateral (
         select o.result as payload, null as key where not v_child.feed ?| '{forEach,payload,serializeKey}'
         union all
-        select f.payload, f.key #>> '{}'
+        select f.payload, jobtree.tenant_beginning(v_child.type) || (f.key #>> '{}')
         from rows from (
           jobtree.feed_payloads(v_child.feed, i.payload, o.result), jobtree.feed_keys(v_child.feed, i.payload, o.result)
         ) f(payload, key)

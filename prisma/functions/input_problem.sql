@@ -23,9 +23,9 @@ begin
   cross join lateral (
     select case
       when e.key <> all (p_keys) then 'is not known'
-      when e.key in ('type', 'code', 'name', 'endpoint') and t.length not between 1 and 200 then 'must be a text of 1 to 200 characters'
+      when e.key in ('type', 'name', 'endpoint') and not (t.length > 0 and jobtree.is_name(e.value #>> '{}', 200)) or e.key = 'code' and t.length not between 1 and 200 then 'must be a text of 1 to 200 characters'
       when e.key = 'dedupeKey' and t.length not between 1 and 500 then 'must be a text of 1 to 500 characters'
-      when e.key = 'serializeKey' and t.length not between 1 and 255 then 'must be a text of 1 to 255 characters'
+      when e.key = 'serializeKey' and not (t.length > 0 and jobtree.is_name(e.value #>> '{}', 255)) then 'must be a text of 1 to 255 characters'
       when e.key = 'serializeOnFailure' and e.value not in ('"CONTINUE"', '"BLOCK"') then 'must be CONTINUE or BLOCK'
       when e.key = 'message' and t.length not between 0 and 10000 then 'must be a text of at most 10000 characters'
       when e.key = 'runAt' and (t.length < 0 or not jobtree.is_instant(e.value #>> '{}'))

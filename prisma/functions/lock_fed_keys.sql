@@ -35,10 +35,10 @@ begin
       case json_typeof(r.report -> 'newItems') when 'array' then r.report -> 'newItems' end
     ) n
     union all
-    select r.lease_id, k.value #>> '{}'
+    select r.lease_id, jobtree.tenant_beginning(c.type) || (k.value #>> '{}')
     from reported r
     cross join lateral (
-      select c.feed from jobtree.job c
+      select c.type, c.feed from jobtree.job c
       where c.parent_id = r.job_id and c.feed ? 'serializeKey' and c.cancelled_at is null
       offset 0
     ) c
@@ -54,7 +54,7 @@ begin
     ) as own
   into v_fed
   from fed f
-  where length(f.key) between 1 and 255;
+  where jobtree.is_name(f.key, 255);
   if v_fed.keys is null then
     return query select p_held, null::text[];
     return;

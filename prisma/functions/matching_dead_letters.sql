@@ -29,6 +29,7 @@ begin
     and d.died_at <= p_operation.requested_at
     and (v_jobs is null or d.job_id = any (v_jobs))
     and (p_operation.item_positions is null or d.position = any (p_operation.item_positions))
+    and (p_operation.tenant is null or starts_with(d.type, p_operation.tenant || '//'))
     and (p_operation.types is null or d.type = any (p_operation.types))
     and (p_operation.codes is null or d.code = any (p_operation.codes))
     and (p_operation.fingerprints is null or d.fingerprint = any (p_operation.fingerprints))

@@ -58,6 +58,7 @@ begin
     from pending p
     cross join lateral (select j.type, j.cancelled_at from jobtree.job j where j.id = p.job_id offset 0) j
     where j.cancelled_at is null and (p_operation.types is null or j.type = any (p_operation.types))
+      and (p_operation.tenant is null or starts_with(j.type, p_operation.tenant || '//'))
       and (p_operation.codes is null or p.attempt > 1)
   ), found as (
     select n.*, case when not v_by_item then n.items else (

@@ -11,14 +11,14 @@ declare
   v_filter constant jsonb := jsonb_strip_nulls(case jsonb_typeof(p_filter) when 'object' then p_filter else '{}' end);
   v_unknown constant text := (
     select min(k) from jsonb_object_keys(v_filter) k
-    where k <> all (array['jobId', 'types', 'codes', 'dedupeKeys', 'items'] || case
+    where k <> all (array['tenant', 'jobId', 'types', 'codes', 'dedupeKeys', 'items'] || case
       when p_kind = 'CANCEL' then array['states', 'addedFrom', 'addedUntil']
       else array['groupIds', 'diedFrom', 'diedUntil']
     end)
   );
   v_operation jobtree.operation;
 begin
-  if v_filter = '{}' then
+  if v_filter - 'tenant' = '{}' then
     raise exception 'filter names nothing: it would be everything.' using errcode = 'JT002', column = 'filter';
   elsif v_unknown is not null then
     raise exception 'filter has no %.', v_unknown using errcode = 'JT002', column = 'filter.' || v_unknown;
@@ -32,11 +32,11 @@ begin
     raise exception 'There is no job %.', v_filter ->> 'jobId' using errcode = 'JT001', column = 'filter.jobId';
   end if;
   select jobtree.new_id(), p_kind, clock_timestamp(), f."jobId", f.types, f.codes, f."groupIds", f."diedFrom", f."diedUntil",
-    f."dedupeKeys", i.job_ids, i.positions, f.states, f."addedFrom", f."addedUntil", least(1024 * (s.last_value + 1), (select max(u) + 1 from unnest(i.positions) u)), p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null
+    f."dedupeKeys", i.job_ids, i.positions, f.states, f."addedFrom", f."addedUntil", least(1024 * (s.last_value + 1), (select max(u) + 1 from unnest(i.positions) u)), p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null, f.tenant
   into v_operation
   from jsonb_to_record(v_filter) f(
     "jobId" uuid, types text[], codes text[], "groupIds" uuid[], "diedFrom" timestamptz, "diedUntil" timestamptz, "dedupeKeys" text[],
-    items jsonb, states text[], "addedFrom" timestamptz, "addedUntil" timestamptz
+    items jsonb, states text[], "addedFrom" timestamptz, "addedUntil" timestamptz, tenant text
   )
   cross join jobtree.block_seq s
   cross join lateral (

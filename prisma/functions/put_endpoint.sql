@@ -8,7 +8,7 @@ returns boolean
 language plpgsql volatile
 as $$
 begin
-  if length(p_name) between 1 and 200 is not true then
+  if jobtree.is_name(p_name, 200) is not true then
     raise exception 'name must be a text of 1 to 200 characters.' using errcode = 'JT002', column = 'name';
   end if;
   if length(p_url) <= 2000 and p_url ~ '^https?://[^\s/?#@]+([/?#]\S*)?$' is not true then

@@ -36,7 +36,7 @@ begin
       v_raised := v_raised + 1;
       insert into jobtree.callback_delivery (id, message_id, endpoint, event, body, created_at, due_at)
       select i.id, 'alert_' || i.id, v_alert.endpoint, 'DEAD_LETTERS', jobtree.callback_body('dead_letters.alert', v_now, json_build_object(
-        'type', v_alert.type, 'threshold', v_alert.count, 'intervalMs', v_alert.interval_ms, 'count', g.count, 'groups', g.largest
+        'type', jobtree.name_within(v_alert.type, v_alert.endpoint), 'threshold', v_alert.count, 'intervalMs', v_alert.interval_ms, 'count', g.count, 'groups', g.largest
       ))::text, v_now, v_now
       from (select jobtree.new_id() as id) i
       cross join (

@@ -1,9 +1,10 @@
 -- Has a delivery sent at once, whatever came of it, and if need be again with all the waits of a new one. An endpoint that had answered 410
 -- is called again.
 --
+-- p_tenant   only one to an endpoint of this tenant; null for any
 -- locks      the delivery's row, then the endpoint's
 -- errors     JT001 no such delivery
-create or replace function jobtree.retry_delivery(p_id uuid)
+create or replace function jobtree.retry_delivery(p_id uuid, p_tenant text default null)
 returns void
 language plpgsql volatile
 set enable_seqscan = off
@@ -13,7 +14,7 @@ declare
 begin
   update jobtree.callback_delivery d
   set due_at = clock_timestamp(), attempts_before = d.attempts, delivered_at = null, failed_at = null
-  where d.id = p_id
+  where d.id = p_id and (p_tenant is null or starts_with(d.endpoint, p_tenant || '//'))
   returning d.endpoint into v_endpoint;
   if not found then
     raise exception 'There is no delivery %.', p_id using errcode = 'JT001', column = 'deliveryId';

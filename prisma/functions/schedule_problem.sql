@@ -18,7 +18,7 @@ as $$
     select k.key, case when s.spec ? k.key then format('must be a text of 1 to %s characters', k.longest) else 'is missing' end
     from (values ('name', 200), ('cron', 200), ('timeZone', 100)) k(key, longest)
     where case when s.spec ? k.key
-      then jsonb_typeof(s.spec -> k.key) <> 'string' or length(s.spec ->> k.key) not between 1 and k.longest
+      then jsonb_typeof(s.spec -> k.key) <> 'string' or not jobtree.is_name(s.spec ->> k.key, k.longest)
       else k.key = 'name' end
     union all
     select 'cron', 'or everyMs must be given, and not both' where (s.spec ? 'cron') = (s.spec ? 'everyMs')

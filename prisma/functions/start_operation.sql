@@ -4,7 +4,8 @@
 -- p_kind     REPLAY, DISCARD or CANCEL
 -- p_filter   {jobId?, types?, codes?, dedupeKeys?, items?: [{jobId, position}]}, for dead letters also {groupIds?, diedFrom?,
 --            diedUntil?}, for pending items {states?, addedFrom?, addedUntil?}; at least one of them. A job stands for all below it,
---            codes are of the last failure, and states are WAITING, SCHEDULED, READY, BLOCKED and HELD
+--            codes are of the last failure, and states are WAITING, SCHEDULED, READY, BLOCKED and HELD. Beside them {tenant?}: only items
+--            of types of this tenant, whose operation it is
 -- p_payload  what a replayed item gets as its payload; for a filter of one item only
 -- returns    the operation, and how many items there are for it
 -- locks      none

@@ -20,5 +20,5 @@ as $$
   from node n
   cross join lateral json_array_elements(case json_typeof(n.spec -> 'items') when 'array' then n.spec -> 'items' end) i
   where coalesce(json_array_length(case json_typeof(n.spec -> 'after') when 'array' then n.spec -> 'after' end), 0) = 0
-    and length(i.value ->> 'serializeKey') between 1 and 255
+    and jobtree.is_name(i.value ->> 'serializeKey', 255)
 $$;

@@ -37,6 +37,7 @@ ${exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable')}`,
       '--type <type...>',
       'only jobs of these types: names, or beginnings of names with a * behind them',
     )
+    .option('--tenant <name>', 'the tenant that its callers belong to; by default none, and they see all')
     .option('--tree <id...>', 'only the trees of these roots')
     .option(
       '--expires <time>',

@@ -6,6 +6,7 @@ import { InvalidInputError } from '../errors.ts';
 import { checkId, checkInstant, checkInteger, checkText } from './checks.ts';
 import { keepPreviousMsRange, maxNameLength, maxScopeEntries } from './limits.ts';
 import { roles as allRoles, type Role } from './rights.ts';
+import { checkTenant } from './tenants.ts';
 
 export const keyPrefix = 'jobtree_';
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -18,6 +19,8 @@ const dayMs = 86_400_000;
 export interface ApiKey {
   readonly id: string;
   readonly name: string;
+  /** Null for one that belongs to no tenant. */
+  readonly tenant: string | null;
   readonly roles: readonly Role[];
   /** Empty for all. */
   readonly types: readonly string[];
@@ -38,6 +41,8 @@ export interface NewApiKey {
   readonly types?: readonly string[] | null | undefined;
   readonly rootIds?: readonly string[] | null | undefined;
   readonly expiresAt?: Date | null | undefined;
+  /** The tenant that its callers belong to, and that the types are of. None by default. */
+  readonly tenant?: string | null | undefined;
 }
 
 type Calls = Pick<Queries, 'call'>;
@@ -61,44 +66,52 @@ export async function createApiKey(
     checkRootIds(key.rootIds ?? []),
     key.expiresAt == null ? null : checkInstant(key.expiresAt, 'expiresAt'),
     createdBy,
+    key.tenant == null ? null : checkTenant(key.tenant),
   );
   if (row === undefined) throw new Error('create_api_key returned no row');
   return { id: row.create_api_key, key: text };
 }
 
-/** The text before is good for as long as is said. */
+/** The text before is good for as long as is said. Only a key of the tenant, unless it is null. */
 export async function rotateApiKey(
   database: Calls,
   id: string,
   keepPreviousMs: number = dayMs,
+  tenant: string | null = null,
 ): Promise<{ key: string }> {
   const text = newKey();
   const keepMs = checkInteger(keepPreviousMs, 'keepPreviousMs', ...keepPreviousMsRange);
-  await database.call('rotate_api_key', id, hashOf(text), keepMs);
+  await database.call('rotate_api_key', id, hashOf(text), keepMs, tenant);
   return { key: text };
 }
 
-/** Gives whether it was not revoked before. */
-export async function revokeApiKey(database: Calls, id: string): Promise<boolean> {
-  const [row] = await database.call<{ revoke_api_key: boolean }>('revoke_api_key', id);
+/** Gives whether it was not revoked before. Only a key of the tenant, unless it is null. */
+export async function revokeApiKey(
+  database: Calls,
+  id: string,
+  tenant: string | null = null,
+): Promise<boolean> {
+  const [row] = await database.call<{ revoke_api_key: boolean }>('revoke_api_key', id, tenant);
   return row?.revoke_api_key === true;
 }
 
-const columns = `id, name, roles, types, root_ids as "rootIds", created_at as "createdAt", created_by as "createdBy",
+const columns = `id, name, tenant, roles, types, root_ids as "rootIds", created_at as "createdAt", created_by as "createdBy",
   expires_at as "expiresAt", coalesce(expires_at <= now(), false) as "isOver", last_used_at as "lastUsedAt", revoked_at as "revokedAt",
   case when previous_until > now() then previous_until end as "previousUntil"`;
 
-/** By name, behind the key with this id. Also those that are revoked. */
+/** By name, behind the key with this id. Also those that are revoked. Only keys of the tenant, unless it is null. */
 export async function listApiKeys(
   database: { readonly pool: Pick<Queries['pool'], 'query'> },
-  { after, take }: { after: string | null; take: number },
+  { tenant = null, after, take }: { tenant?: string | null; after: string | null; take: number },
 ): Promise<ApiKey[]> {
   const { rows } = await database.pool.query<ApiKey>({
     name: 'list_api_keys',
     text: `select ${columns} from jobtree.api_key k
-           where $1::uuid is null or (k.name, k.id) > (select a.name, a.id from jobtree.api_key a where a.id = $1)
+           where ($3::text is null or k.tenant = $3) and ($1::uuid is null or (k.name, k.id) > (
+             select a.name, a.id from jobtree.api_key a where a.id = $1 and ($3::text is null or a.tenant = $3)
+           ))
            order by k.name, k.id limit $2`,
-    values: [after, take],
+    values: [after, take, tenant],
   });
   return rows;
 }

@@ -1,9 +1,10 @@
 /** Messages to endpoints: the fold and alerts add them, servers send them (`server/callbacks.ts`), and people look at them. */
 import type { Queries } from '../db/database.ts';
-import { checkText } from './checks.ts';
+import { checkName } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { maxNameLength } from './limits.ts';
 import type { Range } from './pages.ts';
+import { beginningOf } from './tenants.ts';
 
 export type CallbackEvent = 'TREE' | 'JOB' | 'DEAD_LETTERS';
 export type DeliveryStatus = 'PENDING' | 'DELIVERED' | 'FAILED';
@@ -91,9 +92,9 @@ export async function pruneDeliveries(engine: Engine): Promise<boolean> {
   return row?.prune_deliveries === batch;
 }
 
-/** Has it sent at once, and again with the waits of a new one. */
-export async function retryDelivery(engine: Engine, id: string): Promise<void> {
-  await engine.database.call('retry_delivery', id);
+/** Has it sent at once, and again with the waits of a new one. Only one to an endpoint of the tenant, unless it is null. */
+export async function retryDelivery(engine: Engine, id: string, tenant: string | null = null): Promise<void> {
+  await engine.database.call('retry_delivery', id, tenant);
 }
 
 const columns = `d.id, d.message_id as "messageId", d.endpoint, d.event, d.root_id as "rootId", d.body, d.created_at as "createdAt",
@@ -110,6 +111,8 @@ export async function readDeliveries(database: Queries, ids: readonly string[]):
 }
 
 export interface DeliveryFilter {
+  /** Only to endpoints of this tenant. */
+  readonly tenant?: string | null;
   readonly endpoint?: string | null | undefined;
   readonly rootId?: string | null | undefined;
   readonly status?: DeliveryStatus | null | undefined;
@@ -117,6 +120,8 @@ export interface DeliveryFilter {
 
 const firstUuid = '00000000-0000-0000-0000-000000000000';
 const lastUuid = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+const tenantOfDelivery = "substring(d.endpoint from '^[a-z0-9-]{1,40}//')";
 
 const conditions: Readonly<Record<DeliveryStatus, string>> = {
   PENDING: 'd.due_at is not null',
@@ -127,22 +132,32 @@ const conditions: Readonly<Record<DeliveryStatus, string>> = {
 /** A page of deliveries, the newest first; from the end if `backwards`. */
 export async function listDeliveries(
   database: Queries,
-  { endpoint, rootId, status }: DeliveryFilter,
+  { tenant = null, endpoint, rootId, status }: DeliveryFilter,
   { after, before, take, backwards }: Range<string>,
 ): Promise<CallbackDelivery[]> {
-  if (endpoint != null) checkText(endpoint, 'filter.endpoint', maxNameLength);
+  if (endpoint != null) checkName(endpoint, 'filter.endpoint', maxNameLength);
   const values: unknown[] = [after ?? lastUuid, before ?? firstUuid, take];
   // The whole key of the index that has this order, so that no other one looks as good.
-  const key = rootId != null ? ['d.root_id', 'd.id'] : endpoint != null ? ['d.endpoint', 'd.id'] : ['d.id'];
-  const of = rootId ?? endpoint;
+  const key =
+    rootId != null
+      ? ['d.root_id', 'd.id']
+      : endpoint != null
+        ? ['d.endpoint', 'd.id']
+        : tenant !== null
+          ? [tenantOfDelivery, 'd.id']
+          : ['d.id'];
+  const ofTenant = tenant === null ? null : beginningOf(tenant);
+  const of = rootId ?? endpoint ?? ofTenant;
   const place = of == null ? '' : `$${values.push(of)}, `;
   const also = [
     ...(rootId != null && endpoint != null ? [`d.endpoint = $${values.push(endpoint)}`] : []),
+    // As the index of these has it.
+    ...(rootId != null && ofTenant !== null ? [`${tenantOfDelivery} = $${values.push(ofTenant)}`] : []),
     ...(status == null ? [] : [conditions[status]]),
   ];
   const direction = backwards ? 'asc' : 'desc';
   const { rows } = await database.pool.query<CallbackDelivery>({
-    name: `list_deliveries/${endpoint == null}/${rootId == null}/${status}/${direction}`,
+    name: `list_deliveries/${tenant === null}/${endpoint == null}/${rootId == null}/${status}/${direction}`,
     text: `select ${columns} from jobtree.callback_delivery d
            where (${key.join(', ')}) < (${place}$1::uuid) and (${key.join(', ')}) > (${place}$2::uuid)
              ${also.map((condition) => `and ${condition}`).join(' ')}

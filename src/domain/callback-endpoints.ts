@@ -3,9 +3,10 @@ import { randomBytes } from 'node:crypto';
 import type { Queries } from '../db/database.ts';
 import { InvalidInputError } from '../errors.ts';
 import { ForbiddenAddressError } from './callback-addresses.ts';
-import { checkInteger, checkText } from './checks.ts';
+import { checkInteger, checkName, checkText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { keepPreviousMsRange, maxNameLength, maxUrlLength } from './limits.ts';
+import { namesOf } from './tenants.ts';
 
 export interface CallbackEndpoint {
   readonly name: string;
@@ -24,7 +25,7 @@ export async function putEndpoint(
   engine: Engine,
   endpoint: { readonly name: string; readonly url: string },
 ): Promise<{ secret: string | null }> {
-  const name = checkText(endpoint.name, 'name', maxNameLength);
+  const name = checkName(endpoint.name, 'name', maxNameLength);
   const url = await checkUrl(engine, endpoint.url);
   const secret = newSecret();
   const [row] = await engine.database.call<{ put_endpoint: boolean }>('put_endpoint', name, url, secret);
@@ -40,7 +41,7 @@ export async function rotateSecret(
   const secret = newSecret();
   await engine.database.call(
     'rotate_secret',
-    checkText(name, 'name', maxNameLength),
+    checkName(name, 'name', maxNameLength),
     secret,
     checkInteger(keepPreviousMs, 'keepPreviousMs', ...keepPreviousMsRange),
   );
@@ -49,7 +50,7 @@ export async function rotateSecret(
 
 /** What is still to be sent there fails. */
 export async function deleteEndpoint(engine: Engine, name: string): Promise<void> {
-  await engine.database.call('delete_endpoint', checkText(name, 'name', maxNameLength));
+  await engine.database.call('delete_endpoint', checkName(name, 'name', maxNameLength));
 }
 
 const columns = `name, url, created_at as "createdAt", gone_at as "goneAt",
@@ -68,15 +69,17 @@ export async function readEndpoints(
   return rows;
 }
 
-/** By name, behind one. */
+/** By name, behind one; those of a tenant, or all. */
 export async function listEndpoints(
   database: Queries,
-  { after, take }: { after: string | null; take: number },
+  { tenant = null, after, take }: { tenant?: string | null; after: string | null; take: number },
 ): Promise<CallbackEndpoint[]> {
+  const { from, until } = namesOf(tenant);
   const { rows } = await database.pool.query<CallbackEndpoint>({
     name: 'list_endpoints',
-    text: `select ${columns} from jobtree.callback_endpoint where $1::text is null or name > $1 order by name limit $2`,
-    values: [after, take],
+    text: `select ${columns} from jobtree.callback_endpoint 
+           where ($1::text is null or name > $1) and ($3::text is null or name < $3) order by name limit $2`,
+    values: [after ?? from, take, until],
   });
   return rows;
 }

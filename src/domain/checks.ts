@@ -2,6 +2,7 @@
 import { InvalidInputError } from '../errors.ts';
 import { isTextDeeperThan, JsonText } from './json-text.ts';
 import { maxBatch, maxJsonDepth, runAtEnd } from './limits.ts';
+import { withoutTenant } from './tenants.ts';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const revision = /^[0-9a-f]{8}-[0-9a-f]{14}$/;
@@ -41,6 +42,12 @@ export function checkText(value: string, field: string, maxLength: number): stri
     throw new InvalidInputError(`${field} has ${value.length} characters; the limit is ${maxLength}.`, field);
   }
   checkStorable(value, field);
+  return value;
+}
+
+/** A name of a type, a worker, a schedule, an endpoint, or a serialize key: the tenant that it belongs to does not count. */
+export function checkName(value: string, field: string, maxLength: number): string {
+  checkText(withoutTenant(value), field, maxLength);
   return value;
 }
 

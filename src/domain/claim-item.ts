@@ -1,6 +1,6 @@
 import { ItemNotClaimableError } from '../errors.ts';
 import { type Assignment, countClaim, type LeaseRow, logClaims, toAssignments } from './assignment.ts';
-import { checkText } from './checks.ts';
+import { checkName } from './checks.ts';
 import type { Engine } from './engine.ts';
 import type { ItemKey } from './item-state.ts';
 import { keepReadable } from './keep-readable.ts';
@@ -12,7 +12,7 @@ export async function claimItem(
   { jobId, position }: ItemKey,
   worker: string,
 ): Promise<Assignment> {
-  checkText(worker, 'worker', maxNameLength);
+  checkName(worker, 'worker', maxNameLength);
   const [row] = await engine.database.call<LeaseRow>(
     'claim_item',
     jobId,

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { BusyError, InvalidInputError, UnavailableError } from '../errors.ts';
 import { type Assignment, countClaim, type LeaseRow, logClaims, toAssignments } from './assignment.ts';
-import { checkBatch, checkClaimId, checkInteger, checkText } from './checks.ts';
+import { checkBatch, checkClaimId, checkInteger, checkName } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { keepReadable } from './keep-readable.ts';
 import { maxBatch, maxNameLength } from './limits.ts';
@@ -99,12 +99,12 @@ export function checkRequests(
   requests: readonly { readonly type: string; readonly limit: number }[],
   claimId: string | null | undefined,
 ): ClaimRequest[] {
-  checkText(worker, 'worker', maxNameLength);
+  checkName(worker, 'worker', maxNameLength);
   checkBatch(requests.length, 'requests');
   const id = claimId == null ? undefined : checkClaimId(claimId);
   let total = 0;
   const entries = requests.map(({ type, limit }, i): ClaimRequest => {
-    checkText(type, `requests[${i}].type`, maxNameLength);
+    checkName(type, `requests[${i}].type`, maxNameLength);
     total += checkInteger(limit, `requests[${i}].limit`, 1, maxBatch);
     return { worker, type, limit, claimId: id };
   });

@@ -1,6 +1,6 @@
 /** Creates a whole tree of jobs. Everything is checked before anything is written, and the first problem is named by its path. */
 import { InvalidInputError } from '../errors.ts';
-import { checkInstant, checkInteger, checkText, toJsonText } from './checks.ts';
+import { checkInstant, checkInteger, checkName, checkText, toJsonText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { checkFile, type NewFile } from './file-imports.ts';
 import { type NewItem, prepareItem, toItemText } from './items.ts';
@@ -160,7 +160,7 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
     );
   }
   const head = JSON.stringify({
-    type: checkText(job.type, `${path}type`, maxNameLength),
+    type: checkName(job.type, `${path}type`, maxNameLength),
     dedupeKey: given(job.dedupeKey, (key) => checkText(key, `${path}dedupeKey`, maxDedupeKeyLength)),
     priority: given(job.priority, (value) => checkInteger(value, `${path}priority`, ...priorityRange)),
     runAt: given(job.runAt, (value) => checkInstant(value, `${path}runAt`)),
@@ -180,7 +180,7 @@ function toJobText(job: NewJob, path: string, walk: Walk): string {
       checkNumber(value, `${path}toleratedFailurePercentage`, 0, 100),
     ),
     serializeOnFailure: job.serializeOnFailure ?? undefined,
-    name: given(job.name, (name) => checkText(name, `${path}name`, maxNameLength)),
+    name: given(job.name, (name) => checkName(name, `${path}name`, maxNameLength)),
     after: given(job.after, (names) => checkAfter(names, `${path}after`)),
     sealed: job.sealed ?? undefined,
     feed: given(job.feed, (feed) => checkFeed(feed, `${path}feed`)),
@@ -239,7 +239,7 @@ function checkAfter(names: readonly string[], field: string): readonly string[] 
   if (names.length > maxAfter) {
     throw new InvalidInputError(`${field} has ${names.length} names; the limit is ${maxAfter}.`, field);
   }
-  return names.map((name, i) => checkText(name, `${field}[${i}]`, maxNameLength));
+  return names.map((name, i) => checkName(name, `${field}[${i}]`, maxNameLength));
 }
 
 /** Whether there are such endpoints, only add_callbacks can tell. */
@@ -251,7 +251,7 @@ function checkCallbacks(callbacks: readonly NewCallback[], field: string): reado
     );
   }
   return callbacks.map(({ endpoint, on }, i) => ({
-    endpoint: checkText(endpoint, `${field}[${i}].endpoint`, maxNameLength),
+    endpoint: checkName(endpoint, `${field}[${i}].endpoint`, maxNameLength),
     on: on ?? undefined,
   }));
 }

@@ -3,6 +3,7 @@ import type { Queries } from '../db/database.ts';
 import { NotFoundError } from '../errors.ts';
 import { checkInstant, checkText } from './checks.ts';
 import type { ItemKey } from './item-state.ts';
+import { coversType, type Scope } from './rights.ts';
 
 export interface DeadLetterGroup {
   readonly id: string;
@@ -92,9 +93,18 @@ export async function readGroups(database: Queries, ids: readonly string[]): Pro
   return rows.map(toGroup);
 }
 
-/** Keeps what somebody knows about a group, for as long as it is not replaced; nothing, or no text, removes it. */
-export async function noteGroup(database: Queries, id: string, note: string | null): Promise<void> {
-  if ((await readGroups(database, [id])).length === 0)
+/**
+ * Keeps what somebody knows about a group, for as long as it is not replaced; nothing, or no text, removes it. Of a type that the scope does
+ * not cover there is no group.
+ */
+export async function noteGroup(
+  database: Queries,
+  scope: Scope,
+  id: string,
+  note: string | null,
+): Promise<void> {
+  const [group] = await readGroups(database, [id]);
+  if (group === undefined || !coversType(scope, group.type))
     throw new NotFoundError(`There are no dead letters in the group ${id}.`, 'groupId');
   if (note === null || note === '') {
     await database.pool.query({

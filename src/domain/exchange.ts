@@ -36,10 +36,16 @@ export interface Exchange extends Claimed {
   readonly claimError: InvalidInputError | undefined;
 }
 
-export async function exchange(engine: Engine, reports: readonly Report[], claim: Claim): Promise<Exchange> {
+/** `refused`: as reportOutcomes has it. */
+export async function exchange(
+  engine: Engine,
+  reports: readonly Report[],
+  claim: Claim,
+  refused?: ReadonlyMap<number, ReportAnswer>,
+): Promise<Exchange> {
   checkBatch(reports.length, 'reports');
   const requests = checkRequests(claim.worker, claim.requests, claim.claimId);
-  const { prepared, answer } = await prepareReports(engine, reports);
+  const { prepared, answer } = await prepareReports(engine, reports, refused);
   const part = { reports: prepared, requests };
   const done = await inTurn(engine.claimsUnderWay, requests, async () => {
     const [first] = await engine.merged.exchanges.submit([part]);

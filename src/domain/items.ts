@@ -3,7 +3,7 @@
  * asked for together.
  */
 import type { Queries } from '../db/database.ts';
-import { checkInstant, checkInteger, checkText, toJsonText } from './checks.ts';
+import { checkInstant, checkInteger, checkName, checkText, toJsonText } from './checks.ts';
 import { assignmentIdOf, type ItemKey, type ItemStatus, itemFinishedAt, itemStatus } from './item-state.ts';
 import { JsonText } from './json-text.ts';
 import { type Limits, maxDedupeKeyLength, maxSerializeKeyLength, priorityRange } from './limits.ts';
@@ -55,7 +55,7 @@ export function prepareItem(
     serializeKey:
       serializeKey == null
         ? undefined
-        : checkText(serializeKey, `${field}.serializeKey`, maxSerializeKeyLength),
+        : checkName(serializeKey, `${field}.serializeKey`, maxSerializeKeyLength),
   });
   return { payload, settings: rest.slice(1, -1), keyed: serializeKey != null };
 }

@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Queries } from '../db/database.ts';
 import { NotFoundError } from '../errors.ts';
-import { checkBatch, checkInstant, checkText, toJsonText } from './checks.ts';
+import { checkBatch, checkInstant, checkName, checkText, toJsonText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import type { ItemKey } from './item-state.ts';
 import { maxDedupeKeyLength, maxNameLength } from './limits.ts';
@@ -15,6 +15,8 @@ export type OperationKind = 'REPLAY' | 'DISCARD' | 'CANCEL';
 
 /** Which items: those that meet all that is set, and something must be. */
 export interface ItemFilter {
+  /** Only items of this tenant; the operation is its own. */
+  readonly tenant?: string | undefined;
   /** With all jobs below it. */
   readonly jobId?: string | undefined;
   readonly types?: readonly string[] | undefined;
@@ -130,35 +132,47 @@ export async function runSome(engine: Engine, id: string): Promise<'FINISHED' | 
 }
 
 /** What is not done yet stays as it is; of one that is finished, nothing changes. */
-export async function cancelOperation(engine: Engine, id: string): Promise<void> {
+export async function cancelOperation(
+  engine: Engine,
+  id: string,
+  tenant: string | null = null,
+): Promise<void> {
   const { rowCount } = await engine.database.pool.query({
     name: 'cancel_operation',
     text: `update jobtree.operation set cancelled_at = coalesce(cancelled_at, clock_timestamp()), finished_at = clock_timestamp()
-           where id = $1 and finished_at is null`,
-    values: [id],
+           where id = $1 and finished_at is null and ($2::text is null or tenant = $2)`,
+    values: [id, tenant],
   });
-  if (rowCount === 0 && (await readOperations(engine.database, [id])).length === 0)
+  if (rowCount === 0 && (await readOperations(engine.database, [id], tenant)).length === 0)
     throw new NotFoundError(`There is no operation ${id}.`, 'operationId');
 }
 
 const columns = `id, kind, requested_at as "requestedAt", total, done, cancelled_at as "cancelledAt", finished_at as "finishedAt"`;
 
-/** The operations of these ids, in any order. */
-export async function readOperations(database: Queries, ids: readonly string[]): Promise<Operation[]> {
+/** The operations of these ids, in any order; of a tenant, or all. */
+export async function readOperations(
+  database: Queries,
+  ids: readonly string[],
+  tenant: string | null = null,
+): Promise<Operation[]> {
   const { rows } = await database.pool.query<Operation>({
     name: 'read_operations',
-    text: `select ${columns} from jobtree.operation where id = any ($1)`,
-    values: [ids],
+    text: `select ${columns} from jobtree.operation where id = any ($1) and ($2::text is null or tenant = $2)`,
+    values: [ids, tenant],
   });
   return rows;
 }
 
-/** The newest operations, the newest first. */
-export async function readLatestOperations(database: Queries, first: number): Promise<Operation[]> {
+/** The newest operations, the newest first; of a tenant, or all. */
+export async function readLatestOperations(
+  database: Queries,
+  first: number,
+  tenant: string | null = null,
+): Promise<Operation[]> {
   const { rows } = await database.pool.query<Operation>({
-    name: 'read_latest_operations',
-    text: `select ${columns} from jobtree.operation order by id desc limit $1`,
-    values: [first],
+    name: `read_latest_operations/${tenant === null ? 'any' : 'tenant'}`,
+    text: `select ${columns} from jobtree.operation ${tenant === null ? '' : 'where tenant = $2'} order by id desc limit $1`,
+    values: tenant === null ? [first] : [first, tenant],
   });
   return rows;
 }
@@ -174,7 +188,7 @@ function checkFilter(filter: DeadLetterFilter & PendingItemFilter): void {
   ] as const)
     if (entries !== undefined) checkBatch(entries.length, `filter.${field}`);
   for (const [i, type] of (filter.types ?? []).entries())
-    checkText(type, `filter.types[${i}]`, maxNameLength);
+    checkName(type, `filter.types[${i}]`, maxNameLength);
   for (const [i, code] of (filter.codes ?? []).entries())
     checkText(code, `filter.codes[${i}]`, maxNameLength);
   for (const [i, key] of (filter.dedupeKeys ?? []).entries())

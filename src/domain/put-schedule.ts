@@ -3,7 +3,7 @@
  * written, the template as if its tree were made.
  */
 import { InvalidInputError } from '../errors.ts';
-import { checkText } from './checks.ts';
+import { checkName } from './checks.ts';
 import { type NewJob, toTreeText } from './create-job.ts';
 import type { Engine } from './engine.ts';
 import { maxBatch, maxNameLength, maxTemplateBytes } from './limits.ts';
@@ -74,7 +74,7 @@ function toScheduleText(
   payloads: Checked[],
 ): string {
   const { missed, overlap, paused } = schedule;
-  const name = checkText(schedule.name, `${path}name`, maxNameLength);
+  const name = checkName(schedule.name, `${path}name`, maxNameLength);
   const timing = checkTiming(schedule, path, now);
   const template = toTreeText(schedule.template, engine.limits, `${path}template.`, payloads);
   const bytes = Buffer.byteLength(template);

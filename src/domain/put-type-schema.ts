@@ -1,7 +1,7 @@
 /** Schemas of types as they are registered, removed and read. What they are for: type-schemas.ts. */
 import type { Queries } from '../db/database.ts';
 import { InvalidInputError } from '../errors.ts';
-import { checkInteger, checkText, toJsonText } from './checks.ts';
+import { checkInteger, checkName, toJsonText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { JsonText } from './json-text.ts';
 import { maxNameLength, maxSchemaBytes, maxTypeVersion } from './limits.ts';
@@ -24,7 +24,7 @@ export interface NewTypeSchema {
 
 /** Registers a version, or finds the same there. @throws InvalidInputError */
 export async function putTypeSchema(engine: Engine, schema: NewTypeSchema): Promise<{ created: boolean }> {
-  const type = checkText(schema.type, 'type', maxNameLength);
+  const type = checkName(schema.type, 'type', maxNameLength);
   const version = checkInteger(schema.version, 'version', 1, maxTypeVersion);
   if ((schema.payload ?? schema.result) == null)
     throw new InvalidInputError('Neither a payload nor a result schema is given.', 'payload');
@@ -46,7 +46,7 @@ export async function deleteTypeSchema(
   type: string,
   version: number,
 ): Promise<{ deleted: boolean }> {
-  checkText(type, 'type', maxNameLength);
+  checkName(type, 'type', maxNameLength);
   checkInteger(version, 'version', 1, maxTypeVersion);
   const [row] = await engine.database.call<{ delete_type_schema: boolean }>(
     'delete_type_schema',

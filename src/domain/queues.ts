@@ -2,7 +2,7 @@
  * Queues: what holds for all items of a type, whoever works on them. A pause and limits say how much of it may run, defaults what
  * new jobs get, and a lifetime how long an item may wait for its first worker. Claims go by them in the database (lock_queues).
  */
-import { checkInteger, checkText } from './checks.ts';
+import { checkInteger, checkName } from './checks.ts';
 import { checkBackoff, checkShare } from './create-job.ts';
 import type { Engine } from './engine.ts';
 import {
@@ -67,7 +67,7 @@ export interface Queue extends QueueSettings {
 }
 
 export async function setQueue(engine: Engine, type: string, change: QueueChange): Promise<void> {
-  checkText(type, 'type', maxNameLength);
+  checkName(type, 'type', maxNameLength);
   const settings = JSON.stringify({
     paused: change.paused,
     concurrency: check(change.concurrency, (value) => checkInteger(value, 'concurrency', ...queueLimitRange)),
@@ -77,7 +77,7 @@ export async function setQueue(engine: Engine, type: string, change: QueueChange
     })),
     lifetimeMs: check(change.lifetimeMs, (value) => checkInteger(value, 'lifetimeMs', ...lifetimeMsRange)),
     deadLetterAlert: check(change.deadLetterAlert, ({ endpoint, count, intervalMs }) => ({
-      endpoint: checkText(endpoint, 'deadLetterAlert.endpoint', maxNameLength),
+      endpoint: checkName(endpoint, 'deadLetterAlert.endpoint', maxNameLength),
       count: checkInteger(count, 'deadLetterAlert.count', ...alertCountRange),
       intervalMs: checkInteger(intervalMs, 'deadLetterAlert.intervalMs', ...alertIntervalMsRange),
     })),
@@ -159,7 +159,7 @@ export async function readQueues(
 
 /** One type, whether it has anything or not. */
 export async function readQueue(engine: Engine, type: string): Promise<Queue> {
-  const [queue] = await readQueues(engine, [checkText(type, 'type', maxNameLength)]);
+  const [queue] = await readQueues(engine, [checkName(type, 'type', maxNameLength)]);
   return queue ?? { ...unset, ...empty, type };
 }
 

@@ -88,8 +88,8 @@ export async function readTemplates(database: Queries, names: readonly string[])
 export async function readScheduleNames(
   database: Queries,
   range: {
-    readonly after?: string | undefined;
-    readonly before?: string | undefined;
+    readonly after?: string | null | undefined;
+    readonly before?: string | null | undefined;
     readonly take: number;
     readonly backwards: boolean;
   },

@@ -3,7 +3,7 @@
  * breaks a rule) is told before it. Reports that arrive together go to the database as one.
  */
 import { BusyError, errorCodes, InvalidInputError } from '../errors.ts';
-import { checkBatch, checkId, checkText, toJsonText } from './checks.ts';
+import { checkBatch, checkId, checkName, checkText, toJsonText } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { judgeFed } from './fed-payloads.ts';
 import type { ReportFigure } from './figures.ts';
@@ -30,36 +30,46 @@ export interface Failure {
   readonly permanent?: boolean | null | undefined;
 }
 
-export async function reportOutcomes(engine: Engine, reports: readonly Report[]): Promise<ReportAnswer[]> {
+/** `refused`: the answers to reports of which nothing is to be done, by their places. */
+export async function reportOutcomes(
+  engine: Engine,
+  reports: readonly Report[],
+  refused?: ReadonlyMap<number, ReportAnswer>,
+): Promise<ReportAnswer[]> {
   checkBatch(reports.length, 'reports');
-  const { prepared, answer } = await prepareReports(engine, reports);
+  const { prepared, answer } = await prepareReports(engine, reports, refused);
   return answer(prepared.length === 0 ? [] : await engine.merged.reports.submit(prepared));
 }
 
 /** The reports that can go to the database, and what is to be answered to all of them once it has answered to those. */
-export async function prepareReports(engine: Engine, reports: readonly Report[]) {
+export async function prepareReports(
+  engine: Engine,
+  reports: readonly Report[],
+  refused: ReadonlyMap<number, ReportAnswer> = new Map(),
+) {
   const good = new Map<number, PreparedReport>();
-  const invalid = new Map<number, ReportAnswer>();
+  const unasked = new Map(refused);
   const payloads: (Checked & { readonly report: number })[] = [];
   for (const [i, report] of reports.entries()) {
+    if (unasked.has(i)) continue;
     try {
       good.set(i, prepare(report, i, engine.limits, payloads));
     } catch (error) {
       if (!(error instanceof InvalidInputError)) throw error;
-      invalid.set(i, { status: 'INVALID', error });
+      unasked.set(i, { status: 'INVALID', error });
     }
   }
   const anyPayloads = await engine.schemas.any('payload');
-  const refused = [
+  const wrong = [
     ...(payloads.length > 0 && anyPayloads ? await judge(engine, 'payload', payloads) : []),
     ...(anyPayloads ? await judgeFed(engine, good) : []),
     ...((await engine.schemas.any('result'))
       ? await judge(engine, 'result', await resultsToCheck(engine, reports, good))
       : []),
   ];
-  for (const [i, error] of refused) {
+  for (const [i, error] of wrong) {
     good.delete(i);
-    invalid.set(i, { status: 'INVALID', error });
+    unasked.set(i, { status: 'INVALID', error });
   }
   const prepared = [...good.values()];
 
@@ -67,9 +77,9 @@ export async function prepareReports(engine: Engine, reports: readonly Report[])
     const answers = await settleBusy(engine, prepared, merged);
     let next = 0;
     const all =
-      invalid.size === 0
+      unasked.size === 0
         ? answers
-        : reports.map((_, i) => invalid.get(i) ?? (answers[next++] as ReportAnswer));
+        : reports.map((_, i) => unasked.get(i) ?? (answers[next++] as ReportAnswer));
     logReports(engine, reports, all);
     return all;
   }
@@ -175,7 +185,7 @@ function prepare(
   }
   const items = newItems.map((item, i) => {
     const at = `${field}.newItems[${i}]`;
-    const type = checkText(item.type, `${at}.type`, maxNameLength);
+    const type = checkName(item.type, `${at}.type`, maxNameLength);
     const prepared = prepareItem(item, at, limits, { type });
     payloads.push({ report: index, ...toChecked(type, at, item.payload, prepared) });
     return toItemText(prepared);

@@ -1,5 +1,5 @@
 import { NotFoundError } from '../errors.ts';
-import { checkText } from './checks.ts';
+import { checkName } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { maxNameLength } from './limits.ts';
 import { followingOccurrence } from './occurrences.ts';
@@ -7,7 +7,7 @@ import { readTiming } from './read-schedules.ts';
 
 /** Has a paused schedule go on with its next occurrence. Of one that is not paused nothing changes. */
 export async function resumeSchedule(engine: Engine, name: string): Promise<void> {
-  const timing = await readTiming(engine.database, checkText(name, 'name', maxNameLength));
+  const timing = await readTiming(engine.database, checkName(name, 'name', maxNameLength));
   if (timing === undefined) throw new NotFoundError(`There is no schedule ${name}.`, 'name');
   const next = followingOccurrence(name, timing, timing.now);
   await engine.database.call('resume_schedule', name, next);

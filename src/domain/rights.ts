@@ -1,15 +1,17 @@
 /**
- * Who may do what. A caller has roles, which give it permissions, and perhaps a scope, which narrows them: to types of jobs, or to trees.
+ * Who may do what. A caller may belong to a tenant, and then nothing else exists for it (`tenants.ts`). It has roles, which give it permissions, and perhaps a scope, which narrows them: to types of jobs, or to trees.
  * What it may not see does not exist for it: NOT_FOUND, and lists leave it out.
  *
  * The caller is one value, made when a request, a socket or a stream comes in, and passed down with its operations.
  */
 
+import { beginningOf } from './tenants.ts';
+
 export const roles = ['admin', 'producer', 'worker', 'watcher'] as const;
 export type Role = (typeof roles)[number];
 
 export const roleMeanings: Readonly<Record<Role, string>> = {
-  admin: 'May do everything. Has no scope.',
+  admin: 'May do everything, within its tenant if it has one. Has no scope.',
   producer:
     'Makes jobs and adds items, changes, cancels and deletes them, and sees jobs, items, queues and figures.',
   worker: 'Claims items and reports on them. Sees what it has, and nothing else.',
@@ -43,9 +45,9 @@ export const permissions = {
 } as const satisfies Readonly<Record<string, Grant>>;
 export type Permission = keyof typeof permissions;
 
-/** What narrows the rights of a caller; null for no such scope. */
+/** What a caller sees; null where nothing narrows it. */
 export interface Scope {
-  /** Types of jobs: each a name, or the beginning of names with a `*` behind it. */
+  /** Types of jobs, with the tenant that they belong to: each a name, or the beginning of names with a `*` behind it. */
   readonly types: readonly string[] | null;
   /** Trees, by the ids of their roots. */
   readonly rootIds: readonly string[] | null;
@@ -63,6 +65,8 @@ export const showsAll = (sees: Sees, of: Sees) => seen.indexOf(sees) >= seen.ind
 /** What a watch token opens, and from when to when, by the clock of Postgres. */
 export interface WatchedTree {
   readonly rootId: string;
+  /** That of whoever made it: in whose words it is told of the tree. */
+  readonly tenant: string | null;
   readonly sees: Sees;
   /** Which secret has signed it. */
   readonly secretId: number;
@@ -73,6 +77,8 @@ export interface WatchedTree {
 export interface Caller extends Scope {
   /** Who it is, for people: in the log, and in the audit. Never a secret. */
   readonly name: string;
+  /** Null for one that belongs to no tenant, and sees all of them. */
+  readonly tenant: string | null;
   readonly roles: readonly Role[];
   readonly permissions: ReadonlySet<Permission>;
   /** Of a watch token: the token. Null for all others, whose permissions say it all. */
@@ -81,9 +87,14 @@ export interface Caller extends Scope {
   readonly rights: string;
 }
 
-export function createCaller(name: string, roles: readonly Role[], scope: Partial<Scope> = {}): Caller {
-  const types = scope.types ?? null;
-  const rootIds = scope.rootIds ?? null;
+/** The types are those of its tenant, without its beginning. */
+export function createCaller(
+  name: string,
+  roles: readonly Role[],
+  scope: Partial<Scope> & { readonly tenant?: string | null } = {},
+): Caller {
+  const { tenant = null, types = null, rootIds = null } = scope;
+  // A tenant is no scope: it takes no permission away, and narrows what there is.
   const permitted = (Object.keys(permissions) as Permission[]).filter((permission) => {
     const grant: Grant = permissions[permission];
     return (
@@ -95,12 +106,13 @@ export function createCaller(name: string, roles: readonly Role[], scope: Partia
   const sorted = (values: readonly string[] | null) => values && [...new Set(values)].sort();
   return Object.freeze({
     name,
+    tenant,
     roles,
-    types,
+    types: tenant === null ? types : (types ?? ['*']).map((pattern) => beginningOf(tenant) + pattern),
     rootIds,
     permissions: new Set(permitted),
     watchToken: null,
-    rights: JSON.stringify([sorted(roles), sorted(types), sorted(rootIds)]),
+    rights: JSON.stringify([tenant, sorted(roles), sorted(types), sorted(rootIds)]),
   });
 }
 
@@ -108,15 +120,16 @@ const ofWatchTokens: ReadonlySet<Permission> = new Set(['read', 'stream']);
 
 /** Whoever shows a watch token. All of one tree that see the same have the same rights, so that they share what they watch. */
 export function createTokenCaller(watchToken: WatchedTree): Caller {
-  const { rootId, sees } = watchToken;
+  const { rootId, tenant, sees } = watchToken;
   return Object.freeze({
     name: `watch token for ${rootId}`,
+    tenant,
     roles: [],
-    types: null,
+    types: tenant === null ? null : [`${beginningOf(tenant)}*`],
     rootIds: [rootId],
     permissions: ofWatchTokens,
     watchToken,
-    rights: JSON.stringify(['watch token', rootId, sees]),
+    rights: JSON.stringify(['watch token', tenant, rootId, sees]),
   });
 }
 
@@ -126,6 +139,12 @@ export const anybody: Caller = createCaller('anybody', ['admin']);
 /** Whether there is nothing that the caller may not see of all jobs. */
 export function isUnscoped({ types, rootIds }: Scope): boolean {
   return types === null && rootIds === null;
+}
+
+/** Whether there is nothing that the caller may not see of all jobs of its tenant, if it has one. */
+export function seesTenant({ tenant, types, rootIds }: Caller): boolean {
+  if (rootIds !== null) return false;
+  return types === null || (tenant !== null && types.includes(`${beginningOf(tenant)}*`));
 }
 
 export function coversType({ types }: Scope, type: string): boolean {

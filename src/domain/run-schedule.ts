@@ -1,4 +1,4 @@
-import { checkText } from './checks.ts';
+import { checkName } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { tellOfTrees } from './fire-schedules.ts';
 import { maxNameLength } from './limits.ts';
@@ -7,7 +7,7 @@ import { maxNameLength } from './limits.ts';
 export async function runSchedule(engine: Engine, name: string): Promise<string> {
   const [row] = await engine.database.call<{ root_id: string; ready: Record<string, number> | null }>(
     'run_schedule',
-    checkText(name, 'name', maxNameLength),
+    checkName(name, 'name', maxNameLength),
   );
   if (row === undefined) throw new Error('run_schedule returned no row');
   tellOfTrees(engine, [row.root_id], row.ready);

@@ -1,7 +1,8 @@
 /** What of the jobs a scope covers. For callers that have one; the others are asked nothing. */
 import type { Queries } from '../db/database.ts';
 import { maxBatch } from './limits.ts';
-import { coversJob, coversType, isUnscoped, type Scope } from './rights.ts';
+import { type Caller, coversJob, coversType, isUnscoped, type Scope } from './rights.ts';
+import { namesOf } from './tenants.ts';
 
 interface JobFacts {
   readonly id: string;
@@ -34,31 +35,57 @@ export async function coversTree(database: Queries, scope: Scope, jobId: string)
   return rows.length > 0 && rows.every((job) => coversJob(scope, job));
 }
 
+/** Those of the trees, by their roots, that there are, and of which the scope covers all. */
+export async function coveredTrees(
+  database: Queries,
+  scope: Scope,
+  rootIds: readonly string[],
+): Promise<Set<string>> {
+  const { rows } = await database.pool.query<JobFacts>({
+    name: 'read_facts_of_trees',
+    text: `select distinct type, root_id as "rootId" from jobtree.job where root_id = any ($1)`,
+    values: [rootIds],
+  });
+  const seen = new Set(rows.map(({ rootId }) => rootId));
+  for (const job of rows) if (!coversJob(scope, job)) seen.delete(job.rootId);
+  return seen;
+}
+
+const isWithin = (table: string) =>
+  `${table}.type is not null and ($2::text is null or ${table}.type > $1 and ${table}.type < $2)`;
+
+/** The types of a table, one after the other; the last one is beyond the end, or null. */
+const probes = (table: 'job' | 'figure') => `of_${table}(type) as (
+             (select t.type from jobtree.${table} t where t.type > coalesce($1, '') order by t.type limit 1)
+             union all
+             select (select t.type from jobtree.${table} t where t.type > k.type order by t.type limit 1)
+             from of_${table} k where ${isWithin('k')}
+           )`;
+
 /**
  * The types that a list is about: those that were asked for, or all that there are, as far as the scope covers them. Null for all, where
  * there is no scope. Of more than 1,000 the first.
  */
 export async function coveredTypes(
   database: Queries,
-  scope: Scope,
+  scope: Pick<Caller, 'tenant'> & Scope,
   asked: readonly string[] | null,
 ): Promise<readonly string[] | null> {
   if (isUnscoped(scope)) return asked;
   const { types: patterns } = scope;
   if (asked !== null) return asked.filter((type) => coversType(scope, type));
   if (patterns !== null && !patterns.some((pattern) => pattern.endsWith('*'))) return patterns;
+  const { from, until } = namesOf(scope.tenant);
   const { rows } = await database.pool.query<{ type: string }>({
     name: 'read_known_types',
-    // A probe for each type, by the index of types.
-    text: `with recursive known(type) as (
-             (select j.type from jobtree.job j order by j.type limit 1)
-             union all
-             select (select j.type from jobtree.job j where j.type > k.type order by j.type limit 1) from known k where k.type is not null
-           )
-           select k.type from known k where k.type is not null
-           union select q.type from jobtree.queue q
-           union select s.type from jobtree.type_schema s
+    // A probe for each type, by indexes that have them in the order of their bytes.
+    text: `with recursive ${probes('job')}, ${probes('figure')}
+           select k.type from of_job k where ${isWithin('k')}
+           union select k.type from of_figure k where ${isWithin('k')}
+           union select q.type from jobtree.queue q where ${isWithin('q')}
+           union select s.type from jobtree.type_schema s where ${isWithin('s')}
            order by type`,
+    values: [from, until],
   });
   return rows
     .map(({ type }) => type)

@@ -1,8 +1,9 @@
 /** The serialize keys in use: who has each, and how many wait behind. */
 import type { Queries } from '../db/database.ts';
-import { checkText } from './checks.ts';
+import { checkName } from './checks.ts';
 import type { ItemKey } from './item-state.ts';
 import { maxSerializeKeyLength } from './limits.ts';
+import { namesOf } from './tenants.ts';
 
 export interface SerializeKey {
   readonly key: string;
@@ -21,27 +22,32 @@ interface KeyRow {
   readonly blocked: number;
 }
 
-/** Those of `keys`, or those with most items behind their heads, the longest line first. The latter counts all that is blocked. */
+/**
+ * Those of `keys`, or those of a tenant, or of all, with most items behind their heads, the longest line first. Without `keys` all that is
+ * blocked is counted.
+ */
 export async function readSerializeKeys(
   database: Queries,
-  keys: readonly string[] | null,
-  take: number,
+  { keys, tenant = null, take }: { keys: readonly string[] | null; tenant?: string | null; take: number },
 ): Promise<SerializeKey[]> {
-  for (const [i, key] of (keys ?? []).entries()) checkText(key, `keys[${i}]`, maxSerializeKeyLength);
+  const { from, until } = namesOf(tenant);
+  for (const [i, key] of (keys ?? []).entries()) checkName(key, `keys[${i}]`, maxSerializeKeyLength);
   const { rows } = await database.pool.query<KeyRow>(
     keys === null
       ? {
           name: 'read_longest_keys',
           text: `select l.key, k.job_id, k.position, coalesce(e.held, false) as held, l.blocked
                  from (
-                   select b.key, count(*) as blocked from jobtree.blocked_item b group by b.key
+                   select b.key, count(*) as blocked from jobtree.blocked_item b
+                   where ($2::text is null or b.key > $2 and b.key < $3)
+                   group by b.key
                    order by blocked desc, b.key
                    limit $1
                  ) l
                  cross join lateral (select * from jobtree.serialize_key where key = l.key and job_id is not null limit 1) k
                  left join jobtree.ended_head e on e.job_id = k.job_id and e.position = k.position
                  order by l.blocked desc, l.key`,
-          values: [take],
+          values: [take, from, until],
         }
       : {
           name: 'read_keys',

@@ -1,5 +1,5 @@
 import { BusyError, InvalidInputError, NotFoundError } from '../errors.ts';
-import { checkInstant, checkText } from './checks.ts';
+import { checkInstant, checkName } from './checks.ts';
 import type { Engine } from './engine.ts';
 import { maxNameLength } from './limits.ts';
 import { followingOccurrence } from './occurrences.ts';
@@ -13,7 +13,7 @@ const mostTries = 5;
  * the one that is named was neither.
  */
 export async function skipOccurrence(engine: Engine, name: string, at: Date | null): Promise<Date | null> {
-  checkText(name, 'name', maxNameLength);
+  checkName(name, 'name', maxNameLength);
   if (at !== null) checkInstant(at, 'at');
   for (let tries = 0; tries < mostTries; tries++) {
     const timing = await readTiming(engine.database, name);

@@ -12,6 +12,7 @@ import { InvalidInputError } from '../errors.ts';
 import type { Validator } from './json-schema.ts';
 import { JsonText } from './json-text.ts';
 import { maxSchemaWork } from './limits.ts';
+import { withoutTenant } from './tenants.ts';
 
 /** What is checked against a schema. */
 export type Part = 'payload' | 'result';
@@ -65,6 +66,9 @@ export class TypeSchemas {
   readonly #typesOfLeases = new LRUCache<string, string>({ max: maxKnown });
   readonly #fedTypesOfLeases = new LRUCache<string, readonly string[]>({ max: maxKnown });
 
+  /** Where nobody asks, claims need not be remembered. */
+  #isAskedOfLeases = false;
+
   constructor(database: Database) {
     this.#database = database;
   }
@@ -114,7 +118,7 @@ export class TypeSchemas {
 
   /** A claim gave a lease of this type. */
   noteLease(leaseId: string, type: string): void {
-    if (this.#known.result.size > 0) this.#typesOfLeases.set(leaseId, type);
+    if (this.#known.result.size > 0 || this.#isAskedOfLeases) this.#typesOfLeases.set(leaseId, type);
   }
 
   /** The type of each job; those that are unknown are left out. */
@@ -124,6 +128,7 @@ export class TypeSchemas {
 
   /** The type of each lease; those that are unknown are left out. */
   typesOfLeases(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    this.#isAskedOfLeases = true;
     return this.#typesOf('types_of_leases', this.#typesOfLeases, ids);
   }
 
@@ -226,7 +231,7 @@ function judge(
   if (newest === undefined) return undefined;
   if (cost * length > maxSchemaWork) {
     return new InvalidInputError(
-      `${field} is too large for the schema of ${type}: ${length} characters of JSON, where the schema, which costs ${cost}, allows ${Math.floor(maxSchemaWork / cost)}.`,
+      `${field} is too large for the schema of ${withoutTenant(type)}: ${length} characters of JSON, where the schema, which costs ${cost}, allows ${Math.floor(maxSchemaWork / cost)}.`,
       field,
     );
   }
@@ -236,7 +241,7 @@ function judge(
     const problem = validator.check(plain, field);
     if (problem === undefined) return undefined;
     first ??= new InvalidInputError(
-      `${problem.path} ${problem.message} (version ${version} of ${type}).`,
+      `${problem.path} ${problem.message} (version ${version} of ${withoutTenant(type)}).`,
       problem.path,
     );
   }

@@ -6,7 +6,7 @@
  * that was acknowledged is lost, and nothing is written over. What no row names goes with its upload, whose objects begin alike.
  */
 import { randomUUID } from 'node:crypto';
-import type { Database } from '../db/database.ts';
+import type { Database, Queries } from '../db/database.ts';
 import { Turns } from '../db/turns.ts';
 import { InvalidInputError } from '../errors.ts';
 import type { S3Store } from '../object-store/s3.ts';
@@ -26,6 +26,15 @@ export interface Upload {
   readonly expiresAt: Date;
   /** The object store that has it; null for Postgres. */
   readonly store: string | null;
+  /** Of whoever sent it. */
+  readonly tenant: string | null;
+}
+
+/** What is known of an upload before its first byte. */
+export interface NewUpload {
+  readonly length: number | undefined;
+  readonly sha256: Buffer | undefined;
+  readonly tenant: string | null;
 }
 
 /** So much is a part, in bytes: a row, or an object, of which each has its price and its way. */
@@ -74,13 +83,14 @@ export class Uploads {
     return partsInMemory * (this.#store === undefined ? chunkBytes : objectBytes);
   }
 
-  async create(length: number | undefined, sha256: Buffer | undefined): Promise<Upload> {
+  async create({ length, sha256, tenant }: NewUpload): Promise<Upload> {
     const [row] = await this.#database.call<{ create_upload: string }>(
       'create_upload',
       length ?? null,
       sha256 ?? null,
       this.#lifetimeMs,
       this.#store?.name ?? null,
+      tenant,
     );
     return (await this.find(row?.create_upload ?? '')) as Upload;
   }
@@ -89,7 +99,7 @@ export class Uploads {
     const { rows } = await this.#database.pool.query<Upload>({
       name: 'read_upload',
       text: `select id, length, size, expected_sha256 as "expectedSha256", digest_state as "digestState", sha256,
-               created_at as "createdAt", expires_at as "expiresAt", store
+               created_at as "createdAt", expires_at as "expiresAt", store, tenant
              from jobtree.upload where id = $1 and removed_at is null`,
       values: [id],
     });
@@ -287,4 +297,20 @@ export function parseDigest(text: string, field: string): Buffer {
     );
   }
   return digest;
+}
+
+/** The first of the uploads that is none of the tenant's. */
+export async function findStrangeUpload(
+  { pool }: Pick<Queries, 'pool'>,
+  tenant: string,
+  ids: readonly string[],
+): Promise<string | undefined> {
+  if (ids.length === 0) return undefined;
+  const { rows } = await pool.query<{ id: string }>({
+    name: 'find_own_uploads',
+    text: 'select id from jobtree.upload where id = any ($1) and tenant = $2',
+    values: [ids, tenant],
+  });
+  const own = new Set(rows.map(({ id }) => id));
+  return ids.find((id) => !own.has(id));
 }

@@ -39,9 +39,14 @@ type Calls = Pick<Queries, 'call'>;
 /** @throws NotFoundError, and InvalidInputError for a job that is no root */
 export async function createWatchToken(
   database: Calls,
-  options: { readonly rootId: string; readonly expiresInSeconds: number; readonly sees: Sees },
+  options: {
+    readonly rootId: string;
+    readonly tenant: string | null;
+    readonly expiresInSeconds: number;
+    readonly sees: Sees;
+  },
 ): Promise<{ token: string; expiresAt: Date }> {
-  const { rootId, sees } = options;
+  const { rootId, tenant, sees } = options;
   const seconds = checkInteger(options.expiresInSeconds, 'expiresInSeconds', ...watchTokenSecondsRange);
   const [row] = await database.call<{ secret_id: number; secret: Buffer; now_ms: number }>(
     'new_watch_token',
@@ -51,7 +56,14 @@ export async function createWatchToken(
   const expiresMs = row.now_ms + seconds * 1_000;
   const secret = { id: row.secret_id, secret: row.secret };
   return {
-    token: signWatchToken(secret, { rootId, sees, secretId: secret.id, issuedMs: row.now_ms, expiresMs }),
+    token: signWatchToken(secret, {
+      rootId,
+      tenant,
+      sees,
+      secretId: secret.id,
+      issuedMs: row.now_ms,
+      expiresMs,
+    }),
     expiresAt: new Date(expiresMs),
   };
 }
@@ -99,8 +111,14 @@ export function headerOf(secretId: number): string {
 }
 
 export function signWatchToken({ id, secret }: WatchSecret, claims: WatchedTree): string {
-  const { rootId, sees, issuedMs, expiresMs } = claims;
-  const payload = { sub: rootId, sees, iat: issuedMs / 1_000, exp: expiresMs / 1_000 };
+  const { rootId, tenant, sees, issuedMs, expiresMs } = claims;
+  const payload = {
+    sub: rootId,
+    ...(tenant !== null && { tenant }),
+    sees,
+    iat: issuedMs / 1_000,
+    exp: expiresMs / 1_000,
+  };
   const signed = `${headerOf(id)}.${toBase64(JSON.stringify(payload))}`;
   return `${watchTokenPrefix}${signed}.${signatureOf(secret, signed).toString('base64url')}`;
 }
@@ -125,13 +143,18 @@ export function readWatchToken(token: string, { id, secret }: WatchSecret): Watc
   const signature = Buffer.from(text.slice(end + 1), 'base64url');
   if (signature.length !== 32 || !timingSafeEqual(signature, signatureOf(secret, signed))) return undefined;
   // Signed by us, so it is what we have written.
-  const { sub, sees, iat, exp } = JSON.parse(
-    Buffer.from(signed.slice(signed.indexOf('.') + 1), 'base64url').toString(),
-  );
+  const {
+    sub,
+    tenant = null,
+    sees,
+    iat,
+    exp,
+  } = JSON.parse(Buffer.from(signed.slice(signed.indexOf('.') + 1), 'base64url').toString());
   if (typeof sub !== 'string' || !isSees(sees) || typeof iat !== 'number' || typeof exp !== 'number')
     return undefined;
   return {
     rootId: sub,
+    tenant,
     sees,
     secretId: id,
     issuedMs: Math.round(iat * 1_000),
@@ -142,11 +165,12 @@ export function readWatchToken(token: string, { id, secret }: WatchSecret): Watc
 /** A ticket opens what a token does: once, and within half a minute. */
 export async function createWatchTicket(database: Calls, claims: WatchedTree): Promise<string> {
   const ticket = `${watchTicketPrefix}${randomBytes(32).toString('base64url')}`;
-  const { rootId, sees, secretId, issuedMs, expiresMs } = claims;
+  const { rootId, tenant, sees, secretId, issuedMs, expiresMs } = claims;
   await database.call(
     'create_watch_ticket',
     hashOf(ticket),
     rootId,
+    tenant,
     sees,
     secretId,
     issuedMs,
@@ -161,6 +185,7 @@ export async function useWatchTicket(database: Calls, ticket: string): Promise<W
   if (!ticket.startsWith(watchTicketPrefix) || ticket.length !== ticketLength) return undefined;
   const [row] = await database.call<{
     root_id: string;
+    tenant: string | null;
     sees: Sees;
     secret_id: number;
     issued_ms: number;
@@ -169,6 +194,7 @@ export async function useWatchTicket(database: Calls, ticket: string): Promise<W
   return (
     row && {
       rootId: row.root_id,
+      tenant: row.tenant,
       sees: row.sees,
       secretId: row.secret_id,
       issuedMs: row.issued_ms,

@@ -4,8 +4,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Queries } from '../db/database.ts';
-import { checkBatch, checkInteger, checkText } from './checks.ts';
+import { checkBatch, checkInteger, checkName, checkText } from './checks.ts';
 import { maxNameLength } from './limits.ts';
+import { beginningOf } from './tenants.ts';
 
 /** What a worker says of itself once it is connected. */
 export interface WorkerIntroduction {
@@ -32,7 +33,7 @@ const mostWorkers = 10_000;
 const maxConcurrency = 10_000;
 
 export function checkIntroduction(worker: WorkerIntroduction): WorkerIntroduction {
-  checkText(worker.name, 'worker.name', maxNameLength);
+  checkName(worker.name, 'worker.name', maxNameLength);
   if (worker.version != null) checkText(worker.version, 'worker.version', maxNameLength);
   if (worker.concurrency.length > 0) checkBatch(worker.concurrency.length, 'worker.concurrency');
   for (const [i, count] of worker.concurrency.entries())
@@ -64,10 +65,15 @@ export class Workers {
     await database.call('note_workers', this.#serverId, JSON.stringify(this.#rows()));
   }
 
-  /** By name, behind a name. */
+  /** By name, behind a name; those of a tenant, or all. */
   async read(
     database: Queries,
-    { types, after, take }: { types: readonly string[] | null; after: string | null; take: number },
+    {
+      tenant = null,
+      types,
+      after,
+      take,
+    }: { tenant?: string | null; types: readonly string[] | null; after: string | null; take: number },
   ): Promise<Worker[]> {
     const { rows } = await database.pool.query<Worker>({
       name: 'read_workers',
@@ -82,6 +88,7 @@ export class Workers {
              ), latest as (
                select distinct on (c.name) c.* from connected c
                where ($1::text[] is null or c.types && $1) and ($2::text is null or c.name > $2)
+                 and ($6::text is null or starts_with(c.name, $6))
                order by c.name, c.connected_at desc
              ), held as (
                select h.worker as name, max(h.seen_at) as seen_at, json_agg(json_build_object('type', h.type, 'count', h.items) order by h.type) as holds
@@ -90,6 +97,7 @@ export class Workers {
                  from jobtree.lease l
                  join jobtree.job j on j.id = l.job_id
                  where l.deadline_at is not null and ($2::text is null or l.worker > $2)
+                   and ($6::text is null or starts_with(l.worker, $6))
                  group by l.worker, j.type
                ) h
                group by h.worker
@@ -101,7 +109,14 @@ export class Workers {
              from latest c full join held h using (name)
              order by name
              limit $3`,
-      values: [types, after, take, this.#serverId, JSON.stringify(this.#rows())],
+      values: [
+        types,
+        after,
+        take,
+        this.#serverId,
+        JSON.stringify(this.#rows()),
+        tenant === null ? null : beginningOf(tenant),
+      ],
     });
     return rows;
   }

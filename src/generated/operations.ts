@@ -152,6 +152,8 @@ export type CreateApiKeyInput = {
   roles: Array<Role>;
   /** Only the trees of these roots, up to 100. Not with the role ADMIN. Default: all. */
   rootIds?: InputMaybe<Array<Scalars['ID']['input']>>;
+  /** The tenant that its callers belong to: 1 to 40 of the characters a to z, 0 to 9 and `-`. An admin of a tenant makes keys of that one alone, and FORBIDDEN is any other. Default: that of the caller. */
+  tenant?: InputMaybe<Scalars['String']['input']>;
   /** Only jobs of these types, up to 100: each a name, or the beginning of names with a `*` behind it. Not with the role ADMIN. Default: all. */
   types?: InputMaybe<Array<Scalars['String']['input']>>;
 };
@@ -727,7 +729,7 @@ export type RevokeWatchTokensInput = {
 
 /** What a caller is for. It may have several. */
 export type Role =
-  /** May do everything. Has no scope. */
+  /** May do everything, within its tenant if it has one. Has no scope. */
   | 'ADMIN'
   /** Makes jobs and adds items, changes, cancels and deletes them, and sees jobs, items, queues and figures. */
   | 'PRODUCER'

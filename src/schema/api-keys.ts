@@ -22,6 +22,11 @@ export const ApiKey = builder.objectRef<ApiKeyState>('ApiKey').implement({
       resolve: ({ id }) => encodeGlobalId('ApiKey', id),
     }),
     name: t.exposeString('name', { description: 'What it is called, for people.' }),
+    tenant: t.exposeString('tenant', {
+      nullable: true,
+      description:
+        'The tenant that its callers belong to; null for callers that belong to none, and see all.',
+    }),
     roles: t.field({ type: [Role], description: 'What it is for.', resolve: ({ roles }) => [...roles] }),
     types: t.stringList({
       nullable: true,
@@ -83,7 +88,7 @@ builder.queryField('apiKeys', (t) =>
     type: [ApiKey],
     complexity: ({ first }) => ({ multiplier: Math.max(0, Math.min(first ?? maxBatch, maxBatch)) }),
     description:
-      'The keys of the API by name, also those that are revoked or over. For more than 1,000 ask again behind the last one.',
+      'The keys of the API by name, also those that are revoked or over; for an admin of a tenant, its own. For more than 1,000 ask again behind the last one.',
     args: {
       first: t.arg.int({
         defaultValue: maxBatch,
@@ -91,9 +96,10 @@ builder.queryField('apiKeys', (t) =>
       }),
       after: t.arg.id({ description: 'Only keys behind the one with this id.' }),
     },
-    resolve: (_, { first, after }, { engine }) => {
+    resolve: (_, { first, after }, { engine, caller }) => {
       const take = checkInteger(first ?? maxBatch, 'first', 1, maxBatch);
       return listApiKeys(engine.database, {
+        tenant: caller.tenant,
         after: after == null ? null : keyOf('ApiKey', after, 'after'),
         take,
       });

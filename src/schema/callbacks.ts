@@ -11,8 +11,9 @@ import {
   listEndpoints,
   readEndpoints,
 } from '../domain/callback-endpoints.ts';
-import { checkInteger, checkText, isId } from '../domain/checks.ts';
+import { checkInteger, checkName, isId } from '../domain/checks.ts';
 import { maxBatch, maxNameLength } from '../domain/limits.ts';
+import { belongsTo } from '../domain/tenants.ts';
 import { NotFoundError } from '../errors.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId, keyOf } from './global-id.ts';
@@ -80,10 +81,10 @@ builder.queryField('callbackEndpoints', (t) =>
       }),
       after: t.arg.string({ description: 'Only endpoints whose names come after this one.' }),
     },
-    resolve: (_, { first, after }, { engine }) => {
+    resolve: (_, { first, after }, { engine, caller }) => {
       const take = checkInteger(first ?? maxBatch, 'first', 1, maxBatch);
-      if (after != null) checkText(after, 'after', maxNameLength);
-      return listEndpoints(engine.database, { after: after ?? null, take });
+      if (after != null) checkName(after, 'after', maxNameLength);
+      return listEndpoints(engine.database, { tenant: caller.tenant, after: after ?? null, take });
     },
   }),
 );
@@ -136,8 +137,10 @@ export const CallbackDelivery = builder.loadableNodeRef('CallbackDelivery', {
     resolve: ({ id }: DeliveryState) => id,
     description: 'The id of the delivery: `CallbackDelivery:` and a UUID.',
   },
-  load: async (ids: string[], { engine }: Services) => {
-    const found = await readDeliveries(engine.database, ids);
+  load: async (ids: string[], { engine, caller }: Services) => {
+    const found = (await readDeliveries(engine.database, ids)).filter(({ endpoint }) =>
+      belongsTo(caller.tenant, endpoint),
+    );
     const byId = new Map(found.map((delivery) => [delivery.id, delivery]));
     return ids.map(
       (id) =>
@@ -224,12 +227,12 @@ builder.queryField('callbackDeliveries', (t) =>
       description:
         'What is or was sent to endpoints, the newest first. `first` and `last`: 50 by default, 1,000 at most.',
       args: { filter: t.arg({ type: CallbackDeliveryFilter, description: 'Which; all by default.' }) },
-      resolve: (_, { filter, ...args }, { engine }) => {
+      resolve: (_, { filter, ...args }, { engine, caller: { tenant } }) => {
         const rootId = filter?.rootId == null ? null : keyOf('Job', filter.rootId, 'filter.rootId');
         return readPage(
           byId,
           args,
-          (range) => listDeliveries(engine.database, { ...filter, rootId }, range),
+          (range) => listDeliveries(engine.database, { tenant, ...filter, rootId }, range),
           (rows) => rows,
         );
       },

@@ -146,14 +146,12 @@ export const DeadLetterFilter = builder.inputType('DeadLetterFilter', {
 });
 
 /** The filter as the operations take it. */
-export function toFilter({
-  groupIds,
-  diedFrom,
-  diedUntil,
-  ...filter
-}: typeof DeadLetterFilter.$inferInput): Filter {
+export async function toFilter(
+  { groupIds, diedFrom, diedUntil, ...filter }: typeof DeadLetterFilter.$inferInput,
+  context: Services,
+): Promise<Filter> {
   return {
-    ...toItemFilter(filter),
+    ...(await toItemFilter(filter, context)),
     groupIds: groupIds?.map((id, i) => keyOf('DeadLetterGroup', id, `filter.groupIds[${i}]`)),
     diedFrom: diedFrom ?? undefined,
     diedUntil: diedUntil ?? undefined,
@@ -167,6 +165,7 @@ builder.queryField('deadLetterCount', (t) =>
     description:
       'How many dead letters an operation with this filter would be about. NOT_FOUND and INVALID_INPUT as `replayDeadLetters` has them.',
     args: { filter: t.arg({ type: DeadLetterFilter, required: true, description: 'Which dead letters.' }) },
-    resolve: (_, { filter }, { engine }) => countMatching(engine, 'DISCARD', toFilter(filter)),
+    resolve: async (_, { filter }, context) =>
+      countMatching(context.engine, 'DISCARD', await toFilter(filter, context)),
   }),
 );

@@ -2,7 +2,7 @@
  * Ids as clients see them: the type and the key, `Job:019a…`. Readable on purpose: people meet them in logs and on the
  * command line, and a wrong one can be told from a right one.
  */
-import { checkId, checkText } from '../domain/checks.ts';
+import { checkId, checkName } from '../domain/checks.ts';
 import { type ItemKey, itemIdOf, parseItemId } from '../domain/item-state.ts';
 import { maxNameLength } from '../domain/limits.ts';
 import { InvalidInputError } from '../errors.ts';
@@ -46,7 +46,7 @@ export function decodeGlobalId(globalId: string): { typename: string; id: string
 export function keyOf(type: NodeType, globalId: string, field: string): string {
   if (type === 'JobItem') return itemIdOf(itemKeyOf(globalId, field));
   if (type === 'Schedule' || type === 'CallbackEndpoint')
-    return checkText(keyText(type, globalId, field), field, maxNameLength);
+    return checkName(keyText(type, globalId, field), field, maxNameLength);
   return checkId(keyText(type, globalId, field), kinds[type], field);
 }
 

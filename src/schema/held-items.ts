@@ -1,4 +1,4 @@
-import { checkBatch, checkInteger, checkText } from '../domain/checks.ts';
+import { checkBatch, checkInteger, checkName } from '../domain/checks.ts';
 import { type HeldItem as HeldItemState, readHeldItems } from '../domain/held-items.ts';
 import { itemIdOf } from '../domain/item-state.ts';
 import { maxBatch, maxNameLength } from '../domain/limits.ts';
@@ -58,7 +58,7 @@ builder.queryField('heldItems', (t) =>
       const take = checkInteger(first ?? 50, 'first', 1, maxBatch);
       if (workers != null) {
         checkBatch(workers.length, 'workers');
-        for (const [i, worker] of workers.entries()) checkText(worker, `workers[${i}]`, maxNameLength);
+        for (const [i, worker] of workers.entries()) checkName(worker, `workers[${i}]`, maxNameLength);
       }
       return readHeldItems(
         context.engine,

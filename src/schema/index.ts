@@ -7,6 +7,7 @@ import { builder } from './builder.ts';
 import { encodeGlobalId } from './global-id.ts';
 import { mayTellAssignment } from './nodes.ts';
 import type { Services } from './services.ts';
+import { nameByTenant } from './tenant-names.ts';
 import './scalars.ts';
 import './file.ts';
 import './errors.ts';
@@ -92,3 +93,5 @@ for (const [type, keyOf] of Object.entries(ids)) {
   id.resolve = (node: ReadAssignment & ItemKey, _, context: Services) =>
     encodeGlobalId(type, keyOf(node, context));
 }
+
+nameByTenant(schema);

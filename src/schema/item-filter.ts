@@ -1,7 +1,10 @@
 /** What the filters of all operations have. */
 import type { ItemFilter } from '../domain/operations.ts';
+import { isUnscoped } from '../domain/rights.ts';
 import type { SchemaTypes } from './builder.ts';
 import { itemKeyOf, keyOf } from './global-id.ts';
+import { checkJob } from './scope.ts';
+import type { Services } from './services.ts';
 
 type Types = PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>;
 
@@ -15,25 +18,27 @@ export function itemFilterFields(t: PothosSchemaTypes.InputFieldBuilder<Types, '
   };
 }
 
-/** The same as the operations take it. */
-export function toItemFilter({
-  jobId,
-  types,
-  codes,
-  dedupeKeys,
-  itemIds,
-}: {
-  readonly jobId?: string | null | undefined;
-  readonly types?: readonly string[] | null | undefined;
-  readonly codes?: readonly string[] | null | undefined;
-  readonly dedupeKeys?: readonly string[] | null | undefined;
-  readonly itemIds?: readonly string[] | null | undefined;
-}): ItemFilter {
+/** The same as the operations take it, of the tenant of the caller. @throws NotFoundError for a job that is not */
+export async function toItemFilter(
+  { jobId, types, codes, dedupeKeys, itemIds }: GivenItemFilter,
+  context: Services,
+): Promise<ItemFilter> {
+  const job = jobId == null ? undefined : keyOf('Job', jobId, 'filter.jobId');
+  if (job !== undefined && !isUnscoped(context.caller)) await checkJob(context, job, 'filter.jobId');
   return {
-    jobId: jobId == null ? undefined : keyOf('Job', jobId, 'filter.jobId'),
+    tenant: context.caller.tenant ?? undefined,
+    jobId: job,
     types: types ?? undefined,
     codes: codes ?? undefined,
     dedupeKeys: dedupeKeys ?? undefined,
     items: itemIds?.map((id, i) => itemKeyOf(id, `filter.itemIds[${i}]`)),
   };
+}
+
+interface GivenItemFilter {
+  readonly jobId?: string | null | undefined;
+  readonly types?: readonly string[] | null | undefined;
+  readonly codes?: readonly string[] | null | undefined;
+  readonly dedupeKeys?: readonly string[] | null | undefined;
+  readonly itemIds?: readonly string[] | null | undefined;
 }

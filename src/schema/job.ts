@@ -1,7 +1,7 @@
 import { createContextCache } from '@pothos/core';
 import type { GraphQLResolveInfo } from 'graphql';
 import { type Callback, readCallbacks } from '../domain/callback-deliveries.ts';
-import { checkText, isId } from '../domain/checks.ts';
+import { checkName, isId } from '../domain/checks.ts';
 import {
   type CancelReason as CancelReasonName,
   type ItemKey,
@@ -34,7 +34,7 @@ import { ItemStatus, JobItem, loadItems } from './job-item.ts';
 import { createGroupLoader, createLoader, groupBy } from './loader.ts';
 import { type ListOrder, nodeQuery, pageSize, readPage } from './pages.ts';
 import { CancelReason, JobOutcome, JobProgress, JobStatus } from './progress.ts';
-import { inScope, sees, seesTree, shownTypes } from './scope.ts';
+import { inScope, sees, seesTree, seesWhole, shownTypes } from './scope.ts';
 import type { Services } from './services.ts';
 
 /** The jobs that mutations of this request have changed: their progress is shown once it counts that. */
@@ -257,9 +257,10 @@ export const Job = builder.prismaNode('Job', {
       type: JobOutcome,
       nullable: true,
       description:
-        'What came of its tree, the worst outcome of its jobs; null until all of them are complete.',
+        'What came of its tree, the worst outcome of its jobs; null until all of them are complete. What concerns the whole tree is null for callers whose scope does not have all of it.',
       select: { rootId: true },
-      resolve: ({ rootId }, _, context) => treeOutcomes(context).load(rootId),
+      resolve: async ({ rootId }, _, context) =>
+        (await seesWhole(context, rootId)) ? treeOutcomes(context).load(rootId) : null,
     }),
     finalStage: t.exposeBoolean('finalStage', {
       description: 'Whether its results are among the results of the tree.',
@@ -313,7 +314,8 @@ export const Job = builder.prismaNode('Job', {
       description:
         'When its tree is reaped: deleted, since its retention is over. Large trees take a while from then on, which `deletion` tells. Null while the tree is not complete, and if it is kept for ever.',
       select: { rootId: true },
-      resolve: async ({ rootId }, _, context) => (await retentions(context).load(rootId)).reapAt,
+      resolve: async ({ rootId }, _, context) =>
+        (await seesWhole(context, rootId)) ? (await retentions(context).load(rootId)).reapAt : null,
     }),
     idleExpirySeconds: t.int({
       nullable: true,
@@ -328,7 +330,8 @@ export const Job = builder.prismaNode('Job', {
       description:
         'Since when its tree has been idle: a job of it is not sealed, and nothing of the tree is left to do. Shown after a day (a setting of the server), or when it expires if that is earlier; null before, and while anything of the tree is going on.',
       select: { rootId: true },
-      resolve: async ({ rootId }, _, context) => (await retentions(context).load(rootId)).idleSince,
+      resolve: async ({ rootId }, _, context) =>
+        (await seesWhole(context, rootId)) ? (await retentions(context).load(rootId)).idleSince : null,
     }),
     progress: t.field({
       seenBy: 'PROGRESS',
@@ -354,7 +357,8 @@ export const Job = builder.prismaNode('Job', {
       complexity: { multiplier: maxCallbacks },
       description: 'What is called when its tree is complete, or each job of it.',
       select: { rootId: true },
-      resolve: ({ rootId }, _, context) => callbacks(context).load(rootId),
+      resolve: async ({ rootId }, _, context) =>
+        (await seesWhole(context, rootId)) ? callbacks(context).load(rootId) : [],
     }),
     import: t.field({
       type: FileImport,
@@ -367,7 +371,8 @@ export const Job = builder.prismaNode('Job', {
       nullable: true,
       description: 'How far the deletion of its tree is; null unless the tree is being deleted.',
       select: { rootId: true },
-      resolve: ({ rootId }, _, context) => deletions(context).load(rootId),
+      resolve: async ({ rootId }, _, context) =>
+        (await seesWhole(context, rootId)) ? deletions(context).load(rootId) : null,
     }),
     items: t.connection(
       {
@@ -511,14 +516,14 @@ export async function toConditions(
   filter: typeof JobFilter.$inferInput | null | undefined,
   context: Services,
 ): Promise<JobConditions> {
-  const type = filter?.type == null ? null : checkText(filter.type, 'filter.type', maxNameLength);
+  const type = filter?.type == null ? null : checkName(filter.type, 'filter.type', maxNameLength);
   const types = await shownTypes(context, type === null ? null : [type]);
   return {
     // In one of these: null, unless there is a scope.
     type: isUnscoped(context.caller) ? type : types,
     status: filter?.status ?? null,
     outcome: filter?.outcome ?? null,
-    schedule: filter?.schedule == null ? null : checkText(filter.schedule, 'filter.schedule', maxNameLength),
+    schedule: filter?.schedule == null ? null : checkName(filter.schedule, 'filter.schedule', maxNameLength),
     idleSince: filter?.idleSince ?? null,
     rootsOnly: filter?.rootsOnly !== false,
   };

@@ -35,8 +35,8 @@ export const Operation = builder.loadableNodeRef('Operation', {
     resolve: ({ id }: OperationState) => id,
     description: 'The id of the operation: `Operation:` and a UUID.',
   },
-  load: async (ids: string[], { engine }: Services) => {
-    const found = await readOperations(engine.database, ids);
+  load: async (ids: string[], { engine, caller }: Services) => {
+    const found = await readOperations(engine.database, ids, caller.tenant);
     const byId = new Map(found.map((operation) => [operation.id, operation]));
     return ids.map(
       (id) =>
@@ -97,6 +97,7 @@ builder.queryField('operations', (t) =>
     args: {
       first: t.arg.int({ defaultValue: 50, description: firstDescription }),
     },
-    resolve: (_, args, { engine }) => readLatestOperations(engine.database, checkFirst(args)),
+    resolve: (_, args, { engine, caller }) =>
+      readLatestOperations(engine.database, checkFirst(args), caller.tenant),
   }),
 );

@@ -1,6 +1,7 @@
 import { countMatching, type PendingItemFilter as Filter } from '../domain/operations.ts';
 import { builder } from './builder.ts';
 import { itemFilterFields, toItemFilter } from './item-filter.ts';
+import type { Services } from './services.ts';
 
 const PendingState = builder.enumType('PendingState', {
   description: 'Where a pending item stands.',
@@ -27,14 +28,12 @@ export const PendingItemFilter = builder.inputType('PendingItemFilter', {
 });
 
 /** The filter as the operations take it. */
-export function toPendingFilter({
-  states,
-  addedFrom,
-  addedUntil,
-  ...filter
-}: typeof PendingItemFilter.$inferInput): Filter {
+export async function toPendingFilter(
+  { states, addedFrom, addedUntil, ...filter }: typeof PendingItemFilter.$inferInput,
+  context: Services,
+): Promise<Filter> {
   return {
-    ...toItemFilter(filter),
+    ...(await toItemFilter(filter, context)),
     states: states ?? undefined,
     addedFrom: addedFrom ?? undefined,
     addedUntil: addedUntil ?? undefined,
@@ -48,6 +47,7 @@ builder.queryField('pendingItemCount', (t) =>
     description:
       'How many pending items an operation with this filter would be about. NOT_FOUND and INVALID_INPUT as `cancelItems` has them.',
     args: { filter: t.arg({ type: PendingItemFilter, required: true, description: 'Which items.' }) },
-    resolve: (_, { filter }, { engine }) => countMatching(engine, 'CANCEL', toPendingFilter(filter)),
+    resolve: async (_, { filter }, context) =>
+      countMatching(context.engine, 'CANCEL', await toPendingFilter(filter, context)),
   }),
 );

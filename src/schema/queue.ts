@@ -1,4 +1,4 @@
-import { checkBatch, checkInteger, checkText } from '../domain/checks.ts';
+import { checkBatch, checkInteger, checkName } from '../domain/checks.ts';
 import { maxBatch, maxNameLength } from '../domain/limits.ts';
 import {
   type DeadLetterAlert,
@@ -112,7 +112,7 @@ export const typesDescription = 'Only these types: 1 to 1,000; all by default.';
 export function checkTypes(types: readonly string[] | null | undefined): readonly string[] | null {
   if (types == null) return null;
   checkBatch(types.length, 'types');
-  for (const [i, type] of types.entries()) checkText(type, `types[${i}]`, maxNameLength);
+  for (const [i, type] of types.entries()) checkName(type, `types[${i}]`, maxNameLength);
   return types;
 }
 
@@ -148,7 +148,7 @@ builder.queryField('queues', (t) =>
     },
     resolve: async (_, { types, first, after }, context) => {
       const take = checkInteger(first ?? maxBatch, 'first', 1, maxBatch);
-      if (after != null) checkText(after, 'after', maxNameLength);
+      if (after != null) checkName(after, 'after', maxNameLength);
       const shown = await shownTypes(context, checkTypes(types));
       return readQueues(context.engine, shown, { after: after ?? null, take });
     },

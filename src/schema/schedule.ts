@@ -1,8 +1,9 @@
-import { checkText } from '../domain/checks.ts';
+import { checkName } from '../domain/checks.ts';
 import { maxNameLength } from '../domain/limits.ts';
 import { nextOccurrences, type Timing } from '../domain/occurrences.ts';
 import type { Range } from '../domain/pages.ts';
 import { readClock, readScheduleNames, readTemplates } from '../domain/read-schedules.ts';
+import { namesOf, toShown, toStored } from '../domain/tenants.ts';
 import { InvalidInputError, NotFoundError } from '../errors.ts';
 import { takes } from './answer-size.ts';
 import { builder } from './builder.ts';
@@ -10,6 +11,7 @@ import { Job } from './job.ts';
 import { createLoader } from './loader.ts';
 import { type ListOrder, pageSize, readPage } from './pages.ts';
 import { MissedPolicy, OverlapPolicy } from './schedule-policies.ts';
+import { inScope } from './scope.ts';
 
 const SkipReason = builder.enumType('SkipReason', {
   description: 'Why an occurrence was left out.',
@@ -46,8 +48,10 @@ const templates = createLoader(async (names: readonly string[], { engine }) => {
   return names.map((name) => byName.get(name) ?? null);
 });
 
-const lastJobs = createLoader(async (ids: readonly string[], { engine }) => {
-  const found = await engine.database.prisma.job.findMany({ where: { id: { in: [...ids] } } });
+const lastJobs = createLoader(async (ids: readonly string[], { engine, caller }) => {
+  const found = await engine.database.prisma.job.findMany({
+    where: { id: { in: [...ids] }, ...inScope(caller) },
+  });
   const byId = new Map(found.map((job) => [job.id, job]));
   return ids.map((id) => byId.get(id) ?? null);
 });
@@ -191,11 +195,12 @@ export const Schedule = builder.prismaNode('Schedule', {
   }),
 });
 
-const byName: ListOrder<{ name: string }, string> = {
+/** Cursors have names as the tenant has them. */
+const byName = (tenant: string | null): ListOrder<{ name: string }, string> => ({
   name: 'schedules',
-  keyOf: ({ name }) => name,
-  parse: (text) => (text === '' ? undefined : text),
-};
+  keyOf: ({ name }) => toShown(tenant, name),
+  parse: (text) => (text === '' ? undefined : toStored(tenant, text)),
+});
 
 builder.queryFields((t) => ({
   schedule: t.prismaField({
@@ -205,7 +210,7 @@ builder.queryFields((t) => ({
     description: 'One schedule. NOT_FOUND if there is none (any more).',
     args: { name: t.arg.string({ required: true, description: 'The name of the schedule.' }) },
     resolve: async (query, _, { name }, { engine }) => {
-      checkText(name, 'name', maxNameLength);
+      checkName(name, 'name', maxNameLength);
       const schedule = await engine.database.prisma.schedule.findUnique({ ...query, where: { name } });
       if (schedule === null) throw new NotFoundError(`There is no schedule ${name}.`, 'name');
       return schedule;
@@ -217,10 +222,13 @@ builder.queryFields((t) => ({
       type: Schedule,
       complexity: (args) => ({ multiplier: pageSize(args) }),
       description: 'All schedules by name. `first` and `last`: 50 by default, 1,000 at most.',
-      resolve: (_, args, { engine: { database } }) => {
-        const read = async (range: Range<string>) =>
-          (await readScheduleNames(database, range)).map((name) => ({ name }));
-        return readPage(byName, args, read, async (rows) => {
+      resolve: (_, args, { engine: { database }, caller: { tenant } }) => {
+        const { from, until } = namesOf(tenant);
+        const read = async (range: Range<string>) => {
+          const within = { after: range.after ?? from, before: range.before ?? until };
+          return (await readScheduleNames(database, { ...range, ...within })).map((name) => ({ name }));
+        };
+        return readPage(byName(tenant), args, read, async (rows) => {
           const names = rows.map(({ name }) => name);
           const schedules = await database.prisma.schedule.findMany({
             where: { name: { in: names } },

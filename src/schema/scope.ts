@@ -1,7 +1,8 @@
 /** What callers with a scope see: nothing else exists for them. For all others each of these is one comparison. */
-import type { ItemKey } from '../domain/item-state.ts';
+import { isId } from '../domain/checks.ts';
+import { type ItemKey, splitAssignmentId } from '../domain/item-state.ts';
 import { coversType, isUnscoped, type Scope } from '../domain/rights.ts';
-import { coveredJobs, coveredTypes, coversTree } from '../domain/scoped-reads.ts';
+import { coveredJobs, coveredTrees, coveredTypes, coversTree } from '../domain/scoped-reads.ts';
 import { ForbiddenError, NotFoundError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { createLoader } from './loader.ts';
@@ -28,9 +29,35 @@ export async function checkItem(context: Services, key: ItemKey, field: string):
     throw new NotFoundError(`There is no item ${key.position} of job ${key.jobId}.`, field);
 }
 
+/** The assignments whose items are of types that the caller may work on. One that there is not is none of them. */
+export async function coveredAssignments(
+  { caller, engine }: Services,
+  assignmentIds: readonly string[],
+): Promise<readonly boolean[]> {
+  if (caller.types === null) return assignmentIds.map(() => true);
+  // What is no id is for the operation to refuse.
+  const leaseIds = assignmentIds.map((id) => (isId(id) ? splitAssignmentId(id.toLowerCase()).leaseId : null));
+  const types = await engine.schemas.typesOfLeases([...new Set(leaseIds.flatMap((id) => id ?? []))]);
+  return leaseIds.map((id) => {
+    if (id === null) return true;
+    const type = types.get(id);
+    return type !== undefined && coversType(caller, type);
+  });
+}
+
 /** For what concerns a whole tree, which may have jobs of other types. */
 export async function seesTree({ caller, engine }: Services, jobId: string): Promise<boolean> {
   return isUnscoped(caller) || coversTree(engine.database, caller, jobId);
+}
+
+const whole = createLoader(async (rootIds: readonly string[], { engine, caller }) => {
+  const found = await coveredTrees(engine.database, caller, rootIds);
+  return rootIds.map((id) => found.has(id));
+});
+
+/** The same for the trees of a list, by their roots: at once, if the caller has no scope. */
+export function seesWhole(context: Services, rootId: string): boolean | Promise<boolean> {
+  return isUnscoped(context.caller) || whole(context).load(rootId);
 }
 
 /** @throws NotFoundError as for a job that there is not */
@@ -50,13 +77,11 @@ export function shownTypes(
 export function checkTypeScope({ caller }: Services, types: Iterable<string>, field: string): void {
   if (caller.types === null) return;
   for (const type of types) {
-    if (!coversType(caller, type)) throw outOfScope(type, field);
+    if (!coversType(caller, type)) throw new ForbiddenError(outOfScope(type), field);
   }
 }
 
-function outOfScope(type: string, field: string): ForbiddenError {
-  return new ForbiddenError(`Your scope does not have the type ${JSON.stringify(type)}.`, field);
-}
+export const outOfScope = (type: string) => `Your scope does not have the type ${JSON.stringify(type)}.`;
 
 /** Prisma makes a pattern of it, and takes over its special characters: https://github.com/prisma/orm/issues/19506 */
 const asItIs = (beginning: string) => beginning.replaceAll(/[\\%_]/g, '\\$&');

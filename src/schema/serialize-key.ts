@@ -4,6 +4,7 @@ import { maxBatch } from '../domain/limits.ts';
 import { readSerializeKeys, type SerializeKey as SerializeKeyState } from '../domain/serialize-keys.ts';
 import { builder } from './builder.ts';
 import { JobItem } from './job-item.ts';
+import { sees } from './scope.ts';
 
 const SerializeKey = builder.objectRef<SerializeKeyState>('SerializeKey').implement({
   description:
@@ -14,7 +15,7 @@ const SerializeKey = builder.objectRef<SerializeKeyState>('SerializeKey').implem
       type: JobItem,
       nullable: true,
       description: 'The item that has it: it runs, or is the next to run. Null if it was deleted meanwhile.',
-      resolve: ({ head }) => itemIdOf(head),
+      resolve: async ({ head }, _, context) => ((await sees(context, head.jobId)) ? itemIdOf(head) : null),
     }),
     held: t.exposeBoolean('held', {
       description:
@@ -39,10 +40,10 @@ builder.queryField('serializeKeys', (t) =>
         description: 'Only these keys, as far as they are in use: 1 to 1,000. Default: all.',
       }),
     },
-    resolve: (_, { first, keys }, { engine }) => {
+    resolve: (_, { first, keys }, { engine, caller }) => {
       const take = checkInteger(first ?? 50, 'first', 1, maxBatch);
       if (keys != null) checkBatch(keys.length, 'keys');
-      return readSerializeKeys(engine.database, keys ?? null, take);
+      return readSerializeKeys(engine.database, { keys: keys ?? null, tenant: caller.tenant, take });
     },
   }),
 );

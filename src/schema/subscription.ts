@@ -211,13 +211,13 @@ builder.subscriptionType({
         operationId: t.arg.id({ required: true, description: 'The operation.' }),
         intervalMs: t.arg.int({ defaultValue: 500, description: intervalDescription(pageIntervalMs) }),
       },
-      subscribe: async (_, { operationId, intervalMs }, { hub, engine }) => {
+      subscribe: async (_, { operationId, intervalMs }, { hub, engine, caller }) => {
         const id = keyOf('Operation', operationId, 'operationId');
         const everyMs = checkInterval(intervalMs, pageIntervalMs);
-        if ((await readOperations(engine.database, [id])).length === 0)
+        if ((await readOperations(engine.database, [id], caller.tenant)).length === 0)
           throw new NotFoundError(`There is no operation ${operationId}.`, 'operationId');
         const read = async () => {
-          const rows = await readOperations(engine.database, [id]);
+          const rows = await readOperations(engine.database, [id], caller.tenant);
           return {
             rows: rows.map((operation) => ({
               ...operation,

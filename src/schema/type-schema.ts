@@ -1,4 +1,4 @@
-import { checkText } from '../domain/checks.ts';
+import { checkName } from '../domain/checks.ts';
 import { maxNameLength } from '../domain/limits.ts';
 import {
   readTypeSchemas,
@@ -37,7 +37,7 @@ builder.queryField('typeSchemas', (t) =>
     description: 'All versions of a type, up to ten, the newest first. Empty if it has no schemas.',
     args: { type: t.arg.string({ required: true, description: 'The type: 1 to 200 characters.' }) },
     resolve: (_, { type }, context) => {
-      checkText(type, 'type', maxNameLength);
+      checkName(type, 'type', maxNameLength);
       checkTypeScope(context, [type], 'type');
       return readTypeSchemas(context.engine.database, type);
     },

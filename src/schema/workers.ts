@@ -1,6 +1,6 @@
-import { checkInteger, checkText } from '../domain/checks.ts';
+import { checkInteger, checkName } from '../domain/checks.ts';
 import { maxBatch, maxNameLength } from '../domain/limits.ts';
-import { coversType } from '../domain/rights.ts';
+import { coversType, seesTenant } from '../domain/rights.ts';
 import type { WorkerIntroduction, Worker as WorkerState } from '../domain/workers.ts';
 import { builder } from './builder.ts';
 import { checkTypes } from './queue.ts';
@@ -97,10 +97,13 @@ builder.queryField('workers', (t) =>
     },
     resolve: async (_, { types, first, after }, context) => {
       const take = checkInteger(first ?? maxBatch, 'first', 1, maxBatch);
-      if (after != null) checkText(after, 'after', maxNameLength);
+      if (after != null) checkName(after, 'after', maxNameLength);
       const { workers, database } = context.engine;
-      const shown = await shownTypes(context, checkTypes(types));
-      return workers.read(database, { types: shown, after: after ?? null, take });
+      const { caller } = context;
+      const asked = checkTypes(types);
+      // Their names are those of the tenant, and there need not be anything of what they do.
+      const shown = seesTenant(caller) ? asked : await shownTypes(context, asked);
+      return workers.read(database, { tenant: caller.tenant, types: shown, after: after ?? null, take });
     },
   }),
 );

@@ -259,7 +259,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       logger,
     }),
     uploadBytes: uploads.streamedBytes,
-    multipartPost: createMultipartPost({ yoga, operations, store: uploadStore, addressOf }),
+    multipartPost: createMultipartPost({ yoga, operations, store: uploadStore, callerOf, addressOf }),
     jsonPost: createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes }),
     yoga,
   });

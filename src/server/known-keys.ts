@@ -24,6 +24,7 @@ interface Row {
   readonly types: readonly string[];
   readonly root_ids: readonly string[];
   readonly left_ms: number | null;
+  readonly tenant: string | null;
 }
 
 interface Known {
@@ -150,6 +151,7 @@ export class KnownKeys {
       return before;
     }
     const scope = {
+      tenant: row.tenant,
       types: row.types.length === 0 ? null : row.types,
       rootIds: row.root_ids.length === 0 ? null : row.root_ids,
     };

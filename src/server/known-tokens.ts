@@ -9,6 +9,7 @@ import type { Logger } from 'pino';
 import type { JwtConfig } from '../config.ts';
 import { checkRoles, checkRootIds, checkTypePatterns } from '../domain/api-keys.ts';
 import { createCaller } from '../domain/rights.ts';
+import { checkTenant } from '../domain/tenants.ts';
 import { JobtreeError, UnauthenticatedError, UnavailableError } from '../errors.ts';
 import { KeySet, KeysUnknownError } from './key-set.ts';
 import { Right } from './right.ts';
@@ -73,7 +74,7 @@ export class KnownTokens {
   }
 
   #toRight(payload: JWTPayload): Right {
-    const { rolesClaim, typesClaim, treesClaim } = this.#config;
+    const { rolesClaim, typesClaim, treesClaim, tenantClaim } = this.#config;
     const { sub = '', exp = 0 } = payload;
     try {
       const roles = checkRoles(toList(payload[rolesClaim]) ?? []);
@@ -83,6 +84,7 @@ export class KnownTokens {
         throw new UnauthenticatedError('The token has the role admin, which goes with no scope.');
       return new Right({
         caller: createCaller(`token ${sub.slice(0, maxNameLength)}`, roles, {
+          tenant: toTenant(payload[tenantClaim]),
           types: types && checkTypePatterns(types),
           rootIds: trees === undefined ? null : checkRootIds(trees),
         }),
@@ -107,4 +109,12 @@ function toList(claim: unknown): string[] | null {
   if (typeof claim === 'string') return claim.split(' ').filter((part) => part !== '');
   if (Array.isArray(claim) && claim.every((part) => typeof part === 'string')) return claim;
   throw new UnauthenticatedError('A claim of the token is neither a text nor a list of texts.');
+}
+
+/** A claim that names none means none: a token that is meant for a tenant must not see all of them. */
+function toTenant(claim: unknown): string | null {
+  if (claim === undefined) return null;
+  if (typeof claim !== 'string')
+    throw new UnauthenticatedError('The claim of the tenant is no text: leave it out for no tenant.');
+  return checkTenant(claim);
 }

@@ -80,7 +80,9 @@ export function createMetrics(options: {
       response.writeHead(405, { allow: 'GET, HEAD' }).end();
       return true;
     }
-    if (!callerOf(request).permissions.has('survey')) {
+    const { permissions, tenant } = callerOf(request);
+    // They are about the server and all who use it.
+    if (!permissions.has('survey') || tenant !== null) {
       answerForbidden(response);
       return true;
     }

@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ExecutionResult, GraphQLError } from 'graphql';
+import type { Caller } from '../domain/rights.ts';
 import { ReceivedFile } from '../schema/received-file.ts';
 import type { AddressOf } from './addresses.ts';
 import { answerEarly } from './answer-early.ts';
@@ -43,9 +44,10 @@ export function createMultipartPost(options: {
   yoga: Yoga;
   operations: Operations;
   store: UploadStore;
+  callerOf: (request: IncomingMessage) => Caller;
   addressOf: AddressOf;
 }): MultipartPost {
-  const { yoga, operations, store, addressOf } = options;
+  const { yoga, operations, store, callerOf, addressOf } = options;
 
   /** The operation, with its files in `received`. */
   const read = async (request: IncomingMessage, received: ReceivedFile[]): Promise<DirectOperation> => {
@@ -77,7 +79,10 @@ export function createMultipartPost(options: {
             `map does not name the part ${JSON.stringify((name ?? '').slice(0, 80))}, or it came before.`,
           );
         places.delete(name);
-        const upload = await store.whole(file, { client: addressOf(request) });
+        const upload = await store.whole(file, {
+          tenant: callerOf(request).tenant,
+          client: addressOf(request),
+        });
         if (upload === undefined) return; // the form fails, too
         const stored = new ReceivedFile(upload);
         received.push(stored);

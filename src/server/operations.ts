@@ -21,6 +21,7 @@ import { errorCodes, JobtreeError, UnavailableError } from '../errors.ts';
 import { boundAnswer } from '../schema/answer-text.ts';
 import { checkSeen } from '../schema/seen-by.ts';
 import type { Services } from '../schema/services.ts';
+import { errorsInWordsOf } from '../schema/tenant-names.ts';
 import { busyError } from './busy.ts';
 import { createExecute } from './compiled-execution.ts';
 import { costOf } from './cost-of.ts';
@@ -135,9 +136,16 @@ export class Operations {
     { document, operationName, contextValue }: ExecutionArgs,
   ): ExecutionResult {
     const isMutation = getOperationAST(document, operationName)?.operation === 'mutation';
-    const answer = boundAnswer(result, contextValue as Services, isMutation);
-    if (!isMutation || answer.errors === undefined) return answer;
-    return { ...answer, errors: answer.errors.map(afterWork) };
+    const context = contextValue as Services;
+    const answer = boundAnswer(result, context, isMutation);
+    if (answer.errors === undefined) return answer;
+    const errors = isMutation ? answer.errors.map(afterWork) : answer.errors;
+    return { ...answer, errors: this.#inWordsOf(context, errors) };
+  }
+
+  /** Masked by now, since what a refusal says is known then. */
+  #inWordsOf({ caller }: Services, errors: readonly GraphQLError[]): readonly GraphQLError[] {
+    return caller.tenant === null ? errors : errorsInWordsOf(caller.tenant, errors.map(this.maskError));
   }
 
   /** The last quarter is for what keeps leases alive, so that nothing else can take a worker its items. */

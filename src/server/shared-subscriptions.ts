@@ -17,6 +17,7 @@ import { isAsyncIterable, mapAsyncIterator, type Plugin } from 'graphql-yoga';
 import { Live } from '../events/live.ts';
 import { newerThanKnown } from '../events/newer-than-known.ts';
 import type { Services } from '../schema/services.ts';
+import { errorsInWordsOf } from '../schema/tenant-names.ts';
 import type { Execute } from './compiled-execution.ts';
 import { FairShare } from './fair-share.ts';
 import type { Quota } from './quota.ts';
@@ -55,9 +56,17 @@ export class SharedSubscriptions {
 
   readonly plugin: Plugin = {
     onSubscribe: ({ setSubscribeFn }) => {
-      setSubscribeFn((args) => this.#subscribe(args as Args));
+      setSubscribeFn(async (args) => this.#inWords(args as Args, await this.#subscribe(args as Args)));
     },
   };
+
+  #inWords<Result extends AsyncIterableIterator<ExecutionResult> | ExecutionResult>(
+    { contextValue: { caller } }: Args,
+    result: Result,
+  ): Result | ExecutionResult {
+    if (caller.tenant === null || isAsyncIterable(result) || result.errors === undefined) return result;
+    return { ...result, errors: errorsInWordsOf(caller.tenant, result.errors.map(this.#maskError)) };
+  }
 
   async #subscribe(args: Args): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult> {
     const shape = shapeOf(args);

@@ -14,6 +14,7 @@ import { ClientGoneError } from '../errors.ts';
 import { Live } from '../events/live.ts';
 import { boundAnswer } from '../schema/answer-text.ts';
 import type { Parts, Services } from '../schema/services.ts';
+import { errorsInWordsOf } from '../schema/tenant-names.ts';
 import { takeOrRefuse } from './busy.ts';
 import type { Execute } from './compiled-execution.ts';
 import { EncodedEvent } from './encoded-event.ts';
@@ -308,11 +309,16 @@ export class SubscriptionGroup implements Source {
 
   /** Never rejects. Nothing if what had to be read was not, since nobody was ready for it. */
   async #execute(event: unknown): Promise<EncodedEvent | undefined> {
-    const { execute, bytes } = this.#options;
+    const { execute, bytes, caller } = this.#options;
     try {
       const { data, errors } = await executeEvent(execute, this.#args, event, bytes);
       if (errors?.some(({ originalError }) => originalError instanceof ClientGoneError)) return undefined;
-      const masked = errors?.map((error) => this.#options.maskError(error));
+      const masked =
+        errors &&
+        errorsInWordsOf(
+          caller.tenant,
+          errors.map((error) => this.#options.maskError(error)),
+        );
       return new EncodedEvent({ ...(data !== undefined && { data }), ...(masked && { errors: masked }) });
     } catch (error) {
       // Such as an answer that is larger than a text can be.

@@ -9,6 +9,7 @@ import { LRUCache } from 'lru-cache';
 import type { ProxyConfig } from '../config.ts';
 import { checkRoles } from '../domain/api-keys.ts';
 import { createCaller } from '../domain/rights.ts';
+import { checkTenant } from '../domain/tenants.ts';
 import { InvalidInputError, UnauthenticatedError } from '../errors.ts';
 import { Right } from './right.ts';
 
@@ -32,15 +33,17 @@ export class TrustedProxy {
 
   /** What it says of a request; undefined if it says nothing, or is not to be believed. */
   find(request: IncomingMessage): Right | undefined {
-    const { userHeader, rolesHeader } = this.#config;
+    const { userHeader, rolesHeader, tenantHeader } = this.#config;
     const user = request.headers[userHeader];
     const roles = request.headers[rolesHeader] ?? '';
     if (typeof user !== 'string' || user === '' || typeof roles !== 'string' || !this.#isTrusted(request))
       return undefined;
-    const key = JSON.stringify([user, roles]);
+    const tenant = request.headers[tenantHeader];
+    const key = JSON.stringify([user, roles, tenant]);
     let right = this.#known.get(key);
     if (right === undefined) {
-      right = new Right({ caller: createCaller(`user ${user.slice(0, maxNameLength)}`, toRoles(roles)) });
+      const name = `user ${user.slice(0, maxNameLength)}`;
+      right = new Right({ caller: createCaller(name, toRoles(roles), { tenant: toTenant(tenant) }) });
       this.#known.set(key, right);
     }
     return right;
@@ -66,6 +69,18 @@ function toRoles(text: string) {
   } catch (error) {
     if (error instanceof InvalidInputError)
       throw new UnauthenticatedError(`The proxy gives roles that can't be used: ${error.message}`);
+    throw error;
+  }
+}
+
+/** One that is empty is no tenant's name: a proxy that knows none leaves the header out. */
+function toTenant(text: string | string[] | undefined): string | null {
+  if (text === undefined) return null;
+  try {
+    return checkTenant(String(text));
+  } catch (error) {
+    if (error instanceof InvalidInputError)
+      throw new UnauthenticatedError(`The proxy gives a tenant that can't be one: ${error.message}`);
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 /** Stores what clients send, whichever way it comes: as the body of a request, or as a part of one. */
 import type { Readable } from 'node:stream';
 import { asRefusal } from '../db/sqlstate.ts';
-import type { Upload, Uploads } from '../domain/uploads.ts';
+import type { NewUpload, Upload, Uploads } from '../domain/uploads.ts';
 import { type ErrorCode, JobtreeError } from '../errors.ts';
 import { type BodyOptions, type Stored, storeBody } from './upload-body.ts';
 
@@ -50,9 +50,9 @@ export class UploadStore {
     );
   }
 
-  async begin(length: number | undefined, sha256: Buffer | undefined): Promise<Upload> {
-    if (length !== undefined) this.checkLength(length);
-    return this.#uploads.create(length, sha256);
+  async begin(upload: NewUpload): Promise<Upload> {
+    if (upload.length !== undefined) this.checkLength(upload.length);
+    return this.#uploads.create(upload);
   }
 
   /** The body as the next bytes of the upload. */
@@ -87,9 +87,9 @@ export class UploadStore {
   /** The body as a whole upload; nothing is left of one that is refused, or breaks off: then there is no upload. */
   async whole(
     body: Readable,
-    { length, sha256, client }: { length?: number | undefined; sha256?: Buffer | undefined; client: string },
+    { length, sha256, tenant, client }: Partial<NewUpload> & Pick<NewUpload, 'tenant'> & { client: string },
   ): Promise<Upload | undefined> {
-    const upload = await this.begin(length, sha256);
+    const upload = await this.begin({ length, sha256, tenant });
     try {
       const stored = await this.append(body, upload, { length: length ?? null, client });
       if (stored.end === 'CUT') {

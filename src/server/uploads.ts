@@ -43,6 +43,7 @@ export function createUploads(options: {
     const whole = await store.whole(request, {
       length: headerNumber(request, 'content-length'),
       sha256: digestOf(request),
+      tenant: callerOf(request).tenant,
       client: addressOf(request),
     });
     if (whole === undefined) return;
@@ -54,7 +55,8 @@ export function createUploads(options: {
     if ((length === undefined) === (request.headers['upload-defer-length'] !== '1')) {
       throw new InvalidInputError('Give either Upload-Length, or Upload-Defer-Length: 1.', 'Upload-Length');
     }
-    const upload = await store.begin(length, digestOf(request));
+    const { tenant } = callerOf(request);
+    const upload = await store.begin({ length, sha256: digestOf(request), tenant });
     if (length === 0) await store.finish(upload, { hasher: await hasherOf(upload), size: 0 });
     respond(response, 201, { ...tusHeaders(upload), location: locationOf(upload) });
   };
@@ -93,7 +95,9 @@ export function createUploads(options: {
   const serveOne = async (request: IncomingMessage, response: ServerResponse, id: string) => {
     const uploadId = keyOf('Upload', decode(id), 'id');
     const found = await uploads.find(uploadId);
-    if (found === undefined) throw new NotFoundError(`There is no upload ${id}.`, 'id');
+    const { tenant } = callerOf(request);
+    if (found === undefined || (tenant !== null && found.tenant !== tenant))
+      throw new NotFoundError(`There is no upload ${id}.`, 'id');
     // A server that ended right behind the last byte has not said that it was the last.
     const isUnfinished = found.sha256 === null && found.size === found.length;
     const upload = isUnfinished

@@ -33,7 +33,7 @@ test('keys are made before there is a server, told once, listed, rotated and rev
     createdBy: 'the command line',
   });
   const listed = await apiKeys('list');
-  expect(listed.stdout).toMatch(/ApiKey:\S+ +shop +producer,watcher +mail\.\* +never +until /);
+  expect(listed.stdout).toMatch(/ApiKey:\S+ +shop +- +producer,watcher +mail\.\* +never +until /);
   expect(listed.stdout).not.toContain(made.stdout.slice(8, 40));
   const rotated = await apiKeys('rotate', key.id, '--keep', '1h', '--json');
   expect(JSON.parse(rotated.stdout)).toEqual({ id: key.id, key: expect.stringMatching(/^jobtree_/) });
@@ -41,6 +41,11 @@ test('keys are made before there is a server, told once, listed, rotated and rev
   expect(await apiKeys('revoke', key.id)).toMatchObject({ code: 0, stdout: 'It was revoked before.\n' });
   expect((await list()).revokedAt).not.toBeNull();
   expect(await apiKeys('rotate', key.id)).toMatchObject({ code: 4 });
+});
+
+test('a key may belong to a tenant', async () => {
+  expect(await apiKeys('create', 'mailer', '--role', 'admin', '--tenant', 'acme')).toMatchObject({ code: 0 });
+  expect((await apiKeys('list')).stdout).toMatch(/ApiKey:\S+ +mailer +acme +admin +all +never +good/);
 });
 
 test('what is wrong with a new key is said', async () => {
@@ -52,6 +57,10 @@ test('what is wrong with a new key is said', async () => {
   expect(await apiKeys('create', 'x', '--role', 'admin', '--type', 'a')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('scope'),
+  });
+  expect(await apiKeys('create', 'x', '--role', 'admin', '--tenant', 'ac*')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('tenant is "ac*"'),
   });
   expect(await apiKeys('revoke', 'nonsense')).toMatchObject({
     code: 2,

@@ -6,6 +6,7 @@ import type { Role } from '../../src/domain/rights.ts';
 import type { App } from '../../src/server/create-app.ts';
 import type { Answer } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { bearer, makeKey } from '../support/keys.ts';
 import { startServer } from '../support/server.ts';
 
@@ -282,6 +283,90 @@ describe('a scope of types', () => {
       claimError: { code: 'INVALID_INPUT' },
       assignments: [],
     });
+  });
+});
+
+describe('what concerns a whole tree', () => {
+  it('is told to those alone whose scope has all of it', async () => {
+    const fields = 'treeOutcome reapAt idleSince callbacks { endpoint } deletion { itemCount }';
+    const query = `query ($id: ID!) { job(id: $id) { ${fields} } }`;
+    await ask(
+      admin,
+      'mutation { putCallbackEndpoint(input: { name: "whole", url: "https://8.8.8.8/" }) { __typename } }',
+    );
+    const { id } = await create({
+      type: 'mail.send',
+      sealed: true,
+      callbacks: [{ endpoint: 'whole' }],
+      children: [{ type: 'bill', sealed: true }],
+    });
+    const all = await keyFor(['watcher'], { types: ['mail.*', 'bill'] });
+    const some = await keyFor(['watcher'], { types: ['mail.*'] });
+    await eventually(async () =>
+      expect((await ask(all, query, { id })).data.job).toMatchObject({
+        treeOutcome: 'SUCCEEDED',
+        reapAt: expect.any(String),
+        callbacks: [{ endpoint: 'whole' }],
+      }),
+    );
+    expect((await ask(some, query, { id })).data.job).toEqual({
+      treeOutcome: null,
+      reapAt: null,
+      idleSince: null,
+      callbacks: [],
+      deletion: null,
+    });
+  });
+});
+
+describe('a worker of a type', () => {
+  const claim =
+    'mutation ($type: String!) { claimItems(input: { worker: "w", requests: [{ type: $type, limit: 1 }] }) { ... on ClaimItemsPayload { assignments { id } } } }';
+  const report =
+    'mutation ($reports: [ReportInput!]!) { reportOutcomes(input: { reports: $reports }) { ... on ReportOutcomesPayload { entries { status error { message field } } } } }';
+
+  it('reports new items of its types alone', async () => {
+    const child = { feed: { source: 'REPORTS' } };
+    const tree = {
+      type: 'feeds.a',
+      items: [{}, {}],
+      children: [
+        { ...child, type: 'feeds.b' },
+        { ...child, type: 'other' },
+      ],
+    };
+    const { children } = await create(tree);
+    const worker = await keyFor(['worker'], { types: ['feeds.*'] });
+    const assignmentId = (await ask(worker, claim, { type: 'feeds.a' })).data.claimItems.assignments[0].id;
+    const naming = (type: string) => [{ assignmentId, result: 1, newItems: [{ type, payload: 1 }] }];
+    expect((await ask(worker, report, { reports: naming('other') })).data.reportOutcomes.entries).toEqual([
+      {
+        status: 'INVALID',
+        error: { message: 'Your scope does not have the type "other".', field: 'reports[0].newItems' },
+      },
+    ]);
+    expect((await ask(worker, report, { reports: naming('feeds.b') })).data.reportOutcomes.entries).toEqual([
+      { status: 'ACCEPTED', error: null },
+    ]);
+    expect(
+      await db.query('select count(*)::int as count from jobtree.job_item where job_id = $1', [
+        children[1].id.slice(4),
+      ]),
+    ).toEqual([{ count: 0 }]);
+  });
+
+  it('ends no assignments of other types, though it knows their ids', async () => {
+    await create({ type: 'foreign', items: [{}] });
+    const owner = await keyFor(['worker'], {});
+    const assignmentId = (await ask(owner, claim, { type: 'foreign' })).data.claimItems.assignments[0].id;
+    const worker = await keyFor(['worker'], { types: ['feeds.*'] });
+    const reports = [{ assignmentId, result: 1 }];
+    expect((await ask(worker, report, { reports })).data.reportOutcomes.entries).toMatchObject([
+      { status: 'STALE' },
+    ]);
+    expect((await ask(owner, report, { reports })).data.reportOutcomes.entries).toMatchObject([
+      { status: 'ACCEPTED' },
+    ]);
   });
 });
 

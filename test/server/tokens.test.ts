@@ -122,6 +122,24 @@ it('a token gives the roles and scopes of its claims, and is verified once', asy
   expect(fetches).toBe(1);
 });
 
+it('a token may be for a tenant, and sees nothing beside it', async () => {
+  const create = 'mutation { createJob(input: { type: "mail" }) { __typename } }';
+  const only = (type: string) => `{ jobs(filter: { type: "${type}" }) { nodes { id } } }`;
+  const acme = await sign({ jobtree_roles: ['admin'], jobtree_tenant: 'acme' });
+  expect(await ask(acme, create)).toEqual({ status: 200 });
+  expect(await ask(acme, only('mail'))).toEqual({ status: 200 });
+  const narrow = await sign({ jobtree_roles: ['producer'], jobtree_tenant: 'acme', jobtree_types: ['bill'] });
+  expect(await ask(narrow, create)).toMatchObject({
+    code: 'FORBIDDEN',
+    message: 'Your scope does not have the type "mail".',
+  });
+  for (const jobtree_tenant of ['ac*', '', 'a//b', 'Acme', 7, null, ['acme']])
+    expect(await ask(await sign({ jobtree_tenant }))).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
+  expect(await db.query("select type from jobtree.job where type like '%mail'")).toEqual([
+    { type: 'acme//mail' },
+  ]);
+});
+
 it('API keys are good beside tokens', async () => {
   const { key } = await makeKey(db, ['watcher']);
   expect(await ask(key)).toEqual({ status: 200 });

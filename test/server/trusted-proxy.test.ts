@@ -1,5 +1,6 @@
 /** Headers of a proxy: believed from the proxy alone. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Answer } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startServer } from '../support/server.ts';
 
@@ -66,4 +67,36 @@ it.each([
   expect(
     await statusFor(env as unknown as Record<string, string>, headers as unknown as Record<string, string>),
   ).toBe(status);
+});
+
+it('a tenant is the one that it names, and none if it names none', async () => {
+  const app = await startServer(db.url, { JOBTREE_AUTH: 'proxy', JOBTREE_PROXY_SECRET: secret });
+  try {
+    const run = async (tenant: string | undefined, query: string) => {
+      const response = await fetch(app.url, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json',
+          ...says,
+          'jobtree-proxy-secret': secret,
+          ...(tenant !== undefined && { 'x-forwarded-tenant': tenant }),
+        },
+        body: JSON.stringify({ query }),
+      });
+      const { data, errors } = (await response.json()) as Answer;
+      return errors === undefined ? data : { status: response.status, message: errors[0]?.message };
+    };
+    await run('acme', 'mutation { createJob(input: { type: "mail" }) { __typename } }');
+    const jobs = '{ jobs { nodes { type } } }';
+    expect(await run('acme', jobs)).toEqual({ jobs: { nodes: [{ type: 'mail' }] } });
+    expect(await run('globex', jobs)).toEqual({ jobs: { nodes: [] } });
+    expect(await run(undefined, jobs)).toEqual({ jobs: { nodes: [{ type: 'acme//mail' }] } });
+    for (const tenant of ['ac*', 'acme, globex', '']) {
+      const refusal = { status: 401, message: expect.stringContaining("a tenant that can't be one") };
+      expect(await run(tenant, jobs)).toEqual(refusal);
+    }
+  } finally {
+    await app.close();
+  }
 });

@@ -526,6 +526,27 @@ describe('a page of another origin', () => {
   });
 });
 
+it('a token of a tenant shows names as the tenant has them, by a ticket too, and no tenant ends those of others', async () => {
+  const { key } = await makeKey(db, ['admin'], { tenant: 'acme' });
+  const create = 'mutation { createJob(input: { type: "mail" }) { ... on CreateJobPayload { job { id } } } }';
+  const { id } = (await ask(app.url, key, create)).data.createJob.job;
+  const token = await watchToken(app.url, key, id);
+  const query = 'query ($id: ID!) { job(id: $id) { type } }';
+  expect((await ask(app.url, token, query, { id })).data.job).toEqual({ type: 'mail' });
+  await ticketFor(token);
+  const [ticket] = await db.query<{ tenant: string }>(
+    'select tenant from jobtree.watch_ticket where root_id = $1',
+    [id.slice(4)],
+  );
+  expect(ticket?.tenant).toBe('acme');
+  expect((await openStream(streamUrl(app.url, await ticketFor(token), id))).first).toContain('jobProgress');
+  expect(codeOf(await ask(app.url, key, 'mutation { rotateWatchSecret { rotated } }'))).toBe('FORBIDDEN');
+  const other = await makeKey(db, ['admin'], { tenant: 'globex' });
+  expect(await askForToken(app.url, other.key, { jobId: id, sees: 'PROGRESS' })).toMatchObject({
+    code: 'NOT_FOUND',
+  });
+});
+
 it('all who watch a tree with tokens that show the same share what they watch', async () => {
   const watched = vi.spyOn(Hub.prototype, 'watchJob');
   onTestFinished(() => watched.mockRestore());

@@ -58,6 +58,7 @@ export async function forge(
   if (row === undefined) throw new Error('There is no secret.');
   const now = Date.now();
   return signWatchToken(row, {
+    tenant: null,
     sees: 'PROGRESS',
     secretId: row.id,
     issuedMs: now,

@@ -59,7 +59,13 @@ async function show(url: string, seconds: number): Promise<number[]> {
     const make = () => {
       const rootId = `0192f0c0-0000-7000-8000-${(made++).toString(16).padStart(12, '0')}`;
       const until = { issuedMs: nowMs, expiresMs: nowMs + 900_000 };
-      return signWatchToken(secret, { rootId, sees: 'PROGRESS', secretId: secret.id, ...until });
+      return signWatchToken(secret, {
+        rootId,
+        tenant: null,
+        sees: 'PROGRESS',
+        secretId: secret.id,
+        ...until,
+      });
     };
     const figures: number[] = [];
     for (let second = 0; second < warmUp + seconds; second++) {

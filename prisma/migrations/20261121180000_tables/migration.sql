@@ -4,7 +4,7 @@ create table "jobtree"."job" (
   "root_id" uuid not null,
   "parent_id" uuid,
   "depth" smallint not null,
-  "type" text not null,
+  "type" text collate "C" not null,
   "dedupe_key" text,
   "priority" smallint not null,
   "run_at" timestamptz(3),
@@ -19,7 +19,7 @@ create table "jobtree"."job" (
   "sealed_at" timestamptz(3),
   "cancelled_at" timestamptz(3),
   "cancelling" boolean not null default false,
-  "schedule_name" text,
+  "schedule_name" text collate "C",
   "occurrence_at" timestamptz(3),
   "tolerated_failure_count" integer,
   "tolerated_failure_percentage" double precision,
@@ -33,7 +33,7 @@ create table "jobtree"."job" (
   "retention_seconds" integer,
   "idle_expiry_seconds" integer,
   constraint "job_pkey" primary key ("id"),
-  constraint "job_type_check" check (length("type") between 1 and 200),
+  constraint "job_type_check" check (length("type") between 1 and 242),
   constraint "job_dedupe_key_check" check (length("dedupe_key") between 1 and 500),
   constraint "job_depth_check" check ("depth" between 0 and 32),
   constraint "job_run_at_check" check ("run_at" between '1970-01-01 00:00:00Z' and '9999-12-31 23:59:59.999Z'),
@@ -116,7 +116,7 @@ create table "jobtree"."job_item" (
   "serialize_key" text,
   constraint "job_item_pkey" primary key ("job_id", "position"),
   constraint "job_item_dedupe_key_check" check (length("dedupe_key") between 1 and 500),
-  constraint "job_item_serialize_key_check" check (length("serialize_key") between 1 and 255),
+  constraint "job_item_serialize_key_check" check (length("serialize_key") between 1 and 297),
   constraint "job_item_run_at_check" check ("run_at" between '1970-01-01 00:00:00Z' and '9999-12-31 23:59:59.999Z')
 );
 create unique index "job_item_dedupe" on "jobtree"."job_item" ("job_id", "dedupe_key") where "dedupe_key" is not null;
@@ -141,7 +141,7 @@ create table "jobtree"."queue_entry" (
   "attempt" integer not null,
   "count" smallint not null,
   "priority" smallint not null,
-  "type" text not null,
+  "type" text collate "C" not null,
   "keyed" boolean not null default false,
   "ready_at" timestamptz(3) not null default clock_timestamp(),
   constraint "queue_entry_pkey" primary key ("job_id", "position")
@@ -166,7 +166,7 @@ create table "jobtree"."lease" (
   "deadlines" timestamptz(3)[],
   "keyed" boolean not null default false,
   constraint "lease_pkey" primary key ("id"),
-  constraint "lease_worker_check" check (length("worker") between 1 and 200)
+  constraint "lease_worker_check" check (length("worker") between 1 and 242)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create index "lease_job_id_position_idx" on "jobtree"."lease" ("job_id", "position");
 create index "lease_live" on "jobtree"."lease" ("deadline_at") where "deadline_at" is not null;
@@ -178,7 +178,7 @@ create table "jobtree"."serialize_key" (
   "position" bigint,
   "turn" bigint not null default 0,
   constraint "serialize_key_pkey" primary key ("key"),
-  constraint "serialize_key_key_check" check (length("key") between 1 and 255)
+  constraint "serialize_key_key_check" check (length("key") between 1 and 297)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
 -- The items behind the heads, in the order of their turns, drawn after the key's row was locked. Claims never see them.
@@ -187,7 +187,7 @@ create table "jobtree"."blocked_item" (
   "turn" bigserial not null,
   "job_id" uuid not null,
   "position" bigint not null,
-  "type" text not null,
+  "type" text collate "C" not null,
   "priority" smallint not null,
   "attempt" integer not null,
   "run_at" timestamptz(3),
@@ -273,7 +273,7 @@ insert into "jobtree"."watch" values (1, now(), now());
 
 -- What makes a tree of jobs time and again, and when it does so next: null while it is paused.
 create table "jobtree"."schedule" (
-  "name" text not null,
+  "name" text collate "C" not null,
   "cron" text,
   "time_zone" text,
   "every_ms" bigint,
@@ -294,7 +294,7 @@ create table "jobtree"."schedule" (
   "failed_at" timestamptz(3),
   "error" text,
   constraint "schedule_pkey" primary key ("name"),
-  constraint "schedule_name_check" check (length("name") between 1 and 200),
+  constraint "schedule_name_check" check (length("name") between 1 and 242),
   constraint "schedule_timing_check" check (num_nonnulls("cron", "every_ms") = 1 and ("cron" is null) = ("time_zone" is null)),
   constraint "schedule_cron_check" check (length("cron") between 1 and 200 and length("time_zone") between 1 and 100),
   constraint "schedule_every_ms_check" check ("every_ms" between 1000 and 31622400000),
@@ -308,7 +308,7 @@ create index "schedule_queued" on "jobtree"."schedule" ("name") where "queued" <
 
 -- Settings of types, a row for each type that has any. What is null is not set.
 create table "jobtree"."queue" (
-  "type" text not null,
+  "type" text collate "C" not null,
   "paused" boolean not null default false,
   "concurrency" integer,
   "rate_limit" integer,
@@ -322,7 +322,7 @@ create table "jobtree"."queue" (
   "limited_at" timestamptz(3),
   "first_lease" bigint not null default 0,
   constraint "queue_pkey" primary key ("type"),
-  constraint "queue_type_check" check (length("type") between 1 and 200),
+  constraint "queue_type_check" check (length("type") between 1 and 242),
   constraint "queue_concurrency_check" check ("concurrency" between 1 and 1000000),
   constraint "queue_rate_limit_check" check ("rate_limit" between 1 and 1000000),
   constraint "queue_rate_interval_ms_check" check ("rate_interval_ms" between 1 and 86400000),
@@ -340,21 +340,21 @@ create index "queue_lifetime" on "jobtree"."queue" ("type") where "lifetime_ms" 
 -- What payloads and results of a type look like, in one of its versions. Never changed, only removed.
 create table "jobtree"."type_schema" (
   "id" uuid not null,
-  "type" text not null,
+  "type" text collate "C" not null,
   "version" integer not null,
   "payload" json,
   "result" json,
   "created_at" timestamptz(3) not null,
   constraint "type_schema_pkey" primary key ("id"),
   constraint "type_schema_type_version_key" unique ("type", "version"),
-  constraint "type_schema_type_check" check (length("type") between 1 and 200),
+  constraint "type_schema_type_check" check (length("type") between 1 and 242),
   constraint "type_schema_version_check" check ("version" between 1 and 1000000),
   constraint "type_schema_check" check ("payload" is not null or "result" is not null)
 );
 
 -- The leases of types with a limit of concurrency, of which some item may be open.
 create table "jobtree"."queue_lease" (
-  "type" text not null,
+  "type" text collate "C" not null,
   "id" bigserial not null,
   "lease_id" uuid not null,
   constraint "queue_lease_pkey" primary key ("type", "id")
@@ -362,7 +362,7 @@ create table "jobtree"."queue_lease" (
 
 -- How many items of types with a rate were claimed lately, by hundredths of the interval.
 create table "jobtree"."rate_slice" (
-  "type" text not null,
+  "type" text collate "C" not null,
   "ends_at" timestamptz not null,
   "claims" integer not null,
   constraint "rate_slice_pkey" primary key ("type", "ends_at")
@@ -372,7 +372,7 @@ create table "jobtree"."rate_slice" (
 create table "jobtree"."dead_letter" (
   "job_id" uuid not null,
   "position" bigint not null,
-  "type" text not null,
+  "type" text collate "C" not null,
   "died_at" timestamptz(3) not null,
   "code" text not null,
   "pattern" text not null,
@@ -435,14 +435,16 @@ create table "jobtree"."operation" (
   "was_busy" boolean not null default false,
   "cancelled_at" timestamptz(3),
   "finished_at" timestamptz(3),
+  "tenant" text,
   constraint "operation_pkey" primary key ("id"),
   constraint "operation_kind_check" check ("kind" in ('REPLAY', 'DISCARD', 'CANCEL'))
 );
 create index "operation_running" on "jobtree"."operation" ("id") where "finished_at" is null;
+create index "operation_tenant" on "jobtree"."operation" ("tenant", "id") where "tenant" is not null;
 
 -- Where callbacks go, by name, with the secrets that sign what is sent there.
 create table "jobtree"."callback_endpoint" (
-  "name" text not null,
+  "name" text collate "C" not null,
   "url" text not null,
   "secret" text not null,
   "previous_secret" text,
@@ -450,7 +452,7 @@ create table "jobtree"."callback_endpoint" (
   "created_at" timestamptz(3) not null,
   "gone_at" timestamptz(3),
   constraint "callback_endpoint_pkey" primary key ("name"),
-  constraint "callback_endpoint_name_check" check (length("name") between 1 and 200),
+  constraint "callback_endpoint_name_check" check (length("name") between 1 and 242),
   constraint "callback_endpoint_previous_check" check (("previous_secret" is null) = ("previous_secret_until" is null))
 );
 
@@ -469,11 +471,13 @@ create table "jobtree"."api_key" (
   "expires_at" timestamptz(3),
   "last_used_at" timestamptz(3),
   "revoked_at" timestamptz(3),
+  "tenant" text,
   constraint "api_key_pkey" primary key ("id"),
   constraint "api_key_name_check" check (length("name") between 1 and 200),
   constraint "api_key_hash_check" check (length("hash") = 32 and length("previous_hash") = 32),
   constraint "api_key_previous_check" check (("previous_hash" is null) = ("previous_until" is null)),
-  constraint "api_key_roles_check" check (cardinality("roles") > 0 and "roles" <@ '{admin,producer,worker,watcher}')
+  constraint "api_key_roles_check" check (cardinality("roles") > 0 and "roles" <@ '{admin,producer,worker,watcher}'),
+  constraint "api_key_tenant_check" check ("tenant" ~ '^[a-z0-9-]{1,40}$')
 );
 create unique index "api_key_hash_key" on "jobtree"."api_key" ("hash");
 create unique index "api_key_previous_hash_key" on "jobtree"."api_key" ("previous_hash");
@@ -501,6 +505,7 @@ create index "watch_revocation_transaction_id_idx" on "jobtree"."watch_revocatio
 create table "jobtree"."watch_ticket" (
   "hash" bytea not null,
   "root_id" uuid not null,
+  "tenant" text,
   "sees" text not null,
   "secret_id" integer not null,
   "issued_ms" double precision not null,
@@ -515,7 +520,7 @@ create index "watch_ticket_expires_at_idx" on "jobtree"."watch_ticket" ("expires
 -- What is to be called when a tree is complete, or each job of it.
 create table "jobtree"."callback" (
   "root_id" uuid not null,
-  "endpoint" text not null,
+  "endpoint" text collate "C" not null,
   "event" text not null,
   "completions" integer not null default 0,
   constraint "callback_pkey" primary key ("root_id", "endpoint", "event"),
@@ -526,7 +531,7 @@ create table "jobtree"."callback" (
 create table "jobtree"."callback_delivery" (
   "id" uuid not null,
   "message_id" text not null,
-  "endpoint" text not null,
+  "endpoint" text collate "C" not null,
   "event" text not null,
   "root_id" uuid,
   "body" text not null,
@@ -544,19 +549,21 @@ create table "jobtree"."callback_delivery" (
 create unique index "callback_delivery_message_id_endpoint_key" on "jobtree"."callback_delivery" ("message_id", "endpoint");
 create index "callback_delivery_endpoint_id_idx" on "jobtree"."callback_delivery" ("endpoint", "id");
 create index "callback_delivery_root_id_id_idx" on "jobtree"."callback_delivery" ("root_id", "id");
+create index "callback_delivery_tenant" on "jobtree"."callback_delivery" (substring("endpoint" from '^[a-z0-9-]{1,40}//'), "id")
+  where substring("endpoint" from '^[a-z0-9-]{1,40}//') is not null;
 create index "callback_delivery_due" on "jobtree"."callback_delivery" ("endpoint", "due_at") where "due_at" is not null;
 create index "callback_delivery_failed" on "jobtree"."callback_delivery" ("id") where "failed_at" is not null;
 
 -- When people want to hear of dead letters of a type, and whether they just have.
 create table "jobtree"."dead_letter_alert" (
-  "type" text not null,
-  "endpoint" text not null,
+  "type" text collate "C" not null,
+  "endpoint" text collate "C" not null,
   "count" integer not null,
   "interval_ms" integer not null,
   "spell_at" timestamptz(3),
   "seen_at" timestamptz(3),
   constraint "dead_letter_alert_pkey" primary key ("type"),
-  constraint "dead_letter_alert_type_check" check (length("type") between 1 and 200),
+  constraint "dead_letter_alert_type_check" check (length("type") between 1 and 242),
   constraint "dead_letter_alert_count_check" check ("count" between 1 and 10000),
   constraint "dead_letter_alert_interval_ms_check" check ("interval_ms" between 1000 and 86400000)
 ) with (fillfactor = 50);
@@ -564,7 +571,7 @@ create table "jobtree"."dead_letter_alert" (
 -- What was done of a type in a minute, as one server saw it: how many items waited, and how many attempts took how long, by the buckets
 -- of src/domain/histogram.ts. A server writes the rows of its minute anew every few seconds.
 create table "jobtree"."figure" (
-  "type" text not null,
+  "type" text collate "C" not null,
   "minute" timestamptz(3) not null,
   "slot_id" uuid not null,
   "claimed" integer not null,
@@ -590,7 +597,7 @@ create table "jobtree"."worker" (
   "connected_at" timestamptz(3) not null,
   "seen_at" timestamptz(3) not null,
   constraint "worker_pkey" primary key ("server_id", "name"),
-  constraint "worker_name_check" check (length("name") between 1 and 200),
+  constraint "worker_name_check" check (length("name") between 1 and 242),
   constraint "worker_version_check" check (length("version") between 1 and 200)
 ) with (fillfactor = 50);
 
@@ -606,6 +613,7 @@ create table "jobtree"."upload" (
   "sha256" bytea,
   "removed_at" timestamptz(3),
   "store" text,
+  "tenant" text,
   constraint "upload_pkey" primary key ("id")
 );
 create index "upload_store_expires_at_idx" on "jobtree"."upload" ("store", "expires_at");

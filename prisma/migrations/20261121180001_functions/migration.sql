@@ -198,12 +198,15 @@ begin
   end if;
 
   insert into jobtree.callback_delivery (id, message_id, endpoint, event, root_id, body, created_at, due_at)
-  select jobtree.new_id(), m.message_id, c.endpoint, 'JOB', p_root_id, m.body::text, v_now, v_now
+  select jobtree.new_id(), format('job_%s_%s', m.id, m.completions), c.endpoint, 'JOB', p_root_id,
+    jobtree.callback_body('job.completed', m.completed_at, json_build_object(
+      'jobId', 'Job:' || m.id, 'rootId', 'Job:' || m.root_id, 'type', jobtree.name_within(m.type, c.endpoint), 'dedupeKey', m.dedupe_key,
+      'outcome', m.outcome, 'cancelReason', m.cancel_reason,
+      'itemCount', m.item_count, 'succeeded', m.succeeded, 'failed', m.failed, 'cancelled', m.cancelled, 'completions', m.completions
+    ))::text, v_now, v_now
   from (
-    select format('job_%s_%s', j.id, p.completions) as message_id, jobtree.callback_body('job.completed', p.completed_at, json_build_object(
-      'jobId', 'Job:' || j.id, 'rootId', 'Job:' || j.root_id, 'type', j.type, 'dedupeKey', j.dedupe_key, 'outcome', p.outcome, 'cancelReason', j.cancel_reason,
-      'itemCount', p.item_count, 'succeeded', p.succeeded, 'failed', p.failed, 'cancelled', p.cancelled, 'completions', p.completions
-    )) as body
+    select j.id, j.root_id, j.type, j.dedupe_key, j.cancel_reason, p.completed_at, p.outcome, p.item_count, p.succeeded, p.failed, p.cancelled,
+      p.completions
     from unnest(p_job_ids) u(id)
     join jobtree.job j on j.id = u.id
     cross join lateral (select * from jobtree.job_progress p where p.job_id = u.id order by p.version desc limit 1) p
@@ -228,7 +231,7 @@ begin
   insert into jobtree.callback_delivery (id, message_id, endpoint, event, root_id, body, created_at, due_at)
   select jobtree.new_id(), format('tree_%s_%s', p_root_id, c.completions), c.endpoint, 'TREE', p_root_id,
     jobtree.callback_body('tree.completed', t.completed_at, json_build_object(
-      'rootId', 'Job:' || r.id, 'type', r.type, 'dedupeKey', r.dedupe_key, 'outcome', t.outcome, 'cancelReason', r.cancel_reason, 'jobs', t.jobs,
+      'rootId', 'Job:' || r.id, 'type', jobtree.name_within(r.type, c.endpoint), 'dedupeKey', r.dedupe_key, 'outcome', t.outcome, 'cancelReason', r.cancel_reason, 'jobs', t.jobs,
       'itemCount', t.item_count, 'succeeded', t.succeeded, 'failed', t.failed, 'cancelled', t.cancelled, 'completions', c.completions
     ))::text, v_now, v_now
   from counted c
@@ -963,7 +966,7 @@ $$;
 -- p_used     the ids of keys that were used lately
 -- returns    the keys of the hashes, without those that are revoked or over; `left_ms` is for how long a hash is good, if that is known
 create or replace function jobtree.check_api_keys(p_hashes bytea[], p_used uuid[])
-returns table (hash bytea, id uuid, name text, roles text[], types text[], root_ids uuid[], left_ms bigint)
+returns table (hash bytea, id uuid, name text, roles text[], types text[], root_ids uuid[], left_ms bigint, tenant text)
 language plpgsql volatile
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
@@ -982,7 +985,7 @@ begin
   end if;
   return query
   select h.hash, k.id, k.name, k.roles, k.types, k.root_ids, 
-    ceil(extract(epoch from least(k.expires_at, case when k.hash <> h.hash then k.previous_until end) - v_now) * 1000)::bigint
+    ceil(extract(epoch from least(k.expires_at, case when k.hash <> h.hash then k.previous_until end) - v_now) * 1000)::bigint, k.tenant
   from unnest(p_hashes) h(hash)
   cross join lateral (
     select * from jobtree.api_key c where c.hash = h.hash
@@ -1048,7 +1051,7 @@ begin
       when v.value - 'payload' = '{}' then false
       else v.value - '{payload,dedupeKey,priority,runAt,serializeKey}'::text[] <> '{}'
         or jsonb_typeof(v.value -> 'dedupeKey') <> 'string'
-        or jsonb_typeof(v.value -> 'serializeKey') <> 'string' or length(v.value ->> 'serializeKey') not between 1 and 255
+        or jsonb_typeof(v.value -> 'serializeKey') <> 'string' or not jobtree.is_name(v.value ->> 'serializeKey', 255)
     end
     limit 1
   loop
@@ -1128,7 +1131,7 @@ declare
   v_field text;
   v_message text;
 begin
-  if length(p_type) between 1 and 200 is not true then
+  if jobtree.is_name(p_type, 200) is not true then
     raise exception 'type must be a text of 1 to 200 characters.' using errcode = 'JT002', column = 'type';
   end if;
   select p.field, p.message into v_field, v_message
@@ -1551,10 +1554,12 @@ $$;
 -- p_roles     at least one of admin, producer, worker, watcher; admin alone
 -- p_types     the types of jobs that it is for, each a name, or the beginning of names with a star behind it; empty for all
 -- p_root_ids  the trees that it is for; empty for all
+-- p_tenant    the tenant that its callers belong to, and that the types are of; null for callers that see all
 -- returns     its id
 -- errors      JT002, with the field in the error's column
 create or replace function jobtree.create_api_key(
-  p_name text, p_hash bytea, p_roles text[], p_types text[], p_root_ids uuid[], p_expires_at timestamptz, p_created_by text
+  p_name text, p_hash bytea, p_roles text[], p_types text[], p_root_ids uuid[], p_expires_at timestamptz, p_created_by text,
+  p_tenant text default null
 )
 returns uuid
 language plpgsql volatile
@@ -1574,8 +1579,11 @@ begin
   if p_expires_at <= clock_timestamp() then
     raise exception 'expiresAt is over already.' using errcode = 'JT002', column = 'expiresAt';
   end if;
-  insert into jobtree.api_key (id, name, hash, roles, types, root_ids, created_at, created_by, expires_at)
-  values (v_id, p_name, p_hash, p_roles, p_types, p_root_ids, clock_timestamp(), p_created_by, p_expires_at);
+  if p_tenant !~ '^[a-z0-9-]{1,40}$' then
+    raise exception 'tenant must be 1 to 40 of the characters a to z, 0 to 9 and -.' using errcode = 'JT002', column = 'tenant';
+  end if;
+  insert into jobtree.api_key (id, name, hash, roles, types, root_ids, created_at, created_by, expires_at, tenant)
+  values (v_id, p_name, p_hash, p_roles, p_types, p_root_ids, clock_timestamp(), p_created_by, p_expires_at, p_tenant);
   return v_id;
 end
 $$;
@@ -1736,14 +1744,15 @@ $$;
 -- p_sha256   what the SHA-256 of all of it must be; null if nobody has said so
 -- p_lifetime_ms how long it is kept after its last byte, in milliseconds
 -- p_store    the object store that will have its bytes; null for upload_chunk
+-- p_tenant   of whoever sends it; null for no tenant
 -- returns    its id
-create or replace function jobtree.create_upload(p_length bigint, p_sha256 bytea, p_lifetime_ms bigint, p_store text)
+create or replace function jobtree.create_upload(p_length bigint, p_sha256 bytea, p_lifetime_ms bigint, p_store text, p_tenant text default null)
 returns uuid
 language sql volatile
 as $$
-  insert into jobtree.upload (id, created_at, expires_at, length, expected_sha256, store)
+  insert into jobtree.upload (id, created_at, expires_at, length, expected_sha256, store, tenant)
   values (
-    jobtree.new_id(), clock_timestamp(), clock_timestamp() + p_lifetime_ms * interval '1 millisecond', p_length, p_sha256, p_store
+    jobtree.new_id(), clock_timestamp(), clock_timestamp() + p_lifetime_ms * interval '1 millisecond', p_length, p_sha256, p_store, p_tenant
   )
   returning id
 $$;
@@ -1752,12 +1761,13 @@ $$;
 -- disk: whoever has a ticket that a crash forgot asks for another one.
 --
 -- p_hash              SHA-256 of the ticket, which nobody keeps
+-- p_tenant            of whoever made the token
 -- p_secret_id         which secret has signed the token
 -- p_issued_ms         when the token was made, and
 -- p_token_expires_ms  when it is over
 -- p_lifetime_ms       for how long the ticket is good
 create or replace function jobtree.create_watch_ticket(
-  p_hash bytea, p_root_id uuid, p_sees text, p_secret_id integer, p_issued_ms double precision, p_token_expires_ms double precision,
+  p_hash bytea, p_root_id uuid, p_tenant text, p_sees text, p_secret_id integer, p_issued_ms double precision, p_token_expires_ms double precision,
   p_lifetime_ms integer
 )
 returns void
@@ -1766,8 +1776,8 @@ set enable_seqscan = off
 as $$
 begin
   perform set_config('synchronous_commit', 'off', true);
-  insert into jobtree.watch_ticket (hash, root_id, sees, secret_id, issued_ms, token_expires_ms, expires_at)
-  values (p_hash, p_root_id, p_sees, p_secret_id, p_issued_ms, p_token_expires_ms, clock_timestamp() + p_lifetime_ms * interval '1 millisecond');
+  insert into jobtree.watch_ticket (hash, root_id, tenant, sees, secret_id, issued_ms, token_expires_ms, expires_at)
+  values (p_hash, p_root_id, p_tenant, p_sees, p_secret_id, p_issued_ms, p_token_expires_ms, clock_timestamp() + p_lifetime_ms * interval '1 millisecond');
   delete from jobtree.watch_ticket t
   where t.hash in (
     select o.hash from jobtree.watch_ticket o
@@ -2637,7 +2647,7 @@ begin
       cross join lateral (
         select o.result as payload, null as key where not v_child.feed ?| '{forEach,payload,serializeKey}'
         union all
-        select f.payload, f.key #>> '{}'
+        select f.payload, jobtree.tenant_beginning(v_child.type) || (f.key #>> '{}')
         from rows from (
           jobtree.feed_payloads(v_child.feed, i.payload, o.result), jobtree.feed_keys(v_child.feed, i.payload, o.result)
         ) f(payload, key)
@@ -2684,7 +2694,8 @@ $$;
 
 -- The serialize keys of the new items that one success of a parent makes for a child, in the order of their payloads: feed_payloads.
 --
--- p_feed     with serializeKey, a path. What it leads to is a text or a number; null for an item without a key
+-- p_feed     with serializeKey, a path. What it leads to is a text or a number, without the tenant that the child's type belongs to and the key
+--            with it; null for an item without a key
 -- returns    one value for each new item
 create or replace function jobtree.feed_keys(p_feed jsonb, p_payload json, p_result json)
 returns setof json
@@ -3602,9 +3613,9 @@ begin
   cross join lateral (
     select case
       when e.key <> all (p_keys) then 'is not known'
-      when e.key in ('type', 'code', 'name', 'endpoint') and t.length not between 1 and 200 then 'must be a text of 1 to 200 characters'
+      when e.key in ('type', 'name', 'endpoint') and not (t.length > 0 and jobtree.is_name(e.value #>> '{}', 200)) or e.key = 'code' and t.length not between 1 and 200 then 'must be a text of 1 to 200 characters'
       when e.key = 'dedupeKey' and t.length not between 1 and 500 then 'must be a text of 1 to 500 characters'
-      when e.key = 'serializeKey' and t.length not between 1 and 255 then 'must be a text of 1 to 255 characters'
+      when e.key = 'serializeKey' and not (t.length > 0 and jobtree.is_name(e.value #>> '{}', 255)) then 'must be a text of 1 to 255 characters'
       when e.key = 'serializeOnFailure' and e.value not in ('"CONTINUE"', '"BLOCK"') then 'must be CONTINUE or BLOCK'
       when e.key = 'message' and t.length not between 0 and 10000 then 'must be a text of at most 10000 characters'
       when e.key = 'runAt' and (t.length < 0 or not jobtree.is_instant(e.value #>> '{}'))
@@ -3914,6 +3925,14 @@ as $$
           where j.root_id = p_root_id and (select true from jobtree.dead_letter d where d.job_id = j.id limit 1)
         )
     )
+$$;
+
+-- Whether a text is a name of 1 to so many characters. The tenant that it belongs to does not count.
+create or replace function jobtree.is_name(p_text text, p_most integer)
+returns boolean
+language sql immutable parallel safe
+as $$
+  select length(p_text) - length(jobtree.tenant_beginning(p_text)) between 1 and p_most
 $$;
 
 -- Whether a claim was carried out before: its leases begin as its id does, and name it. A repeat that comes while the claim is still
@@ -4562,10 +4581,10 @@ begin
       case json_typeof(r.report -> 'newItems') when 'array' then r.report -> 'newItems' end
     ) n
     union all
-    select r.lease_id, k.value #>> '{}'
+    select r.lease_id, jobtree.tenant_beginning(c.type) || (k.value #>> '{}')
     from reported r
     cross join lateral (
-      select c.feed from jobtree.job c
+      select c.type, c.feed from jobtree.job c
       where c.parent_id = r.job_id and c.feed ? 'serializeKey' and c.cancelled_at is null
       offset 0
     ) c
@@ -4581,7 +4600,7 @@ begin
     ) as own
   into v_fed
   from fed f
-  where length(f.key) between 1 and 255;
+  where jobtree.is_name(f.key, 255);
   if v_fed.keys is null then
     return query select p_held, null::text[];
     return;
@@ -4934,6 +4953,7 @@ begin
     and d.died_at <= p_operation.requested_at
     and (v_jobs is null or d.job_id = any (v_jobs))
     and (p_operation.item_positions is null or d.position = any (p_operation.item_positions))
+    and (p_operation.tenant is null or starts_with(d.type, p_operation.tenant || '//'))
     and (p_operation.types is null or d.type = any (p_operation.types))
     and (p_operation.codes is null or d.code = any (p_operation.codes))
     and (p_operation.fingerprints is null or d.fingerprint = any (p_operation.fingerprints))
@@ -5012,6 +5032,7 @@ begin
     from pending p
     cross join lateral (select j.type, j.cancelled_at from jobtree.job j where j.id = p.job_id offset 0) j
     where j.cancelled_at is null and (p_operation.types is null or j.type = any (p_operation.types))
+      and (p_operation.tenant is null or starts_with(j.type, p_operation.tenant || '//'))
       and (p_operation.codes is null or p.attempt > 1)
   ), found as (
     select n.*, case when not v_by_item then n.items else (
@@ -5072,6 +5093,16 @@ as $$
     order by q.place
     limit 1
   ) e
+$$;
+
+-- A name as those call it who belong to the tenant of another name: `mail` for `acme//mail` beside `acme//hook`. As it is beside a name of no
+-- tenant, or of another one.
+create or replace function jobtree.name_within(p_name text, p_beside text)
+returns text
+language sql immutable parallel safe
+as $$
+  select case when starts_with(p_name, b.beginning) then substr(p_name, length(b.beginning) + 1) else p_name end
+  from (select jobtree.tenant_beginning(p_beside) as beginning) b
 $$;
 
 -- A UUID of version 7 (RFC 9562): 48 bits of milliseconds, then random bits. Plain SQL, so that the planner inlines it,
@@ -5465,14 +5496,14 @@ declare
   v_filter constant jsonb := jsonb_strip_nulls(case jsonb_typeof(p_filter) when 'object' then p_filter else '{}' end);
   v_unknown constant text := (
     select min(k) from jsonb_object_keys(v_filter) k
-    where k <> all (array['jobId', 'types', 'codes', 'dedupeKeys', 'items'] || case
+    where k <> all (array['tenant', 'jobId', 'types', 'codes', 'dedupeKeys', 'items'] || case
       when p_kind = 'CANCEL' then array['states', 'addedFrom', 'addedUntil']
       else array['groupIds', 'diedFrom', 'diedUntil']
     end)
   );
   v_operation jobtree.operation;
 begin
-  if v_filter = '{}' then
+  if v_filter - 'tenant' = '{}' then
     raise exception 'filter names nothing: it would be everything.' using errcode = 'JT002', column = 'filter';
   elsif v_unknown is not null then
     raise exception 'filter has no %.', v_unknown using errcode = 'JT002', column = 'filter.' || v_unknown;
@@ -5486,11 +5517,11 @@ begin
     raise exception 'There is no job %.', v_filter ->> 'jobId' using errcode = 'JT001', column = 'filter.jobId';
   end if;
   select jobtree.new_id(), p_kind, clock_timestamp(), f."jobId", f.types, f.codes, f."groupIds", f."diedFrom", f."diedUntil",
-    f."dedupeKeys", i.job_ids, i.positions, f.states, f."addedFrom", f."addedUntil", least(1024 * (s.last_value + 1), (select max(u) + 1 from unnest(i.positions) u)), p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null
+    f."dedupeKeys", i.job_ids, i.positions, f.states, f."addedFrom", f."addedUntil", least(1024 * (s.last_value + 1), (select max(u) + 1 from unnest(i.positions) u)), p_payload, 0, 0, '00000000-0000-0000-0000-000000000000', -1, false, null, null, f.tenant
   into v_operation
   from jsonb_to_record(v_filter) f(
     "jobId" uuid, types text[], codes text[], "groupIds" uuid[], "diedFrom" timestamptz, "diedUntil" timestamptz, "dedupeKeys" text[],
-    items jsonb, states text[], "addedFrom" timestamptz, "addedUntil" timestamptz
+    items jsonb, states text[], "addedFrom" timestamptz, "addedUntil" timestamptz, tenant text
   )
   cross join jobtree.block_seq s
   cross join lateral (
@@ -5906,7 +5937,7 @@ returns boolean
 language plpgsql volatile
 as $$
 begin
-  if length(p_name) between 1 and 200 is not true then
+  if jobtree.is_name(p_name, 200) is not true then
     raise exception 'name must be a text of 1 to 200 characters.' using errcode = 'JT002', column = 'name';
   end if;
   if length(p_url) <= 2000 and p_url ~ '^https?://[^\s/?#@]+([/?#]\S*)?$' is not true then
@@ -6008,22 +6039,27 @@ $$;
 --
 -- p_payload, p_result   JSON Schemas; null where anything goes, but not both
 -- returns    whether the version is new; false if it is there with these schemas
--- errors     JT002 the version is there with others, the type has ten versions, or there are a thousand in all, which calls at the
---            same time may pass by a few; 23514 a type, a version or schemas out of bounds
+-- errors     JT002 the version is there with others, the type has ten versions, or there are a thousand in all, of a tenant a hundred,
+--            which calls at the same time may pass by a few; 23514 a type, a version or schemas out of bounds
 create or replace function jobtree.put_type_schema(p_type text, p_version integer, p_payload json, p_result json)
 returns boolean
 language plpgsql volatile
 as $$
 declare
   v_old jobtree.type_schema;
+  v_most integer;
 begin
   select * into v_old from jobtree.type_schema t where t.type = p_type and t.version = p_version;
   if v_old.id is null then
     if (select count(*) from jobtree.type_schema t where t.type = p_type) >= 10 then
       raise exception 'type % has ten versions: remove one that nobody sends any more.', p_type using errcode = 'JT002', column = 'version';
     end if;
-    if (select count(*) from jobtree.type_schema) >= 1000 then
-      raise exception 'There are a thousand versions of types: remove some that nobody sends any more.'
+    -- Every server reads what there is, again and again. What a tenant registers takes nobody else's room.
+    v_most := case jobtree.tenant_beginning(p_type) when '' then 1000 else 100 end;
+    if v_most <= (
+      select count(*) from jobtree.type_schema t where jobtree.tenant_beginning(t.type) = jobtree.tenant_beginning(p_type)
+    ) then
+      raise exception 'There are % versions of types: remove some that nobody sends any more.', v_most
         using errcode = 'JT002', column = 'version';
     end if;
     insert into jobtree.type_schema (id, type, version, payload, result, created_at)
@@ -6169,7 +6205,7 @@ begin
       v_raised := v_raised + 1;
       insert into jobtree.callback_delivery (id, message_id, endpoint, event, body, created_at, due_at)
       select i.id, 'alert_' || i.id, v_alert.endpoint, 'DEAD_LETTERS', jobtree.callback_body('dead_letters.alert', v_now, json_build_object(
-        'type', v_alert.type, 'threshold', v_alert.count, 'intervalMs', v_alert.interval_ms, 'count', g.count, 'groups', g.largest
+        'type', jobtree.name_within(v_alert.type, v_alert.endpoint), 'threshold', v_alert.count, 'intervalMs', v_alert.interval_ms, 'count', g.count, 'groups', g.largest
       ))::text, v_now, v_now
       from (select jobtree.new_id() as id) i
       cross join (
@@ -7163,9 +7199,10 @@ $$;
 -- Has a delivery sent at once, whatever came of it, and if need be again with all the waits of a new one. An endpoint that had answered 410
 -- is called again.
 --
+-- p_tenant   only one to an endpoint of this tenant; null for any
 -- locks      the delivery's row, then the endpoint's
 -- errors     JT001 no such delivery
-create or replace function jobtree.retry_delivery(p_id uuid)
+create or replace function jobtree.retry_delivery(p_id uuid, p_tenant text default null)
 returns void
 language plpgsql volatile
 set enable_seqscan = off
@@ -7175,7 +7212,7 @@ declare
 begin
   update jobtree.callback_delivery d
   set due_at = clock_timestamp(), attempts_before = d.attempts, delivered_at = null, failed_at = null
-  where d.id = p_id
+  where d.id = p_id and (p_tenant is null or starts_with(d.endpoint, p_tenant || '//'))
   returning d.endpoint into v_endpoint;
   if not found then
     raise exception 'There is no delivery %.', p_id using errcode = 'JT001', column = 'deliveryId';
@@ -7186,18 +7223,19 @@ $$;
 
 -- Revokes an API key, for good. Servers notice it within seconds (`check_api_keys`). Revoking it twice changes nothing.
 --
+-- p_tenant   only a key of this tenant; null for any
 -- returns    whether it was not revoked before
 -- errors     JT001 no such key
-create or replace function jobtree.revoke_api_key(p_id uuid)
+create or replace function jobtree.revoke_api_key(p_id uuid, p_tenant text default null)
 returns boolean
 language plpgsql volatile
 as $$
 begin
-  update jobtree.api_key k set revoked_at = clock_timestamp() where k.id = p_id and k.revoked_at is null;
+  update jobtree.api_key k set revoked_at = clock_timestamp() where k.id = p_id and k.revoked_at is null and (p_tenant is null or k.tenant = p_tenant);
   if found then
     return true;
   end if;
-  if not exists (select from jobtree.api_key k where k.id = p_id) then
+  if not exists (select from jobtree.api_key k where k.id = p_id and (p_tenant is null or k.tenant = p_tenant)) then
     raise exception 'There is no such key.' using errcode = 'JT001', column = 'id';
   end if;
   return false;
@@ -7240,15 +7278,16 @@ $$;
 -- any more.
 --
 -- p_hash     SHA-256 of the new text
+-- p_tenant   only a key of this tenant; null for any
 -- errors     JT001 no such key, or it is revoked
-create or replace function jobtree.rotate_api_key(p_id uuid, p_hash bytea, p_keep_previous_ms bigint)
+create or replace function jobtree.rotate_api_key(p_id uuid, p_hash bytea, p_keep_previous_ms bigint, p_tenant text default null)
 returns void
 language plpgsql volatile
 as $$
 begin
   update jobtree.api_key k
   set hash = p_hash, previous_hash = k.hash, previous_until = clock_timestamp() + p_keep_previous_ms * interval '1 millisecond'
-  where k.id = p_id and k.revoked_at is null;
+  where k.id = p_id and k.revoked_at is null and (p_tenant is null or k.tenant = p_tenant);
   if not found then
     raise exception 'There is no such key, or it is revoked.' using errcode = 'JT001', column = 'id';
   end if;
@@ -7478,7 +7517,7 @@ as $$
     select k.key, case when s.spec ? k.key then format('must be a text of 1 to %s characters', k.longest) else 'is missing' end
     from (values ('name', 200), ('cron', 200), ('timeZone', 100)) k(key, longest)
     where case when s.spec ? k.key
-      then jsonb_typeof(s.spec -> k.key) <> 'string' or length(s.spec ->> k.key) not between 1 and k.longest
+      then jsonb_typeof(s.spec -> k.key) <> 'string' or not jobtree.is_name(s.spec ->> k.key, k.longest)
       else k.key = 'name' end
     union all
     select 'cron', 'or everyMs must be given, and not both' where (s.spec ? 'cron') = (s.spec ? 'everyMs')
@@ -7791,7 +7830,8 @@ $$;
 -- p_kind     REPLAY, DISCARD or CANCEL
 -- p_filter   {jobId?, types?, codes?, dedupeKeys?, items?: [{jobId, position}]}, for dead letters also {groupIds?, diedFrom?,
 --            diedUntil?}, for pending items {states?, addedFrom?, addedUntil?}; at least one of them. A job stands for all below it,
---            codes are of the last failure, and states are WAITING, SCHEDULED, READY, BLOCKED and HELD
+--            codes are of the last failure, and states are WAITING, SCHEDULED, READY, BLOCKED and HELD. Beside them {tenant?}: only items
+--            of types of this tenant, whose operation it is
 -- p_payload  what a replayed item gets as its payload; for a filter of one item only
 -- returns    the operation, and how many items there are for it
 -- locks      none
@@ -8019,6 +8059,14 @@ begin
 end
 $$;
 
+-- The tenant that a name belongs to, as the beginning that all its names have: `acme//` of `acme//mail`. An empty text for a name of no tenant.
+create or replace function jobtree.tenant_beginning(p_name text)
+returns text
+language sql immutable parallel safe
+as $$
+  select case when strpos(p_name, '//') between 2 and 41 then coalesce(substring(p_name from '^[a-z0-9-]{1,40}//'), '') else '' end
+$$;
+
 -- Has items that were fed belong to the traces of the items that fed them.
 --
 -- p_job_ids, p_positions   the items that fed, as feed_children has them
@@ -8098,7 +8146,7 @@ as $$
   from node n
   cross join lateral json_array_elements(case json_typeof(n.spec -> 'items') when 'array' then n.spec -> 'items' end) i
   where coalesce(json_array_length(case json_typeof(n.spec -> 'after') when 'array' then n.spec -> 'after' end), 0) = 0
-    and length(i.value ->> 'serializeKey') between 1 and 255
+    and jobtree.is_name(i.value ->> 'serializeKey', 255)
 $$;
 
 -- Refuses a template of which create_job would make no tree, or the same one time and again. It makes the tree and takes it back, so whatever
@@ -8296,16 +8344,16 @@ $$;
 -- returns   what its token opens; nothing if there is no such ticket, or it was used or is over
 -- locks     the ticket
 create or replace function jobtree.use_watch_ticket(p_hash bytea)
-returns table (root_id uuid, sees text, secret_id integer, issued_ms double precision, token_expires_ms double precision)
+returns table (root_id uuid, tenant text, sees text, secret_id integer, issued_ms double precision, token_expires_ms double precision)
 language plpgsql volatile
 as $$
 begin
   return query
   with used as (
     delete from jobtree.watch_ticket t where t.hash = p_hash
-    returning t.root_id, t.sees, t.secret_id, t.issued_ms, t.token_expires_ms, t.expires_at
+    returning t.root_id, t.tenant, t.sees, t.secret_id, t.issued_ms, t.token_expires_ms, t.expires_at
   )
-  select u.root_id, u.sees, u.secret_id, u.issued_ms, u.token_expires_ms from used u where u.expires_at > clock_timestamp();
+  select u.root_id, u.tenant, u.sees, u.secret_id, u.issued_ms, u.token_expires_ms from used u where u.expires_at > clock_timestamp();
 end
 $$;
 

@@ -18,6 +18,7 @@ interface Options {
 export interface CreateOptions extends Options {
   readonly role: readonly Role[];
   readonly type?: readonly string[];
+  readonly tenant?: string;
   readonly tree?: readonly string[];
   readonly expires?: Date;
 }
@@ -31,6 +32,7 @@ export async function createKey(name: string, options: CreateOptions): Promise<n
       {
         name,
         roles: options.role,
+        tenant: options.tenant,
         types: options.type,
         rootIds: options.tree?.map((tree) => keyOf('Job', tree, '--tree')),
         expiresAt: options.expires,
@@ -60,19 +62,22 @@ export async function listApiKeys(options: Options): Promise<number> {
     for (const key of shown) process.stdout.write(`${JSON.stringify(key)}\n`);
     return exitCodes.success;
   }
-  const rows = shown.map(({ id, name, roles, types, rootIds, lastUsedAt, expiresAt, revokedAt, isOver }) => [
-    id,
-    name,
-    roles.join(','),
-    [...types, ...rootIds].join(',') || 'all',
-    lastUsedAt?.toISOString() ?? 'never',
-    revokedAt !== null
-      ? 'revoked'
-      : expiresAt === null
-        ? 'good'
-        : `${isOver ? 'over since' : 'until'} ${expiresAt.toISOString()}`,
-  ]);
-  process.stdout.write(table([['KEY', 'NAME', 'ROLES', 'SCOPE', 'LAST USED', 'STATE'], ...rows]));
+  const rows = shown.map(
+    ({ id, name, tenant, roles, types, rootIds, lastUsedAt, expiresAt, revokedAt, isOver }) => [
+      id,
+      name,
+      tenant ?? '-',
+      roles.join(','),
+      [...types, ...rootIds].join(',') || 'all',
+      lastUsedAt?.toISOString() ?? 'never',
+      revokedAt !== null
+        ? 'revoked'
+        : expiresAt === null
+          ? 'good'
+          : `${isOver ? 'over since' : 'until'} ${expiresAt.toISOString()}`,
+    ],
+  );
+  process.stdout.write(table([['KEY', 'NAME', 'TENANT', 'ROLES', 'SCOPE', 'LAST USED', 'STATE'], ...rows]));
   return exitCodes.success;
 }
 

@@ -4,6 +4,7 @@ import { InvalidInputError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { EntryError, toEntryError } from '../errors.ts';
 import { keyOf } from '../global-id.ts';
+import { coveredAssignments } from '../scope.ts';
 
 /** The status of an entry that was refused alone. */
 export const invalidStatus = {
@@ -26,11 +27,13 @@ export function assignmentsMutation<Status extends string>(options: {
   input: string;
   /** What the mutation does to them: "The assignments to give back". */
   assignments: string;
+  /** Of an assignment that there is not, or that is none of the caller's. */
+  unknown: Status;
   status: PothosSchemaTypes.EnumRef<typeof builder.$inferSchemaTypes, Status | 'INVALID'>;
   /** Gets ids that are well formed, and at least one. */
   run: (engine: Engine, assignmentIds: string[]) => Promise<Status[]>;
 }): void {
-  const { name, entryName, description, input, assignments, status, run } = options;
+  const { name, entryName, description, input, assignments, unknown, status, run } = options;
   const typeName = name.charAt(0).toUpperCase() + name.slice(1);
 
   const Entry = builder.objectRef<Answer<Status>>(entryName).implement({
@@ -72,17 +75,21 @@ export function assignmentsMutation<Status extends string>(options: {
       description,
       args: { input: t.arg({ type: Input, required: true, description: `${assignments}.` }) },
       errors: { types: [InvalidInputError] },
-      resolve: async (_, { input: { assignmentIds } }, { engine }) => {
+      resolve: async (_, { input: { assignmentIds } }, context) => {
         checkBatch(assignmentIds.length, 'assignmentIds');
         const keys = assignmentIds.map(keyOrRefusal);
-        const known = keys.filter((key) => typeof key === 'string');
-        const statuses = known.length === 0 ? [] : await run(engine, known);
+        const named = keys.filter((key) => typeof key === 'string');
+        const covered = await coveredAssignments(context, named);
+        const own = named.filter((_, i) => covered[i]);
+        const statuses = own.length === 0 ? [] : await run(context.engine, own);
         let next = 0;
+        let nextOwn = 0;
         return {
           entries: keys.map((key, i): Answer<Status> => {
             const assignmentId = assignmentIds[i] as string;
             if (typeof key !== 'string') return { assignmentId, status: 'INVALID', error: key };
-            return { assignmentId, status: statuses[next++] as Status, error: null };
+            const status = covered[next++] ? (statuses[nextOwn++] as Status) : unknown;
+            return { assignmentId, status, error: null };
           }),
         };
       },

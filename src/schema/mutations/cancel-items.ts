@@ -24,6 +24,7 @@ builder.mutationField('cancelItems', (t) =>
       'Cancels single items that are pending; their jobs go on. What waits leaves the queue, and of what a worker holds the worker learns it from its next heartbeat or report. A job of which items were cancelled completes as any other, and its outcome is as if nobody had: to end a job with all below it there is `cancelJob`. What is added while it is at it is left.',
     args: { input: t.arg({ type: Input, required: true, description: 'What is cancelled.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
-    resolve: (_, { input }, { engine }) => startOperation(engine, 'CANCEL', toPendingFilter(input.filter)),
+    resolve: async (_, { input }, context) =>
+      startOperation(context.engine, 'CANCEL', await toPendingFilter(input.filter, context)),
   }),
 );

@@ -22,9 +22,9 @@ builder.mutationField('cancelOperation', (t) =>
       'Ends an operation where it is. What it did stays; cancelling one that is finished changes nothing.',
     args: { input: t.arg({ type: Input, required: true, description: 'Which operation to cancel.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
-    resolve: async (_, { input }, { engine }) => {
+    resolve: async (_, { input }, { engine, caller }) => {
       const id = keyOf('Operation', input.operationId, 'operationId');
-      await cancelOperation(engine, id);
+      await cancelOperation(engine, id, caller.tenant);
       return id;
     },
   }),

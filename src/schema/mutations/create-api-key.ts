@@ -1,5 +1,5 @@
 import { createApiKey } from '../../domain/api-keys.ts';
-import { InvalidInputError } from '../../errors.ts';
+import { ForbiddenError, InvalidInputError } from '../../errors.ts';
 import { apiKeyField, Role } from '../api-keys.ts';
 import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';
@@ -27,6 +27,10 @@ const Input = builder.inputType('CreateApiKeyInput', {
     rootIds: t.idList({
       description: 'Only the trees of these roots, up to 100. Not with the role ADMIN. Default: all.',
     }),
+    tenant: t.string({
+      description:
+        'The tenant that its callers belong to: 1 to 40 of the characters a to z, 0 to 9 and `-`. An admin of a tenant makes keys of that one alone, and FORBIDDEN is any other. Default: that of the caller.',
+    }),
     expiresAt: t.field({ type: 'DateTime', description: 'When it is over. Default: never.' }),
   }),
 });
@@ -38,11 +42,12 @@ builder.mutationField('createApiKey', (t) =>
     description: 'Makes a key of the API. Of its text the server keeps only the hash.',
     args: { input: t.arg({ type: Input, required: true, description: 'What the key is for.' }) },
     errors: { types: [InvalidInputError] },
-    resolve: (_, { input }, { engine, caller }) =>
-      createApiKey(
-        engine.database,
-        { ...input, rootIds: input.rootIds?.map((id, i) => keyOf('Job', id, `rootIds[${i}]`)) },
-        caller.name,
-      ),
+    resolve: (_, { input }, { engine, caller }) => {
+      const tenant = input.tenant ?? caller.tenant;
+      if (caller.tenant !== null && tenant !== caller.tenant)
+        throw new ForbiddenError('The key would belong to another tenant than yours.', 'tenant');
+      const rootIds = input.rootIds?.map((id, i) => keyOf('Job', id, `rootIds[${i}]`));
+      return createApiKey(engine.database, { ...input, rootIds, tenant }, caller.name);
+    },
   }),
 );

@@ -1,11 +1,13 @@
 import { createJob, type NewJob } from '../../domain/create-job.ts';
 import type { NewFile } from '../../domain/file-imports.ts';
+import { findStrangeUpload } from '../../domain/uploads.ts';
 import { InvalidInputError, NotFoundError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';
 import { type GivenFile, type GivenJob, JobInput } from '../inputs.ts';
 import type { ReceivedFile } from '../received-file.ts';
 import { checkTypeScope } from '../scope.ts';
+import type { Services } from '../services.ts';
 import { jobField } from './payload.ts';
 
 const Payload = builder.objectRef<{ jobId: string; created: boolean }>('CreateJobPayload').implement({
@@ -30,7 +32,9 @@ builder.mutationField('createJob', (t) =>
     resolve: async (_, { input }, context) => {
       checkTypeScope(context, typesOf(input), 'type');
       const files: ReceivedFile[] = [];
-      const created = await createJob(context.engine, withUploads(input, '', files));
+      const job = withUploads(input, '', files);
+      await checkUploads(context, job);
+      const created = await createJob(context.engine, job);
       if (created.created) for (const file of files) file.keep();
       return created;
     },
@@ -41,6 +45,18 @@ builder.mutationField('createJob', (t) =>
 function* typesOf({ type, children }: GivenJob): Iterable<string> {
   yield type;
   for (const child of children ?? []) yield* typesOf(child);
+}
+
+/** Which tenant an upload belongs to never changes. @throws NotFoundError as for one that there is not */
+async function checkUploads({ caller, engine }: Services, tree: NewJob): Promise<void> {
+  if (caller.tenant === null) return;
+  const strange = await findStrangeUpload(engine.database, caller.tenant, [...uploadsOf(tree)]);
+  if (strange !== undefined) throw new NotFoundError(`There is no upload ${strange}.`, 'file.uploadId');
+}
+
+function* uploadsOf({ file, children }: NewJob): Iterable<string> {
+  if (file?.uploadId != null) yield file.uploadId;
+  for (const child of children ?? []) yield* uploadsOf(child);
 }
 
 /** With the keys of uploads, where ids or files were given; these are added to `files`. */

@@ -45,6 +45,7 @@ builder.mutationField('createWatchToken', (t) =>
       await checkTree(context, rootId, 'jobId');
       return createWatchToken(context.engine.database, {
         rootId,
+        tenant: context.caller.tenant,
         expiresInSeconds: input.expiresInSeconds ?? standardWatchTokenSeconds,
         sees: input.sees,
       });

@@ -24,6 +24,7 @@ builder.mutationField('discardDeadLetters', (t) =>
       'Settles dead letters that nobody will try again: the items stay failed, with their failures, and leave the groups.',
     args: { input: t.arg({ type: Input, required: true, description: 'What is settled.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
-    resolve: (_, { input }, { engine }) => startOperation(engine, 'DISCARD', toFilter(input.filter)),
+    resolve: async (_, { input }, context) =>
+      startOperation(context.engine, 'DISCARD', await toFilter(input.filter, context)),
   }),
 );

@@ -7,8 +7,16 @@ import { checkClaim, countClaimed } from '../answer-size.ts';
 import { Assignment } from '../assignment.ts';
 import { builder } from '../builder.ts';
 import { EntryError, toEntryError } from '../errors.ts';
+import { outOfScope } from '../scope.ts';
 import { ClaimItemsInput, mostAssignments, typesOf } from './claim-items.ts';
-import { type Entry, Report, ReportOutcomesPayload, toEntries, toReport } from './report-outcomes.ts';
+import {
+  type Entry,
+  Report,
+  ReportOutcomesPayload,
+  refusedByScope,
+  toEntries,
+  toReport,
+} from './report-outcomes.ts';
 
 interface State {
   readonly entries: Entry[];
@@ -60,17 +68,16 @@ builder.mutationField('exchange', (t) =>
     errors: { types: [InvalidInputError] },
     resolve: async (_, { input: { reports, claim } }, context, info) => {
       checkClaim(mostAssignments(claim), context, info);
+      const given = reports.map(toReport);
+      const refused = await refusedByScope(context, given);
       const type = typesOf(claim).find((type) => !coversType(context.caller, type));
       if (type !== undefined) {
         // Nothing of this keeps the reports from counting.
-        const claimError = new InvalidInputError(
-          `Your scope does not have the type ${JSON.stringify(type)}.`,
-          'claim.requests',
-        );
-        const answers = await reportOutcomes(context.engine, reports.map(toReport));
+        const claimError = new InvalidInputError(outOfScope(type), 'claim.requests');
+        const answers = await reportOutcomes(context.engine, given, refused);
         return { entries: toEntries(reports, answers), assignments: [], limitedTypes: [], claimError };
       }
-      const { answers, ...claimed } = await exchange(context.engine, reports.map(toReport), claim);
+      const { answers, ...claimed } = await exchange(context.engine, given, claim, refused);
       countClaimed(claimed.assignments, context, info);
       return { entries: toEntries(reports, answers), ...claimed };
     },

@@ -20,6 +20,7 @@ assignmentsMutation({
     'Says that a worker still works: the deadline of each assignment moves to three heartbeat intervals from now. A worker whose heartbeat fails twice in a row should stop its work.',
   input: 'What a worker still works on.',
   assignments: 'The assignments to keep',
+  unknown: 'LOST',
   status: HeartbeatStatus,
   run: heartbeat,
 });

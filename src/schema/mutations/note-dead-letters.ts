@@ -29,9 +29,9 @@ builder.mutationField('noteDeadLetters', (t) =>
       'Keeps what somebody knows about a group of dead letters, such as an issue’s address. It is there again when the same failure comes back.',
     args: { input: t.arg({ type: Input, required: true, description: 'What to note about which group.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
-    resolve: async (_, { input }, { engine }) => {
+    resolve: async (_, { input }, { engine, caller }) => {
       const id = keyOf('DeadLetterGroup', input.groupId, 'groupId');
-      await noteGroup(engine.database, id, input.note ?? null);
+      await noteGroup(engine.database, caller, id, input.note ?? null);
       return id;
     },
   }),

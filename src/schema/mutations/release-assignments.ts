@@ -18,6 +18,7 @@ assignmentsMutation({
     'Gives items back unfinished, for others to claim at once. It costs no attempt: a worker that is shut down has not failed.',
   input: 'What a worker gives back.',
   assignments: 'The assignments to give back',
+  unknown: 'STALE',
   status: ReleaseStatus,
   run: releaseAssignments,
 });

@@ -29,7 +29,12 @@ builder.mutationField('replayDeadLetters', (t) =>
       'Tries items again that failed for good. They go to the end of the queue, keep their failures, and may fail as often as new ones. Their jobs are open again, with all that these feed, and complete a second time, in a new generation. What fails again while it is at it is not tried once more; items of cancelled jobs are left.',
     args: { input: t.arg({ type: Input, required: true, description: 'What to try again.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
-    resolve: (_, { input }, { engine }) =>
-      startOperation(engine, 'REPLAY', toFilter(input.filter), input.payload ?? undefined),
+    resolve: async (_, { input }, context) =>
+      startOperation(
+        context.engine,
+        'REPLAY',
+        await toFilter(input.filter, context),
+        input.payload ?? undefined,
+      ),
   }),
 );

@@ -1,8 +1,12 @@
+import { maxBatch } from '../../domain/limits.ts';
 import { type ReportAnswer, reportOutcomes } from '../../domain/report-outcomes.ts';
+import { coversType } from '../../domain/rights.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { EntryError, toEntryError } from '../errors.ts';
 import { keyOrText } from '../global-id.ts';
+import { coveredAssignments, outOfScope } from '../scope.ts';
+import type { Services } from '../services.ts';
 
 const ReportStatus = builder.enumType('ReportStatus', {
   description: 'What became of a report.',
@@ -135,12 +139,37 @@ builder.mutationField('reportOutcomes', (t) =>
       'Takes results and failures, each judged alone. Repeating a call is safe: what it had done answers DUPLICATE. A late report counts as long as nobody took the item back.',
     args: { input: t.arg({ type: Input, required: true, description: 'The outcomes.' }) },
     errors: { types: [InvalidInputError] },
-    resolve: async (_, { input }, { engine }) => {
-      const answers = await reportOutcomes(engine, input.reports.map(toReport));
+    resolve: async (_, { input }, context) => {
+      const reports = input.reports.map(toReport);
+      const refused = await refusedByScope(context, reports);
+      const answers = await reportOutcomes(context.engine, reports, refused);
       return { entries: toEntries(input.reports, answers) };
     },
   }),
 );
+
+/**
+ * The answers to reports that the caller may not make, by their places: what is none of its assignments is unknown to it, and new items are of
+ * types that it may work on.
+ */
+export async function refusedByScope(
+  context: Services,
+  reports: readonly ReturnType<typeof toReport>[],
+): Promise<ReadonlyMap<number, ReportAnswer>> {
+  const refused = new Map<number, ReportAnswer>();
+  if (context.caller.types === null || reports.length > maxBatch) return refused;
+  const ids = reports.map(({ assignmentId }) => assignmentId);
+  const covered = await coveredAssignments(context, ids);
+  for (const [i, { newItems }] of reports.entries()) {
+    const strange = newItems?.find(({ type }) => !coversType(context.caller, type));
+    if (!covered[i]) refused.set(i, { status: 'STALE' });
+    else if (strange !== undefined) {
+      const error = new InvalidInputError(outOfScope(strange.type), `reports[${i}].newItems`);
+      refused.set(i, { status: 'INVALID', error });
+    }
+  }
+  return refused;
+}
 
 /** A report as it came, with the id that it names. */
 export function toReport(report: typeof Report.$inferInput) {

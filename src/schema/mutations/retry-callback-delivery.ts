@@ -24,9 +24,9 @@ builder.mutationField('retryCallbackDelivery', (t) =>
       'Has a delivery sent at once, whatever came of it before, under the same message id; if that fails, again for about a day.',
     args: { input: t.arg({ type: Input, required: true, description: 'Which delivery to retry.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
-    resolve: async (_, { input }, { engine }) => {
+    resolve: async (_, { input }, { engine, caller }) => {
       const id = keyOf('CallbackDelivery', input.deliveryId, 'deliveryId');
-      await retryDelivery(engine, id);
+      await retryDelivery(engine, id, caller.tenant);
       return id;
     },
   }),

@@ -22,9 +22,9 @@ builder.mutationField('revokeApiKey', (t) =>
       'Revokes a key, for good. Within five seconds all servers refuse it, and end the sockets and streams that were opened with it. Revoking it twice changes nothing.',
     args: { input: t.arg({ type: Input, required: true, description: 'Which key.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
-    resolve: async (_, { input }, { engine }) => {
+    resolve: async (_, { input }, { engine, caller }) => {
       const id = keyOf('ApiKey', input.id, 'id');
-      await revokeApiKey(engine.database, id);
+      await revokeApiKey(engine.database, id, caller.tenant);
       return { id };
     },
   }),

@@ -35,9 +35,10 @@ builder.mutationField('rotateApiKey', (t) =>
       'Gives a key another text. For a while both are good, so that programs can change over; a text before those is not good any more. NOT_FOUND for a key that is revoked.',
     args: { input: t.arg({ type: Input, required: true, description: 'Which key.' }) },
     errors: { types: [NotFoundError, InvalidInputError] },
-    resolve: async (_, { input }, { engine }) => {
+    resolve: async (_, { input }, { engine, caller }) => {
       const id = keyOf('ApiKey', input.id, 'id');
-      return { id, ...(await rotateApiKey(engine.database, id, input.keepPreviousMs ?? undefined)) };
+      const keepMs = input.keepPreviousMs ?? undefined;
+      return { id, ...(await rotateApiKey(engine.database, id, keepMs, caller.tenant)) };
     },
   }),
 );

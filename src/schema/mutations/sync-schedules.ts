@@ -1,4 +1,5 @@
 import { type SyncedSchedules, syncSchedules } from '../../domain/put-schedule.ts';
+import { toStored } from '../../domain/tenants.ts';
 import { InvalidInputError } from '../../errors.ts';
 import { builder } from '../builder.ts';
 import { ScheduleInput } from '../schedule-input.ts';
@@ -40,7 +41,9 @@ builder.mutationField('syncSchedules', (t) =>
       'Puts all of these schedules as putSchedule does, or none: for a deploy that states its schedules in code.',
     args: { input: t.arg({ type: Input, required: true, description: 'The schedules.' }) },
     errors: { types: [InvalidInputError] },
-    resolve: (_, { input }, { engine }) =>
-      syncSchedules(engine, input.schedules, input.deleteOthers ? (input.prefix ?? '') : null),
+    resolve: (_, { input }, { engine, caller }) => {
+      const prefix = toStored(caller.tenant, input.prefix ?? '');
+      return syncSchedules(engine, input.schedules, input.deleteOthers ? prefix : null);
+    },
   }),
 );

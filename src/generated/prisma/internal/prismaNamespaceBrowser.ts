@@ -375,7 +375,8 @@ export const OperationScalarFieldEnum = {
   nextPosition: 'nextPosition',
   wasBusy: 'wasBusy',
   cancelledAt: 'cancelledAt',
-  finishedAt: 'finishedAt'
+  finishedAt: 'finishedAt',
+  tenant: 'tenant'
 } as const
 
 export type OperationScalarFieldEnum = (typeof OperationScalarFieldEnum)[keyof typeof OperationScalarFieldEnum]
@@ -520,7 +521,8 @@ export const ApiKeyScalarFieldEnum = {
   createdBy: 'createdBy',
   expiresAt: 'expiresAt',
   lastUsedAt: 'lastUsedAt',
-  revokedAt: 'revokedAt'
+  revokedAt: 'revokedAt',
+  tenant: 'tenant'
 } as const
 
 export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]
@@ -547,6 +549,7 @@ export type WatchRevocationScalarFieldEnum = (typeof WatchRevocationScalarFieldE
 export const WatchTicketScalarFieldEnum = {
   hash: 'hash',
   rootId: 'rootId',
+  tenant: 'tenant',
   sees: 'sees',
   secretId: 'secretId',
   issuedMs: 'issuedMs',
@@ -639,7 +642,8 @@ export const UploadScalarFieldEnum = {
   digestState: 'digestState',
   sha256: 'sha256',
   removedAt: 'removedAt',
-  store: 'store'
+  store: 'store',
+  tenant: 'tenant'
 } as const
 
 export type UploadScalarFieldEnum = (typeof UploadScalarFieldEnum)[keyof typeof UploadScalarFieldEnum]

@@ -59,6 +59,7 @@ export type OperationMinAggregateOutputType = {
   wasBusy: boolean | null
   cancelledAt: Date | null
   finishedAt: Date | null
+  tenant: string | null
 }
 
 export type OperationMaxAggregateOutputType = {
@@ -78,6 +79,7 @@ export type OperationMaxAggregateOutputType = {
   wasBusy: boolean | null
   cancelledAt: Date | null
   finishedAt: Date | null
+  tenant: string | null
 }
 
 export type OperationCountAggregateOutputType = {
@@ -105,6 +107,7 @@ export type OperationCountAggregateOutputType = {
   wasBusy: number
   cancelledAt: number
   finishedAt: number
+  tenant: number
   _all: number
 }
 
@@ -142,6 +145,7 @@ export type OperationMinAggregateInputType = {
   wasBusy?: true
   cancelledAt?: true
   finishedAt?: true
+  tenant?: true
 }
 
 export type OperationMaxAggregateInputType = {
@@ -161,6 +165,7 @@ export type OperationMaxAggregateInputType = {
   wasBusy?: true
   cancelledAt?: true
   finishedAt?: true
+  tenant?: true
 }
 
 export type OperationCountAggregateInputType = {
@@ -188,6 +193,7 @@ export type OperationCountAggregateInputType = {
   wasBusy?: true
   cancelledAt?: true
   finishedAt?: true
+  tenant?: true
   _all?: true
 }
 
@@ -302,6 +308,7 @@ export type OperationGroupByOutputType = {
   wasBusy: boolean
   cancelledAt: Date | null
   finishedAt: Date | null
+  tenant: string | null
   _count: OperationCountAggregateOutputType | null
   _avg: OperationAvgAggregateOutputType | null
   _sum: OperationSumAggregateOutputType | null
@@ -352,6 +359,7 @@ export type OperationWhereInput = {
   wasBusy?: Prisma.BoolFilter<"Operation"> | boolean
   cancelledAt?: Prisma.DateTimeNullableFilter<"Operation"> | Date | string | null
   finishedAt?: Prisma.DateTimeNullableFilter<"Operation"> | Date | string | null
+  tenant?: Prisma.StringNullableFilter<"Operation"> | string | null
 }
 
 export type OperationOrderByWithRelationInput = {
@@ -379,6 +387,7 @@ export type OperationOrderByWithRelationInput = {
   wasBusy?: Prisma.SortOrder
   cancelledAt?: Prisma.SortOrderInput | Prisma.SortOrder
   finishedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  tenant?: Prisma.SortOrderInput | Prisma.SortOrder
 }
 
 export type OperationWhereUniqueInput = Prisma.AtLeast<{
@@ -409,6 +418,7 @@ export type OperationWhereUniqueInput = Prisma.AtLeast<{
   wasBusy?: Prisma.BoolFilter<"Operation"> | boolean
   cancelledAt?: Prisma.DateTimeNullableFilter<"Operation"> | Date | string | null
   finishedAt?: Prisma.DateTimeNullableFilter<"Operation"> | Date | string | null
+  tenant?: Prisma.StringNullableFilter<"Operation"> | string | null
 }, "id">
 
 export type OperationOrderByWithAggregationInput = {
@@ -436,6 +446,7 @@ export type OperationOrderByWithAggregationInput = {
   wasBusy?: Prisma.SortOrder
   cancelledAt?: Prisma.SortOrderInput | Prisma.SortOrder
   finishedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  tenant?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.OperationCountOrderByAggregateInput
   _avg?: Prisma.OperationAvgOrderByAggregateInput
   _max?: Prisma.OperationMaxOrderByAggregateInput
@@ -471,6 +482,7 @@ export type OperationScalarWhereWithAggregatesInput = {
   wasBusy?: Prisma.BoolWithAggregatesFilter<"Operation"> | boolean
   cancelledAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Operation"> | Date | string | null
   finishedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Operation"> | Date | string | null
+  tenant?: Prisma.StringNullableWithAggregatesFilter<"Operation"> | string | null
 }
 
 export type OperationCreateInput = {
@@ -498,6 +510,7 @@ export type OperationCreateInput = {
   wasBusy?: boolean
   cancelledAt?: Date | string | null
   finishedAt?: Date | string | null
+  tenant?: string | null
 }
 
 export type OperationUncheckedCreateInput = {
@@ -525,6 +538,7 @@ export type OperationUncheckedCreateInput = {
   wasBusy?: boolean
   cancelledAt?: Date | string | null
   finishedAt?: Date | string | null
+  tenant?: string | null
 }
 
 export type OperationUpdateInput = {
@@ -552,6 +566,7 @@ export type OperationUpdateInput = {
   wasBusy?: Prisma.BoolFieldUpdateOperationsInput | boolean
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   finishedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type OperationUncheckedUpdateInput = {
@@ -579,6 +594,7 @@ export type OperationUncheckedUpdateInput = {
   wasBusy?: Prisma.BoolFieldUpdateOperationsInput | boolean
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   finishedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type OperationCreateManyInput = {
@@ -606,6 +622,7 @@ export type OperationCreateManyInput = {
   wasBusy?: boolean
   cancelledAt?: Date | string | null
   finishedAt?: Date | string | null
+  tenant?: string | null
 }
 
 export type OperationUpdateManyMutationInput = {
@@ -633,6 +650,7 @@ export type OperationUpdateManyMutationInput = {
   wasBusy?: Prisma.BoolFieldUpdateOperationsInput | boolean
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   finishedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type OperationUncheckedUpdateManyInput = {
@@ -660,6 +678,7 @@ export type OperationUncheckedUpdateManyInput = {
   wasBusy?: Prisma.BoolFieldUpdateOperationsInput | boolean
   cancelledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   finishedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type BigIntNullableListFilter<$PrismaModel = never> = {
@@ -695,6 +714,7 @@ export type OperationCountOrderByAggregateInput = {
   wasBusy?: Prisma.SortOrder
   cancelledAt?: Prisma.SortOrder
   finishedAt?: Prisma.SortOrder
+  tenant?: Prisma.SortOrder
 }
 
 export type OperationAvgOrderByAggregateInput = {
@@ -722,6 +742,7 @@ export type OperationMaxOrderByAggregateInput = {
   wasBusy?: Prisma.SortOrder
   cancelledAt?: Prisma.SortOrder
   finishedAt?: Prisma.SortOrder
+  tenant?: Prisma.SortOrder
 }
 
 export type OperationMinOrderByAggregateInput = {
@@ -741,6 +762,7 @@ export type OperationMinOrderByAggregateInput = {
   wasBusy?: Prisma.SortOrder
   cancelledAt?: Prisma.SortOrder
   finishedAt?: Prisma.SortOrder
+  tenant?: Prisma.SortOrder
 }
 
 export type OperationSumOrderByAggregateInput = {
@@ -841,6 +863,7 @@ export type OperationSelect<ExtArgs extends runtime.Types.Extensions.InternalArg
   wasBusy?: boolean
   cancelledAt?: boolean
   finishedAt?: boolean
+  tenant?: boolean
 }, ExtArgs["result"]["operation"]>
 
 export type OperationSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -868,6 +891,7 @@ export type OperationSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ext
   wasBusy?: boolean
   cancelledAt?: boolean
   finishedAt?: boolean
+  tenant?: boolean
 }, ExtArgs["result"]["operation"]>
 
 export type OperationSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -895,6 +919,7 @@ export type OperationSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ext
   wasBusy?: boolean
   cancelledAt?: boolean
   finishedAt?: boolean
+  tenant?: boolean
 }, ExtArgs["result"]["operation"]>
 
 export type OperationSelectScalar = {
@@ -922,9 +947,10 @@ export type OperationSelectScalar = {
   wasBusy?: boolean
   cancelledAt?: boolean
   finishedAt?: boolean
+  tenant?: boolean
 }
 
-export type OperationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "requestedAt" | "jobId" | "types" | "codes" | "fingerprints" | "diedFrom" | "diedUntil" | "dedupeKeys" | "itemJobIds" | "itemPositions" | "states" | "addedFrom" | "addedUntil" | "beforePosition" | "payload" | "total" | "done" | "nextJobId" | "nextPosition" | "wasBusy" | "cancelledAt" | "finishedAt", ExtArgs["result"]["operation"]>
+export type OperationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "requestedAt" | "jobId" | "types" | "codes" | "fingerprints" | "diedFrom" | "diedUntil" | "dedupeKeys" | "itemJobIds" | "itemPositions" | "states" | "addedFrom" | "addedUntil" | "beforePosition" | "payload" | "total" | "done" | "nextJobId" | "nextPosition" | "wasBusy" | "cancelledAt" | "finishedAt" | "tenant", ExtArgs["result"]["operation"]>
 
 export type $OperationPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Operation"
@@ -966,6 +992,10 @@ export type $OperationPayload<ExtArgs extends runtime.Types.Extensions.InternalA
     wasBusy: boolean
     cancelledAt: Date | null
     finishedAt: Date | null
+    /**
+     * Whose it is, and the only one whose items it is about; null for one of all.
+     */
+    tenant: string | null
   }, ExtArgs["result"]["operation"]>
   composites: {}
 }
@@ -1413,6 +1443,7 @@ export interface OperationFieldRefs {
   readonly wasBusy: Prisma.FieldRef<"Operation", 'Boolean'>
   readonly cancelledAt: Prisma.FieldRef<"Operation", 'DateTime'>
   readonly finishedAt: Prisma.FieldRef<"Operation", 'DateTime'>
+  readonly tenant: Prisma.FieldRef<"Operation", 'String'>
 }
     
 

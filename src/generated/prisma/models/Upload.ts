@@ -47,6 +47,7 @@ export type UploadMinAggregateOutputType = {
   sha256: runtime.Bytes | null
   removedAt: Date | null
   store: string | null
+  tenant: string | null
 }
 
 export type UploadMaxAggregateOutputType = {
@@ -60,6 +61,7 @@ export type UploadMaxAggregateOutputType = {
   sha256: runtime.Bytes | null
   removedAt: Date | null
   store: string | null
+  tenant: string | null
 }
 
 export type UploadCountAggregateOutputType = {
@@ -73,6 +75,7 @@ export type UploadCountAggregateOutputType = {
   sha256: number
   removedAt: number
   store: number
+  tenant: number
   _all: number
 }
 
@@ -98,6 +101,7 @@ export type UploadMinAggregateInputType = {
   sha256?: true
   removedAt?: true
   store?: true
+  tenant?: true
 }
 
 export type UploadMaxAggregateInputType = {
@@ -111,6 +115,7 @@ export type UploadMaxAggregateInputType = {
   sha256?: true
   removedAt?: true
   store?: true
+  tenant?: true
 }
 
 export type UploadCountAggregateInputType = {
@@ -124,6 +129,7 @@ export type UploadCountAggregateInputType = {
   sha256?: true
   removedAt?: true
   store?: true
+  tenant?: true
   _all?: true
 }
 
@@ -224,6 +230,7 @@ export type UploadGroupByOutputType = {
   sha256: runtime.Bytes | null
   removedAt: Date | null
   store: string | null
+  tenant: string | null
   _count: UploadCountAggregateOutputType | null
   _avg: UploadAvgAggregateOutputType | null
   _sum: UploadSumAggregateOutputType | null
@@ -260,6 +267,7 @@ export type UploadWhereInput = {
   sha256?: Prisma.BytesNullableFilter<"Upload"> | runtime.Bytes | null
   removedAt?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
   store?: Prisma.StringNullableFilter<"Upload"> | string | null
+  tenant?: Prisma.StringNullableFilter<"Upload"> | string | null
 }
 
 export type UploadOrderByWithRelationInput = {
@@ -273,6 +281,7 @@ export type UploadOrderByWithRelationInput = {
   sha256?: Prisma.SortOrderInput | Prisma.SortOrder
   removedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   store?: Prisma.SortOrderInput | Prisma.SortOrder
+  tenant?: Prisma.SortOrderInput | Prisma.SortOrder
 }
 
 export type UploadWhereUniqueInput = Prisma.AtLeast<{
@@ -289,6 +298,7 @@ export type UploadWhereUniqueInput = Prisma.AtLeast<{
   sha256?: Prisma.BytesNullableFilter<"Upload"> | runtime.Bytes | null
   removedAt?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
   store?: Prisma.StringNullableFilter<"Upload"> | string | null
+  tenant?: Prisma.StringNullableFilter<"Upload"> | string | null
 }, "id">
 
 export type UploadOrderByWithAggregationInput = {
@@ -302,6 +312,7 @@ export type UploadOrderByWithAggregationInput = {
   sha256?: Prisma.SortOrderInput | Prisma.SortOrder
   removedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   store?: Prisma.SortOrderInput | Prisma.SortOrder
+  tenant?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.UploadCountOrderByAggregateInput
   _avg?: Prisma.UploadAvgOrderByAggregateInput
   _max?: Prisma.UploadMaxOrderByAggregateInput
@@ -323,6 +334,7 @@ export type UploadScalarWhereWithAggregatesInput = {
   sha256?: Prisma.BytesNullableWithAggregatesFilter<"Upload"> | runtime.Bytes | null
   removedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Upload"> | Date | string | null
   store?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
+  tenant?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
 }
 
 export type UploadCreateInput = {
@@ -336,6 +348,7 @@ export type UploadCreateInput = {
   sha256?: runtime.Bytes | null
   removedAt?: Date | string | null
   store?: string | null
+  tenant?: string | null
 }
 
 export type UploadUncheckedCreateInput = {
@@ -349,6 +362,7 @@ export type UploadUncheckedCreateInput = {
   sha256?: runtime.Bytes | null
   removedAt?: Date | string | null
   store?: string | null
+  tenant?: string | null
 }
 
 export type UploadUpdateInput = {
@@ -362,6 +376,7 @@ export type UploadUpdateInput = {
   sha256?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   removedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   store?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type UploadUncheckedUpdateInput = {
@@ -375,6 +390,7 @@ export type UploadUncheckedUpdateInput = {
   sha256?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   removedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   store?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type UploadCreateManyInput = {
@@ -388,6 +404,7 @@ export type UploadCreateManyInput = {
   sha256?: runtime.Bytes | null
   removedAt?: Date | string | null
   store?: string | null
+  tenant?: string | null
 }
 
 export type UploadUpdateManyMutationInput = {
@@ -401,6 +418,7 @@ export type UploadUpdateManyMutationInput = {
   sha256?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   removedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   store?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type UploadUncheckedUpdateManyInput = {
@@ -414,6 +432,7 @@ export type UploadUncheckedUpdateManyInput = {
   sha256?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   removedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   store?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type UploadCountOrderByAggregateInput = {
@@ -427,6 +446,7 @@ export type UploadCountOrderByAggregateInput = {
   sha256?: Prisma.SortOrder
   removedAt?: Prisma.SortOrder
   store?: Prisma.SortOrder
+  tenant?: Prisma.SortOrder
 }
 
 export type UploadAvgOrderByAggregateInput = {
@@ -445,6 +465,7 @@ export type UploadMaxOrderByAggregateInput = {
   sha256?: Prisma.SortOrder
   removedAt?: Prisma.SortOrder
   store?: Prisma.SortOrder
+  tenant?: Prisma.SortOrder
 }
 
 export type UploadMinOrderByAggregateInput = {
@@ -458,6 +479,7 @@ export type UploadMinOrderByAggregateInput = {
   sha256?: Prisma.SortOrder
   removedAt?: Prisma.SortOrder
   store?: Prisma.SortOrder
+  tenant?: Prisma.SortOrder
 }
 
 export type UploadSumOrderByAggregateInput = {
@@ -478,6 +500,7 @@ export type UploadSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   sha256?: boolean
   removedAt?: boolean
   store?: boolean
+  tenant?: boolean
 }, ExtArgs["result"]["upload"]>
 
 export type UploadSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -491,6 +514,7 @@ export type UploadSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   sha256?: boolean
   removedAt?: boolean
   store?: boolean
+  tenant?: boolean
 }, ExtArgs["result"]["upload"]>
 
 export type UploadSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -504,6 +528,7 @@ export type UploadSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   sha256?: boolean
   removedAt?: boolean
   store?: boolean
+  tenant?: boolean
 }, ExtArgs["result"]["upload"]>
 
 export type UploadSelectScalar = {
@@ -517,9 +542,10 @@ export type UploadSelectScalar = {
   sha256?: boolean
   removedAt?: boolean
   store?: boolean
+  tenant?: boolean
 }
 
-export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "createdAt" | "expiresAt" | "length" | "size" | "expectedSha256" | "digestState" | "sha256" | "removedAt" | "store", ExtArgs["result"]["upload"]>
+export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "createdAt" | "expiresAt" | "length" | "size" | "expectedSha256" | "digestState" | "sha256" | "removedAt" | "store" | "tenant", ExtArgs["result"]["upload"]>
 
 export type $UploadPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Upload"
@@ -559,6 +585,10 @@ export type $UploadPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
      * The object store that has its bytes, as servers name it; null if they are in upload_chunk, or nothing is left there.
      */
     store: string | null
+    /**
+     * Of whoever sent it; null for no tenant.
+     */
+    tenant: string | null
   }, ExtArgs["result"]["upload"]>
   composites: {}
 }
@@ -992,6 +1022,7 @@ export interface UploadFieldRefs {
   readonly sha256: Prisma.FieldRef<"Upload", 'Bytes'>
   readonly removedAt: Prisma.FieldRef<"Upload", 'DateTime'>
   readonly store: Prisma.FieldRef<"Upload", 'String'>
+  readonly tenant: Prisma.FieldRef<"Upload", 'String'>
 }
     
 

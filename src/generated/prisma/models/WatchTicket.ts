@@ -41,6 +41,7 @@ export type WatchTicketSumAggregateOutputType = {
 export type WatchTicketMinAggregateOutputType = {
   hash: runtime.Bytes | null
   rootId: string | null
+  tenant: string | null
   sees: string | null
   secretId: number | null
   issuedMs: number | null
@@ -51,6 +52,7 @@ export type WatchTicketMinAggregateOutputType = {
 export type WatchTicketMaxAggregateOutputType = {
   hash: runtime.Bytes | null
   rootId: string | null
+  tenant: string | null
   sees: string | null
   secretId: number | null
   issuedMs: number | null
@@ -61,6 +63,7 @@ export type WatchTicketMaxAggregateOutputType = {
 export type WatchTicketCountAggregateOutputType = {
   hash: number
   rootId: number
+  tenant: number
   sees: number
   secretId: number
   issuedMs: number
@@ -85,6 +88,7 @@ export type WatchTicketSumAggregateInputType = {
 export type WatchTicketMinAggregateInputType = {
   hash?: true
   rootId?: true
+  tenant?: true
   sees?: true
   secretId?: true
   issuedMs?: true
@@ -95,6 +99,7 @@ export type WatchTicketMinAggregateInputType = {
 export type WatchTicketMaxAggregateInputType = {
   hash?: true
   rootId?: true
+  tenant?: true
   sees?: true
   secretId?: true
   issuedMs?: true
@@ -105,6 +110,7 @@ export type WatchTicketMaxAggregateInputType = {
 export type WatchTicketCountAggregateInputType = {
   hash?: true
   rootId?: true
+  tenant?: true
   sees?: true
   secretId?: true
   issuedMs?: true
@@ -202,6 +208,7 @@ export type WatchTicketGroupByArgs<ExtArgs extends runtime.Types.Extensions.Inte
 export type WatchTicketGroupByOutputType = {
   hash: runtime.Bytes
   rootId: string
+  tenant: string | null
   sees: string
   secretId: number
   issuedMs: number
@@ -235,6 +242,7 @@ export type WatchTicketWhereInput = {
   NOT?: Prisma.WatchTicketWhereInput | Prisma.WatchTicketWhereInput[]
   hash?: Prisma.BytesFilter<"WatchTicket"> | runtime.Bytes
   rootId?: Prisma.UuidFilter<"WatchTicket"> | string
+  tenant?: Prisma.StringNullableFilter<"WatchTicket"> | string | null
   sees?: Prisma.StringFilter<"WatchTicket"> | string
   secretId?: Prisma.IntFilter<"WatchTicket"> | number
   issuedMs?: Prisma.FloatFilter<"WatchTicket"> | number
@@ -245,6 +253,7 @@ export type WatchTicketWhereInput = {
 export type WatchTicketOrderByWithRelationInput = {
   hash?: Prisma.SortOrder
   rootId?: Prisma.SortOrder
+  tenant?: Prisma.SortOrderInput | Prisma.SortOrder
   sees?: Prisma.SortOrder
   secretId?: Prisma.SortOrder
   issuedMs?: Prisma.SortOrder
@@ -258,6 +267,7 @@ export type WatchTicketWhereUniqueInput = Prisma.AtLeast<{
   OR?: Prisma.WatchTicketWhereInput[]
   NOT?: Prisma.WatchTicketWhereInput | Prisma.WatchTicketWhereInput[]
   rootId?: Prisma.UuidFilter<"WatchTicket"> | string
+  tenant?: Prisma.StringNullableFilter<"WatchTicket"> | string | null
   sees?: Prisma.StringFilter<"WatchTicket"> | string
   secretId?: Prisma.IntFilter<"WatchTicket"> | number
   issuedMs?: Prisma.FloatFilter<"WatchTicket"> | number
@@ -268,6 +278,7 @@ export type WatchTicketWhereUniqueInput = Prisma.AtLeast<{
 export type WatchTicketOrderByWithAggregationInput = {
   hash?: Prisma.SortOrder
   rootId?: Prisma.SortOrder
+  tenant?: Prisma.SortOrderInput | Prisma.SortOrder
   sees?: Prisma.SortOrder
   secretId?: Prisma.SortOrder
   issuedMs?: Prisma.SortOrder
@@ -286,6 +297,7 @@ export type WatchTicketScalarWhereWithAggregatesInput = {
   NOT?: Prisma.WatchTicketScalarWhereWithAggregatesInput | Prisma.WatchTicketScalarWhereWithAggregatesInput[]
   hash?: Prisma.BytesWithAggregatesFilter<"WatchTicket"> | runtime.Bytes
   rootId?: Prisma.UuidWithAggregatesFilter<"WatchTicket"> | string
+  tenant?: Prisma.StringNullableWithAggregatesFilter<"WatchTicket"> | string | null
   sees?: Prisma.StringWithAggregatesFilter<"WatchTicket"> | string
   secretId?: Prisma.IntWithAggregatesFilter<"WatchTicket"> | number
   issuedMs?: Prisma.FloatWithAggregatesFilter<"WatchTicket"> | number
@@ -296,6 +308,7 @@ export type WatchTicketScalarWhereWithAggregatesInput = {
 export type WatchTicketCreateInput = {
   hash: runtime.Bytes
   rootId: string
+  tenant?: string | null
   sees: string
   secretId: number
   issuedMs: number
@@ -306,6 +319,7 @@ export type WatchTicketCreateInput = {
 export type WatchTicketUncheckedCreateInput = {
   hash: runtime.Bytes
   rootId: string
+  tenant?: string | null
   sees: string
   secretId: number
   issuedMs: number
@@ -316,6 +330,7 @@ export type WatchTicketUncheckedCreateInput = {
 export type WatchTicketUpdateInput = {
   hash?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   rootId?: Prisma.StringFieldUpdateOperationsInput | string
+  tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sees?: Prisma.StringFieldUpdateOperationsInput | string
   secretId?: Prisma.IntFieldUpdateOperationsInput | number
   issuedMs?: Prisma.FloatFieldUpdateOperationsInput | number
@@ -326,6 +341,7 @@ export type WatchTicketUpdateInput = {
 export type WatchTicketUncheckedUpdateInput = {
   hash?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   rootId?: Prisma.StringFieldUpdateOperationsInput | string
+  tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sees?: Prisma.StringFieldUpdateOperationsInput | string
   secretId?: Prisma.IntFieldUpdateOperationsInput | number
   issuedMs?: Prisma.FloatFieldUpdateOperationsInput | number
@@ -336,6 +352,7 @@ export type WatchTicketUncheckedUpdateInput = {
 export type WatchTicketCreateManyInput = {
   hash: runtime.Bytes
   rootId: string
+  tenant?: string | null
   sees: string
   secretId: number
   issuedMs: number
@@ -346,6 +363,7 @@ export type WatchTicketCreateManyInput = {
 export type WatchTicketUpdateManyMutationInput = {
   hash?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   rootId?: Prisma.StringFieldUpdateOperationsInput | string
+  tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sees?: Prisma.StringFieldUpdateOperationsInput | string
   secretId?: Prisma.IntFieldUpdateOperationsInput | number
   issuedMs?: Prisma.FloatFieldUpdateOperationsInput | number
@@ -356,6 +374,7 @@ export type WatchTicketUpdateManyMutationInput = {
 export type WatchTicketUncheckedUpdateManyInput = {
   hash?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   rootId?: Prisma.StringFieldUpdateOperationsInput | string
+  tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sees?: Prisma.StringFieldUpdateOperationsInput | string
   secretId?: Prisma.IntFieldUpdateOperationsInput | number
   issuedMs?: Prisma.FloatFieldUpdateOperationsInput | number
@@ -366,6 +385,7 @@ export type WatchTicketUncheckedUpdateManyInput = {
 export type WatchTicketCountOrderByAggregateInput = {
   hash?: Prisma.SortOrder
   rootId?: Prisma.SortOrder
+  tenant?: Prisma.SortOrder
   sees?: Prisma.SortOrder
   secretId?: Prisma.SortOrder
   issuedMs?: Prisma.SortOrder
@@ -382,6 +402,7 @@ export type WatchTicketAvgOrderByAggregateInput = {
 export type WatchTicketMaxOrderByAggregateInput = {
   hash?: Prisma.SortOrder
   rootId?: Prisma.SortOrder
+  tenant?: Prisma.SortOrder
   sees?: Prisma.SortOrder
   secretId?: Prisma.SortOrder
   issuedMs?: Prisma.SortOrder
@@ -392,6 +413,7 @@ export type WatchTicketMaxOrderByAggregateInput = {
 export type WatchTicketMinOrderByAggregateInput = {
   hash?: Prisma.SortOrder
   rootId?: Prisma.SortOrder
+  tenant?: Prisma.SortOrder
   sees?: Prisma.SortOrder
   secretId?: Prisma.SortOrder
   issuedMs?: Prisma.SortOrder
@@ -410,6 +432,7 @@ export type WatchTicketSumOrderByAggregateInput = {
 export type WatchTicketSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   hash?: boolean
   rootId?: boolean
+  tenant?: boolean
   sees?: boolean
   secretId?: boolean
   issuedMs?: boolean
@@ -420,6 +443,7 @@ export type WatchTicketSelect<ExtArgs extends runtime.Types.Extensions.InternalA
 export type WatchTicketSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   hash?: boolean
   rootId?: boolean
+  tenant?: boolean
   sees?: boolean
   secretId?: boolean
   issuedMs?: boolean
@@ -430,6 +454,7 @@ export type WatchTicketSelectCreateManyAndReturn<ExtArgs extends runtime.Types.E
 export type WatchTicketSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   hash?: boolean
   rootId?: boolean
+  tenant?: boolean
   sees?: boolean
   secretId?: boolean
   issuedMs?: boolean
@@ -440,6 +465,7 @@ export type WatchTicketSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.E
 export type WatchTicketSelectScalar = {
   hash?: boolean
   rootId?: boolean
+  tenant?: boolean
   sees?: boolean
   secretId?: boolean
   issuedMs?: boolean
@@ -447,7 +473,7 @@ export type WatchTicketSelectScalar = {
   expiresAt?: boolean
 }
 
-export type WatchTicketOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"hash" | "rootId" | "sees" | "secretId" | "issuedMs" | "tokenExpiresMs" | "expiresAt", ExtArgs["result"]["watchTicket"]>
+export type WatchTicketOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"hash" | "rootId" | "tenant" | "sees" | "secretId" | "issuedMs" | "tokenExpiresMs" | "expiresAt", ExtArgs["result"]["watchTicket"]>
 
 export type $WatchTicketPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "WatchTicket"
@@ -458,6 +484,7 @@ export type $WatchTicketPayload<ExtArgs extends runtime.Types.Extensions.Interna
      */
     hash: runtime.Bytes
     rootId: string
+    tenant: string | null
     sees: string
     /**
      * That has signed the token.
@@ -894,6 +921,7 @@ export interface Prisma__WatchTicketClient<T, Null = never, ExtArgs extends runt
 export interface WatchTicketFieldRefs {
   readonly hash: Prisma.FieldRef<"WatchTicket", 'Bytes'>
   readonly rootId: Prisma.FieldRef<"WatchTicket", 'String'>
+  readonly tenant: Prisma.FieldRef<"WatchTicket", 'String'>
   readonly sees: Prisma.FieldRef<"WatchTicket", 'String'>
   readonly secretId: Prisma.FieldRef<"WatchTicket", 'Int'>
   readonly issuedMs: Prisma.FieldRef<"WatchTicket", 'Float'>

@@ -1,0 +1,7 @@
+-- Whether a text is a name of 1 to so many characters. The tenant that it belongs to does not count.
+create or replace function jobtree.is_name(p_text text, p_most integer)
+returns boolean
+language sql immutable parallel safe
+as $$
+  select length(p_text) - length(jobtree.tenant_beginning(p_text)) between 1 and p_most
+$$;

@@ -1,0 +1,206 @@
+/**
+ * Where names come in and go out. A caller of a tenant neither sends nor sees the beginning that its names have in the tables
+ * (`domain/tenants.ts`): here it is put on whatever an operation names, and taken off whatever an answer names. Callers without a tenant pay
+ * one comparison for each of these fields. A test goes through the schema: each field with text in it is one of these, or is known to be none.
+ */
+import {
+  defaultFieldResolver,
+  type GraphQLArgument,
+  GraphQLError,
+  type GraphQLField,
+  type GraphQLInputField,
+  type GraphQLInputType,
+  type GraphQLSchema,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+} from 'graphql';
+import { JsonText } from '../domain/json-text.ts';
+import { inWordsOf, toShown, toStored, toStoredClaimId } from '../domain/tenants.ts';
+import type { Services } from './services.ts';
+
+/** What callers give. */
+const given = `
+  CallbackDeliveryFilter.endpoint CallbackInput.endpoint ClaimItemInput.worker ClaimItemsInput.worker ClaimRequestInput.type
+  DeadLetterAlertInput.endpoint DeadLetterFilter.types DeleteCallbackEndpointInput.name DeleteScheduleInput.name DeleteTypeSchemaInput.type
+  ItemInput.serializeKey JobFilter.schedule JobFilter.type JobInput.after JobInput.name JobInput.type NewItemInput.serializeKey
+  NewItemInput.type PauseScheduleInput.name PendingItemFilter.types PutCallbackEndpointInput.name PutTypeSchemaInput.type
+  ResumeScheduleInput.name RotateCallbackSecretInput.name RunScheduleInput.name ScheduleInput.name SetQueueInput.type
+  SkipOccurrenceInput.name WorkerInput.name
+  Query.callbackEndpoints.after Query.deadLetterDigest.types Query.deadLetterGroups.types Query.heldItems.types Query.heldItems.workers
+  Query.queue.type Query.queues.after Query.queues.types Query.schedule.name Query.serializeKeys.keys Query.typeSchemas.type
+  Query.workers.after Query.workers.types Subscription.queues.types Subscription.workAvailable.types`;
+
+/** What answers show. */
+const shown = `
+  Assignment.type Assignment.worker CallbackDelivery.endpoint CallbackEndpoint.name ClaimItemsPayload.limitedTypes DeadLetterAlert.endpoint
+  DeadLetterGroup.type DeleteCallbackEndpointPayload.name DeleteSchedulePayload.name ExchangePayload.limitedTypes HeldItem.type
+  HeldItem.worker ItemFailure.worker Job.type JobCallback.endpoint JobItem.serializeKey JobOccurrence.schedule Query.typesWithSchemas
+  Queue.type Schedule.name SerializeKey.key SyncSchedulesPayload.changed SyncSchedulesPayload.created SyncSchedulesPayload.deleted
+  TypeSchema.type WorkAvailable.types Worker.name WorkerType.type`;
+
+/** Ids that may have a name in them. */
+const ids = 'CallbackEndpoint.id Query.node.id Schedule.id';
+
+/** Sentences for people, with names in them. */
+const sentences = `
+  EntryError.message FileError.message InvalidInputError.message ItemNotClaimableError.message ItemNotUpdatableError.message
+  JobFedByParentError.message JobSealedError.message NotFoundError.message ScheduleFailure.message`;
+
+/** A job as JobInput has it. */
+const templates = 'Schedule.template';
+
+type Tenant = string | null;
+type Convert = (tenant: Tenant, value: unknown) => unknown;
+
+const text =
+  (convert: (tenant: Tenant, text: string) => string): Convert =>
+  (tenant, value) =>
+    typeof value === 'string' ? convert(tenant, value) : value;
+
+/** Of an id with a name behind its type; others have no names in them. */
+const inId = (convert: (tenant: Tenant, text: string) => string) =>
+  text((tenant, id) => {
+    const [, type, name] = /^((?:Schedule|CallbackEndpoint):)(.*)$/s.exec(id) ?? [];
+    return type === undefined || name === undefined ? id : type + convert(tenant, name);
+  });
+
+const listed = (coordinates: string, convert: Convert): [string, Convert][] =>
+  coordinates
+    .trim()
+    .split(/\s+/)
+    .map((coordinate) => [coordinate, convert]);
+
+/** By `Type.field`, or `Type.field.argument`. */
+const incoming = new Map([
+  ...listed(given, text(toStored)),
+  ...listed(ids, inId(toStored)),
+  ...listed('ClaimItemsInput.claimId', text(toStoredClaimId)),
+]);
+const outgoing = new Map([
+  ...listed(shown, text(toShown)),
+  ...listed(ids, inId(toShown)),
+  ...listed(sentences, text(inWordsOf)),
+]);
+
+/** For the test that no field is forgotten. */
+export const nameCoordinates: ReadonlySet<string> = new Set([
+  ...incoming.keys(),
+  ...outgoing.keys(),
+  templates,
+]);
+
+/** What becomes of values of a type, of which `convert` says what becomes of names; undefined if there are none in it. */
+type Converters = Map<GraphQLInputType, Convert | undefined>;
+
+/** Of what holds `Type.field` or an argument: itself, or what is in it. */
+function converterOf(
+  coordinate: string,
+  { type }: GraphQLInputField | GraphQLArgument,
+  names: ReadonlyMap<string, Convert>,
+  known: Converters,
+): Convert | undefined {
+  const convert = names.get(coordinate);
+  return convert === undefined ? within(type, names, known) : inLists(convert);
+}
+
+const inLists =
+  (convert: Convert): Convert =>
+  (tenant, value) =>
+    Array.isArray(value) ? value.map((element) => convert(tenant, element)) : convert(tenant, value);
+
+function within(
+  type: GraphQLInputType,
+  names: ReadonlyMap<string, Convert>,
+  known: Converters,
+): Convert | undefined {
+  if (isNonNullType(type)) return within(type.ofType, names, known);
+  if (isListType(type)) {
+    const convert = within(type.ofType, names, known);
+    return convert && inLists(convert);
+  }
+  if (!isInputObjectType(type)) return undefined;
+  if (known.has(type)) return known.get(type);
+  const members = new Map<string, Convert>();
+  const convert: Convert = (tenant, value) => {
+    if (typeof value !== 'object' || value === null) return value;
+    const converted: Record<string, unknown> = { ...value };
+    for (const [name, member] of members)
+      if (converted[name] != null) converted[name] = member(tenant, converted[name]);
+    return converted;
+  };
+  // An input may hold itself.
+  known.set(type, convert);
+  for (const field of Object.values(type.getFields())) {
+    const member = converterOf(`${type.name}.${field.name}`, field, names, known);
+    if (member !== undefined) members.set(field.name, member);
+  }
+  if (members.size === 0) known.set(type, undefined);
+  return known.get(type);
+}
+
+type Field = GraphQLField<unknown, Services>;
+
+/** Has every field of the schema go by the names of its caller. */
+export function nameByTenant(schema: GraphQLSchema): void {
+  const known: Converters = new Map();
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (!isObjectType(type) || type.name.startsWith('__')) continue;
+    for (const field of Object.values(type.getFields()) as Field[]) {
+      const coordinate = `${type.name}.${field.name}`;
+      const convert = coordinate === templates ? templateConverter(schema) : outgoing.get(coordinate);
+      if (convert !== undefined) showNames(field, convert);
+      takeNames(coordinate, field, known);
+    }
+  }
+}
+
+function takeNames(coordinate: string, field: Field, known: Converters): void {
+  const named = field.args.flatMap((arg) => {
+    const convert = converterOf(`${coordinate}.${arg.name}`, arg, incoming, known);
+    return convert === undefined ? [] : [{ name: arg.name, convert }];
+  });
+  if (named.length === 0) return;
+  const toStoredArgs = (args: Record<string, unknown>, tenant: string) => {
+    const stored = { ...args };
+    for (const { name, convert } of named)
+      if (stored[name] != null) stored[name] = convert(tenant, stored[name]);
+    return stored;
+  };
+  // The arguments of a subscription are for its beginning; its events come without.
+  const part = coordinate.startsWith('Subscription.') ? 'subscribe' : 'resolve';
+  const run = field[part];
+  if (run === undefined) throw new Error(`${coordinate} takes names, and does nothing with them.`);
+  field[part] = (source, args, context, info) => {
+    const { tenant } = context.caller;
+    return run(source, tenant === null ? args : toStoredArgs(args, tenant), context, info);
+  };
+}
+
+function showNames(field: Field, convert: Convert): void {
+  const { resolve = defaultFieldResolver } = field;
+  const show = inLists(convert);
+  field.resolve = (source, args, context, info) => {
+    const value = resolve(source, args, context, info);
+    const { tenant } = context.caller;
+    if (tenant === null) return value;
+    return value instanceof Promise ? value.then((late) => show(tenant, late)) : show(tenant, value);
+  };
+}
+
+/** A template was an input once, with the names that inputs have. */
+function templateConverter(schema: GraphQLSchema): Convert {
+  const names = new Map(listed(given, text(toShown)));
+  const convert = within(schema.getType('JobInput') as GraphQLInputType, names, new Map()) as Convert;
+  return (tenant, template) => convert(tenant, template instanceof JsonText ? template.value : template);
+}
+
+/** The errors of an answer, after they were masked: what they say is for the caller. */
+export function errorsInWordsOf(tenant: Tenant, errors: readonly GraphQLError[]): readonly GraphQLError[] {
+  if (tenant === null) return errors;
+  return errors.map(({ nodes, source, positions, path, extensions, message }) => {
+    const places = { nodes: nodes ?? null, source: source ?? null, positions: positions ?? null };
+    return new GraphQLError(inWordsOf(tenant, message), { ...places, path: path ?? null, extensions });
+  });
+}

@@ -1,0 +1,54 @@
+/** Each field of the schema that has text in it is known to be a name, which its tenant's beginning is put on and taken off, or to be none. */
+import { type GraphQLArgument, getNamedType, isInputObjectType, isObjectType, isScalarType } from 'graphql';
+import { expect, it } from 'vitest';
+import { schema } from '../../src/schema/index.ts';
+import { nameCoordinates } from '../../src/schema/tenant-names.ts';
+
+/** Texts that are no names: nobody's job meets another one's by them. */
+const others = `
+  AddEntry.itemId AddItemsInput.jobId ApiKey.createdBy ApiKey.id ApiKey.name ApiKey.rootIds ApiKey.tenant ApiKey.types Assignment.id
+  Assignment.itemId Assignment.jobId Assignment.payload CallbackAttempt.error CallbackDelivery.body CallbackDelivery.id
+  CallbackDelivery.messageId CallbackDelivery.rootId CallbackDeliveryEdge.cursor CallbackDeliveryFilter.rootId CallbackEndpoint.url
+  CancelJobInput.jobId CancelOperationInput.operationId ClaimItemInput.itemId CreateApiKeyInput.name
+  CreateApiKeyInput.rootIds CreateApiKeyInput.tenant CreateApiKeyInput.types CreateApiKeyPayload.key CreateWatchTicketPayload.ticket CreateWatchTokenInput.jobId CreateWatchTokenPayload.token RevokeWatchTokensInput.jobId DeadLetterFilter.codes
+  DeadLetterFilter.dedupeKeys DeadLetterFilter.groupIds DeadLetterFilter.itemIds DeadLetterFilter.jobId DeadLetterGroup.code
+  DeadLetterGroup.id DeadLetterGroup.note DeadLetterGroup.pattern DeleteJobInput.jobId DeleteJobPayload.jobId EntryError.field
+  FailureInput.code FailureInput.message FeedInput.forEach FeedInput.payload FeedInput.serializeKey FileImport.uploadId
+  FileInput.delimiter FileInput.encoding FileInput.quote FileInput.uploadId HeartbeatEntry.assignmentId HeartbeatInput.assignmentIds
+  HeldItem.assignmentId HeldItem.itemId InvalidInputError.field ItemFailure.code ItemFailure.message ItemInput.dedupeKey
+  ItemInput.payload ItemNotClaimableError.field ItemNotUpdatableError.field Job.dedupeKey Job.feed Job.id Job.items.after
+  Job.items.before Job.results.after Job.results.before JobEdge.cursor JobFedByParentError.field JobInput.dedupeKey JobItem.dedupeKey
+  JobItem.id JobItem.payload JobItem.result JobItemEdge.cursor JobItemsChange.goneIds JobProgress.jobId JobProgress.message
+  JobProgress.revision JobResultsEdge.cursor JobSealedError.field JobTreeProgress.revision JobTreeProgress.rootId JobsChange.goneIds
+  NewItemInput.dedupeKey NewItemInput.payload NotFoundError.field NoteDeadLettersInput.groupId NoteDeadLettersInput.note Operation.id
+  PageInfo.endCursor PageInfo.startCursor PendingItemFilter.codes PendingItemFilter.dedupeKeys PendingItemFilter.itemIds
+  PendingItemFilter.jobId PutCallbackEndpointInput.url PutCallbackEndpointPayload.secret PutTypeSchemaInput.payload
+  PutTypeSchemaInput.result Query.apiKeys.after Query.callbackDeliveries.after Query.callbackDeliveries.before Query.item.id
+  Query.job.id Query.jobs.after Query.jobs.before Query.schedules.after Query.schedules.before ReleaseAssignmentsInput.assignmentIds
+  ReleaseEntry.assignmentId ReplayDeadLettersInput.payload ReportEntry.assignmentId ReportInput.assignmentId ReportInput.result
+  RetryCallbackDeliveryInput.deliveryId RevokeApiKeyInput.id RotateApiKeyInput.id RotateApiKeyPayload.key
+  RotateCallbackSecretPayload.secret Schedule.cron Schedule.timeZone ScheduleEdge.cursor ScheduleInput.cron ScheduleInput.timeZone
+  SealJobInput.jobId SetRetentionInput.jobId Subscription.jobItems.jobId Subscription.jobProgress.jobId
+  Subscription.jobProgress.sinceRevision Subscription.jobTreeProgress.rootId Subscription.jobTreeProgress.sinceRevision
+  Subscription.operationProgress.operationId SyncSchedulesInput.prefix TraceContext.traceparent TraceContext.tracestate
+  TraceContextInput.traceparent TraceContextInput.tracestate TypeSchema.payload TypeSchema.result UpdateItemInput.itemId
+  UpdateItemInput.payload Upload.id Upload.sha256 Worker.version WorkerInput.version`;
+
+const texts = ['String', 'ID', 'JSON'];
+const found = Object.values(schema.getTypeMap()).flatMap((type) => {
+  if (type.name.startsWith('__') || (!isObjectType(type) && !isInputObjectType(type))) return [];
+  return Object.values(type.getFields()).flatMap((field) => {
+    const coordinate = `${type.name}.${field.name}`;
+    const args: readonly GraphQLArgument[] = 'args' in field ? field.args : [];
+    return [[coordinate, field] as const, ...args.map((arg) => [`${coordinate}.${arg.name}`, arg] as const)];
+  });
+});
+const withText = found.flatMap(([coordinate, { type }]) => {
+  const named = getNamedType(type);
+  return isScalarType(named) && texts.includes(named.name) ? [coordinate] : [];
+});
+
+it('every field with text in it is a name, or is known to be none', () => {
+  const known = [...nameCoordinates, ...others.trim().split(/\s+/)];
+  expect(withText.toSorted()).toEqual(known.toSorted());
+});
