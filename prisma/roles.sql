@@ -2,7 +2,7 @@
 --
 --   jobtree_enqueue   creates jobs and adds items, and reads nothing
 --   jobtree_work      claims items and reports on them, and reads nothing else
---   jobtree_watch     reads everything but callback endpoints, API keys and the audit, and changes nothing
+--   jobtree_watch     reads everything but callback endpoints, API keys, the audit and what makes watch tokens, and changes nothing
 --
 -- Run it as the owner of the schema jobtree, who needs the right to create roles if there are none of these names yet. It may be run any
 -- number of times; migrations run it again where it was run before.
@@ -48,4 +48,5 @@ grant execute on function jobtree.claim_items, jobtree.claim_item, jobtree.heart
 
 grant execute on function jobtree.queue_depths to jobtree_watch;
 grant select on all tables in schema jobtree to jobtree_watch;
-revoke all on jobtree.callback_endpoint, jobtree.api_key, jobtree.audit_entry, jobtree._prisma_migrations from jobtree_watch;
+revoke all on jobtree.callback_endpoint, jobtree.api_key, jobtree.audit_entry, jobtree.watch_secret, jobtree.watch_ticket,
+  jobtree._prisma_migrations from jobtree_watch;

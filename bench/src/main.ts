@@ -30,6 +30,7 @@ import { measureRights } from './measures/rights.ts';
 import { measureSerialize } from './measures/serialize.ts';
 import { measureSlow } from './measures/slow.ts';
 import { measureSnapshot } from './measures/snapshot.ts';
+import { measureTokens } from './measures/tokens.ts';
 import { measureWake } from './measures/wake.ts';
 import { measureWatched } from './measures/watched.ts';
 import { measureWork } from './measures/work.ts';
@@ -59,6 +60,7 @@ const run: Record<Measure, (bench: Bench) => Promise<Report>> = {
   fanout: measureFanout,
   idle: measureIdle,
   watched: measureWatched,
+  tokens: measureTokens,
   wake: measureWake,
   notify: measureNotify,
   slow: measureSlow,

@@ -23,6 +23,7 @@ export const measures = [
   'fanout',
   'idle',
   'watched',
+  'tokens',
   'wake',
   'notify',
   'slow',

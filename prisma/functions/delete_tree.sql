@@ -72,6 +72,7 @@ begin
   delete from jobtree.callback c where c.root_id = p_root_id;
   delete from jobtree.idle_tree t where t.root_id = p_root_id;
   delete from jobtree.tree_hold h where h.root_id = p_root_id;
+  delete from jobtree.watch_revocation r where r.root_id = p_root_id;
   delete from jobtree.job j where j.root_id = p_root_id;
   delete from jobtree.tree_deletion d where d.root_id = p_root_id;
   return true;

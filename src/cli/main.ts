@@ -166,6 +166,28 @@ program
   .action(run('end', async (id, options) => (await import('./commands/watch.ts')).watch(id, options)));
 
 program
+  .command('watch-token')
+  .description("Print a token that opens one tree for somebody's browser, and nothing else.")
+  .argument('<id>', 'the root of the tree')
+  .addOption(
+    new Option('--sees <what>', 'what it shows: progress, also items, or also results')
+      .choices(['progress', 'items', 'results'])
+      .default('progress'),
+  )
+  .addOption(
+    new Option('--expires <time>', 'for how long it is good: 10s to 1d')
+      .argParser((text) => Math.round(parseDuration(text) / 1_000))
+      .default(900, '15m'),
+  )
+  .option('--revoke', 'instead, end all tokens of the tree that there are')
+  .addOption(urlOption())
+  .addOption(jsonOption('the token, and when it is over, as JSON'))
+  .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable'))
+  .action(
+    run('end', async (id, options) => (await import('./commands/watch-token.ts')).watchToken(id, options)),
+  );
+
+program
   .command('export')
   .description('Write what a tree results in: its payloads and results, one JSON object a line.')
   .argument('<id>', 'a job of the tree')

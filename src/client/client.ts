@@ -8,6 +8,7 @@ import type {
   JobOrder,
   ReleaseStatus,
   ReportInput,
+  Sees,
   TypedDocumentString,
   WorkersQueryVariables,
 } from '../generated/operations.ts';
@@ -245,6 +246,40 @@ export class Client {
   async setRetention(jobId: string, retention: TreeRetention, options: CallOptions = {}): Promise<Job> {
     const input = { ...retention, jobId };
     return payloadOf((await this.#send(operations.SetRetention, { input }, options, true)).setRetention).job;
+  }
+
+  /**
+   * Makes a watch token: what an application gives to its own users, so that their browsers follow one tree and do nothing else.
+   *
+   * @param jobId the root of the tree
+   * @param options `sees`: PROGRESS, also ITEMS, or also RESULTS; default: PROGRESS. `expiresInSeconds`: for how long it is good, 10 to
+   *   86,400; default: 900
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT, also for a job that is no root
+   */
+  async createWatchToken(
+    jobId: string,
+    options: CallOptions & {
+      readonly expiresInSeconds?: number | undefined;
+      readonly sees?: Sees | undefined;
+    } = {},
+  ): Promise<{ token: string; expiresAt: string }> {
+    const { expiresInSeconds, sees = 'PROGRESS' } = options;
+    const input = { jobId, sees, expiresInSeconds };
+    const data = await this.#send(operations.CreateWatchToken, { input }, options, true);
+    const { token, expiresAt } = payloadOf(data.createWatchToken);
+    return { token, expiresAt };
+  }
+
+  /**
+   * Ends all watch tokens of a tree that were made until now: within five seconds, with the sockets and streams that rest upon them.
+   *
+   * @param jobId the root of the tree
+   * @returns until when those were made that are revoked
+   * @throws JobtreeError NOT_FOUND, INVALID_INPUT, also for a job that is no root
+   */
+  async revokeWatchTokens(jobId: string, options: CallOptions = {}): Promise<{ revokedAt: string }> {
+    const data = await this.#send(operations.RevokeWatchTokens, { input: { jobId } }, options, true);
+    return { revokedAt: payloadOf(data.revokeWatchTokens).revokedAt };
   }
 
   /** @throws JobtreeError NOT_FOUND */

@@ -21,6 +21,7 @@ export type {
   ReleaseStatus,
   ReportInput,
   ReportStatus,
+  Sees,
   SerializeOnFailure,
 } from '../generated/operations.ts';
 export type { AddedItem, AddItemsResult } from './add-items.ts';

@@ -67,3 +67,5 @@ export const maxSchemaWork = 20_000_000;
 export const maxTypeVersion = 1_000_000;
 /** Of the types and of the trees that rights are narrowed to. */
 export const maxScopeEntries = 100;
+/** Of a watch token: from ten seconds to a day. */
+export const watchTokenSecondsRange = [10, 86_400] as const;

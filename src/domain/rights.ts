@@ -40,6 +40,8 @@ export const permissions = {
   sweep: { meaning: 'changes to whatever meets a filter', roles: makers, scopes: [] },
   work: { meaning: 'claims and reports', roles: ['admin', 'worker'], scopes: ['types'] },
   administer: { meaning: 'settings, rights, and what people decide', roles: ['admin'], scopes: [] },
+  share: { meaning: 'watch tokens for one tree', roles: seers, scopes: ['types', 'roots'] },
+  stream: { meaning: 'tickets for event streams, by a watch token', roles: [], scopes: ['roots'] },
 } as const satisfies Readonly<Record<string, Grant>>;
 export type Permission = keyof typeof permissions;
 
@@ -51,6 +53,27 @@ export interface Scope {
   readonly rootIds: readonly string[] | null;
 }
 
+/** What a watch token shows of its tree, each with what the one before shows. The fields that each has stand beside them (`seenBy`). */
+export const seen = ['PROGRESS', 'ITEMS', 'RESULTS'] as const;
+export type Sees = (typeof seen)[number];
+
+export const isSees = (value: unknown): value is Sees => seen.includes(value as Sees);
+
+/** Whether what is for the second is for the first. */
+export const showsAll = (sees: Sees, of: Sees) => seen.indexOf(sees) >= seen.indexOf(of);
+
+/** What a watch token opens, and from when to when, by the clock of Postgres. */
+export interface WatchedTree {
+  readonly rootId: string;
+  /** That of whoever made it: in whose words it is told of the tree. */
+  readonly tenant: string | null;
+  readonly sees: Sees;
+  /** Which secret has signed it. */
+  readonly secretId: number;
+  readonly issuedMs: number;
+  readonly expiresMs: number;
+}
+
 export interface Caller extends Scope {
   /** Who it is, for people: in the log, and in the audit. Never a secret. */
   readonly name: string;
@@ -58,6 +81,8 @@ export interface Caller extends Scope {
   readonly tenant: string | null;
   readonly roles: readonly Role[];
   readonly permissions: ReadonlySet<Permission>;
+  /** Of a watch token: the token. Null for all others, whose permissions say it all. */
+  readonly watchToken: WatchedTree | null;
   /** The same text for all callers with the same rights. */
   readonly rights: string;
 }
@@ -86,7 +111,25 @@ export function createCaller(
     types: tenant === null ? types : (types ?? ['*']).map((pattern) => beginningOf(tenant) + pattern),
     rootIds,
     permissions: new Set(permitted),
+    watchToken: null,
     rights: JSON.stringify([tenant, sorted(roles), sorted(types), sorted(rootIds)]),
+  });
+}
+
+const ofWatchTokens: ReadonlySet<Permission> = new Set(['read', 'stream']);
+
+/** Whoever shows a watch token. All of one tree that see the same have the same rights, so that they share what they watch. */
+export function createTokenCaller(watchToken: WatchedTree): Caller {
+  const { rootId, tenant, sees } = watchToken;
+  return Object.freeze({
+    name: `watch token for ${rootId}`,
+    tenant,
+    roles: [],
+    types: tenant === null ? null : [`${beginningOf(tenant)}*`],
+    rootIds: [rootId],
+    permissions: ofWatchTokens,
+    watchToken,
+    rights: JSON.stringify(['watch token', tenant, rootId, sees]),
   });
 }
 

@@ -176,6 +176,16 @@ export type CreateUploadInput = {
   file: Scalars['File']['input'];
 };
 
+/** What a watch token opens. */
+export type CreateWatchTokenInput = {
+  /** For how long it is good, in seconds: 10 to 86,400 (a day). Whoever has it asks for the next one by then. Default: 900. */
+  expiresInSeconds?: InputMaybe<Scalars['Int']['input']>;
+  /** The root of the tree. INVALID_INPUT for another job. */
+  jobId: Scalars['ID']['input'];
+  /** What it shows. */
+  sees: Sees;
+};
+
 /** When an endpoint hears of dead letters. */
 export type DeadLetterAlertInput = {
   /** With so many of an interval: 1 to 10,000. */
@@ -723,6 +733,12 @@ export type RevokeApiKeyInput = {
   id: Scalars['ID']['input'];
 };
 
+/** Of which tree, by its root. */
+export type RevokeWatchTokensInput = {
+  /** The job. */
+  jobId: Scalars['ID']['input'];
+};
+
 /** What a caller is for. It may have several. */
 export type Role =
   /** May do everything, within its tenant if it has one. Has no scope. */
@@ -783,6 +799,15 @@ export type SealJobInput = {
   /** The job. */
   jobId: Scalars['ID']['input'];
 };
+
+/** What a watch token shows of its tree. */
+export type Sees =
+  /** Also its items: how each stands, and the codes of its failures; no payloads, results or messages. */
+  | 'ITEMS'
+  /** How far the jobs of the tree are, and of which types. */
+  | 'PROGRESS'
+  /** Also results, over HTTP too. */
+  | 'RESULTS';
 
 /** What becomes of the serialize key of an item that failed for good. */
 export type SerializeOnFailure =
@@ -966,6 +991,28 @@ export type SetRetentionMutation = { setRetention:
     | { code: ErrorCode, message: string, field?: string | null }
     | { code: ErrorCode, message: string, field?: string | null }
     | { job: { id: string, type: string, depth: number, dedupeKey?: string | null, priority: number, runAt?: string | null, maxFailuresPerItem: number, backoffMs: Array<number>, backoffJitter: number, heartbeatIntervalMs: number, toleratedFailureCount?: number | null, toleratedFailurePercentage?: number | null, serializeOnFailure: SerializeOnFailure, finalStage: boolean, feed?: unknown | null, waitsForJobs: boolean, createdAt: string, sealedAt?: string | null, failedAt?: string | null, cancelledAt?: string | null, cancelReason?: CancelReason | null, retentionSeconds?: number | null, reapAt?: string | null, idleExpirySeconds?: number | null, idleSince?: string | null, treeOutcome?: JobOutcome | null, root: { id: string }, parent?: { id: string } | null, occurrence?: { schedule: string, at: string } | null, progress: { jobId: string, status: JobStatus, message: string, itemCount: number, itemProgress: number, succeeded: number, failed: number, cancelled: number, percent?: number | null, sealed: boolean, revision: string, startedAt?: string | null, completedAt?: string | null, outcome?: JobOutcome | null, cancelReason?: CancelReason | null, completions: number } } }
+   };
+
+export type CreateWatchTokenMutationVariables = Exact<{
+  input: CreateWatchTokenInput;
+}>;
+
+
+export type CreateWatchTokenMutation = { createWatchToken:
+    | { token: string, expiresAt: string }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+   };
+
+export type RevokeWatchTokensMutationVariables = Exact<{
+  input: RevokeWatchTokensInput;
+}>;
+
+
+export type RevokeWatchTokensMutation = { revokeWatchTokens:
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { code: ErrorCode, message: string, field?: string | null }
+    | { revokedAt: string }
    };
 
 export type DeleteJobMutationVariables = Exact<{
@@ -1952,6 +1999,35 @@ fragment JobFields on Job {
     ...ProgressFields
   }
 }`) as unknown as TypedDocumentString<SetRetentionMutation, SetRetentionMutationVariables>;
+export const CreateWatchToken = /*#__PURE__*/ new TypedDocumentString(`
+    mutation CreateWatchToken($input: CreateWatchTokenInput!) {
+  createWatchToken(input: $input) {
+    ... on CreateWatchTokenPayload {
+      token
+      expiresAt
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<CreateWatchTokenMutation, CreateWatchTokenMutationVariables>;
+export const RevokeWatchTokens = /*#__PURE__*/ new TypedDocumentString(`
+    mutation RevokeWatchTokens($input: RevokeWatchTokensInput!) {
+  revokeWatchTokens(input: $input) {
+    ... on RevokeWatchTokensPayload {
+      revokedAt
+    }
+    ... on Error {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<RevokeWatchTokensMutation, RevokeWatchTokensMutationVariables>;
 export const DeleteJob = /*#__PURE__*/ new TypedDocumentString(`
     mutation DeleteJob($input: DeleteJobInput!) {
   deleteJob(input: $input) {

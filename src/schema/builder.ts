@@ -16,6 +16,7 @@ import { decodeGlobalId, encodeGlobalId, itemKeyOf } from './global-id.ts';
 import { limitExceeded } from './limit-exceeded.ts';
 import { checkNode } from './nodes.ts';
 import type { ReceivedFile } from './received-file.ts';
+import './seen-by.ts';
 import type { Services } from './services.ts';
 
 export interface SchemaTypes {
@@ -96,18 +97,25 @@ export const builder = new SchemaBuilder<SchemaTypes>({
       },
     },
     nodeTypeOptions: { description: 'Something with an id that is unique among all types.' },
-    nodesOnConnection: { description: 'The nodes of this page, without their cursors.' },
-    edgesFieldOptions: { description: 'The nodes of this page, each with its cursor.' },
-    nodeFieldOptions: { description: 'The node.' },
-    cursorFieldOptions: { description: 'The place of this node in the list, for `after` and `before`.' },
-    pageInfoFieldOptions: { description: 'Where this page stands in the list.' },
+    nodesOnConnection: { seenBy: 'ITEMS', description: 'The nodes of this page, without their cursors.' },
+    edgesFieldOptions: { seenBy: 'ITEMS', description: 'The nodes of this page, each with its cursor.' },
+    nodeFieldOptions: { seenBy: 'ITEMS', description: 'The node.' },
+    cursorFieldOptions: {
+      seenBy: 'ITEMS',
+      description: 'The place of this node in the list, for `after` and `before`.',
+    },
+    pageInfoFieldOptions: { seenBy: 'ITEMS', description: 'Where this page stands in the list.' },
     pageInfoTypeOptions: { description: 'Where a page stands in its list.' },
-    hasNextPageFieldOptions: { description: 'Whether there is more behind this page.' },
-    hasPreviousPageFieldOptions: { description: 'Whether there is more before this page.' },
+    hasNextPageFieldOptions: { seenBy: 'ITEMS', description: 'Whether there is more behind this page.' },
+    hasPreviousPageFieldOptions: { seenBy: 'ITEMS', description: 'Whether there is more before this page.' },
     startCursorFieldOptions: {
+      seenBy: 'ITEMS',
       description: 'The cursor of the first node of this page; null if it is empty.',
     },
-    endCursorFieldOptions: { description: 'The cursor of the last node of this page; null if it is empty.' },
+    endCursorFieldOptions: {
+      seenBy: 'ITEMS',
+      description: 'The cursor of the last node of this page; null if it is empty.',
+    },
     firstArgOptions: { description: 'At most so many from the start, or behind `after`. 1,000 at most.' },
     lastArgOptions: { description: 'At most so many from the end, or before `before`. 1,000 at most.' },
     afterArgOptions: { description: 'Only what stands behind this cursor.' },

@@ -67,6 +67,10 @@ import './mutations/cancel-items.ts';
 import './mutations/create-api-key.ts';
 import './mutations/rotate-api-key.ts';
 import './mutations/revoke-api-key.ts';
+import './mutations/create-watch-token.ts';
+import './mutations/revoke-watch-tokens.ts';
+import './mutations/rotate-watch-secret.ts';
+import './mutations/create-watch-ticket.ts';
 
 builder.mutationType({
   description:

@@ -34,8 +34,9 @@ export const ItemStatus = builder.enumType('ItemStatus', {
 const ItemFailure = builder.objectRef<ItemFailureRow>('ItemFailure').implement({
   description: 'One failed attempt.',
   fields: (t) => ({
-    attempt: t.exposeInt('attempt', { description: 'Which attempt failed, from 1.' }),
+    attempt: t.exposeInt('attempt', { seenBy: 'ITEMS', description: 'Which attempt failed, from 1.' }),
     code: t.exposeString('code', {
+      seenBy: 'ITEMS',
       description:
         'What kind of failure, as the worker named it; `HEARTBEAT_LOST` when the worker fell silent, `EXPIRED` when no worker started it within the lifetime of its type.',
     }),
@@ -44,7 +45,7 @@ const ItemFailure = builder.objectRef<ItemFailureRow>('ItemFailure').implement({
       nullable: true,
       description: 'The worker that held the item; null if none did.',
     }),
-    at: t.expose('at', { type: 'DateTime', description: 'When it was reported.' }),
+    at: t.expose('at', { seenBy: 'ITEMS', type: 'DateTime', description: 'When it was reported.' }),
   }),
 });
 
@@ -67,6 +68,7 @@ const failures = createLoader(async (keys: readonly ItemKey[], context) =>
 
 export const JobItem = builder.loadableNodeRef('JobItem', {
   id: {
+    seenBy: 'ITEMS',
     resolve: (item: Item) => itemIdOf(item),
     description:
       'The id of the item: `JobItem:`, the UUID of the job, `:` and a number. Stable over all attempts.',
@@ -89,6 +91,7 @@ builder.objectType(JobItem, {
   description: 'A piece of work: a payload in, a result or failures out.',
   fields: (t) => ({
     job: t.prismaField({
+      seenBy: 'ITEMS',
       type: 'Job',
       authScopes: { may: 'read' },
       description: 'The job it belongs to.',
@@ -99,7 +102,7 @@ builder.objectType(JobItem, {
         return job;
       },
     }),
-    status: t.expose('status', { type: ItemStatus, description: 'Where it stands.' }),
+    status: t.expose('status', { seenBy: 'ITEMS', type: ItemStatus, description: 'Where it stands.' }),
     payload: t.field({
       type: 'JSON',
       nullable: true,
@@ -108,6 +111,7 @@ builder.objectType(JobItem, {
         item.payload === undefined ? payloads(context).load(item) : item.payload,
     }),
     result: t.field({
+      seenBy: 'RESULTS',
       type: 'JSON',
       nullable: true,
       description: 'What the worker reported. Null may be a result: `status` says whether there is one.',
@@ -117,19 +121,22 @@ builder.objectType(JobItem, {
       },
     }),
     failures: t.field({
+      seenBy: 'ITEMS',
       type: [ItemFailure],
       description: 'The failed attempts, the first one first: of more than 40 the first 20 and the last 20.',
       resolve: async (item, _, context) =>
         item.failureCount === 0 ? [] : [...(await failures(context).load(item))],
     }),
-    failureCount: t.exposeInt('failureCount', { description: 'How many attempts failed.' }),
+    failureCount: t.exposeInt('failureCount', { seenBy: 'ITEMS', description: 'How many attempts failed.' }),
     priority: t.exposeInt('priority', { description: 'Among items of a type, higher goes first.' }),
     runAt: t.expose('runAt', {
+      seenBy: 'ITEMS',
       type: 'DateTime',
       nullable: true,
       description: 'It is not claimed before this.',
     }),
     retryAt: t.expose('retryAt', {
+      seenBy: 'ITEMS',
       type: 'DateTime',
       nullable: true,
       description: 'When it is due again, while it waits out its backoff or for its `runAt`.',
@@ -151,8 +158,13 @@ builder.objectType(JobItem, {
       resolve: async ({ blockedBy }, _, context) =>
         blockedBy !== null && (await sees(context, blockedBy.jobId)) ? itemIdOf(blockedBy) : null,
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was added.' }),
+    createdAt: t.expose('createdAt', {
+      seenBy: 'ITEMS',
+      type: 'DateTime',
+      description: 'When it was added.',
+    }),
     finishedAt: t.expose('finishedAt', {
+      seenBy: 'ITEMS',
       type: 'DateTime',
       nullable: true,
       description: 'When it succeeded, failed for good, or was cancelled.',

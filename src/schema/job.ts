@@ -149,14 +149,16 @@ const JobOccurrence = builder.objectRef<{ schedule: string; at: Date }>('JobOccu
 });
 
 export const Job = builder.prismaNode('Job', {
-  id: { field: 'id', description: 'The id of the job: `Job:` and a UUID.' },
+  id: { field: 'id', seenBy: 'PROGRESS', description: 'The id of the job: `Job:` and a UUID.' },
   description:
     'A node of a tree of jobs: zero or more items of one type, and the policies for them. A job is complete when it is sealed and none of its items is pending.',
   fields: (t) => ({
     type: t.exposeString('type', {
+      seenBy: 'PROGRESS',
       description: 'What kind of work its items are: the name that workers claim by.',
     }),
     root: t.relation('root', {
+      seenBy: 'PROGRESS',
       description: 'The root of its tree: the job itself for a root.',
       authScopes: ({ rootId }, _, context) => sees(context, rootId),
       unauthorizedResolver: (_, { id }) => {
@@ -166,18 +168,21 @@ export const Job = builder.prismaNode('Job', {
       onNull: ({ id }) => new NotFoundError(`There is no job ${id}.`),
     }),
     parent: t.relation('parent', {
+      seenBy: 'PROGRESS',
       nullable: true,
       description: 'The job above it; null for a root.',
       authScopes: ({ parentId }, _, context) => parentId === null || sees(context, parentId),
       unauthorizedResolver: () => null,
     }),
     children: t.relation('children', {
+      seenBy: 'PROGRESS',
       // Rarely as many as a tree can have, and of all children together no more than that.
       complexity: { multiplier: 300 },
       description: 'The jobs right below it, in the order in which they were given.',
       query: (_, { caller }) => ({ where: inScope(caller), orderBy: { id: 'asc' } }),
     }),
     tree: t.prismaField({
+      seenBy: 'PROGRESS',
       type: ['Job'],
       complexity: { multiplier: maxTreeJobs },
       description:
@@ -229,6 +234,7 @@ export const Job = builder.prismaNode('Job', {
       resolve: ({ blocksOnFailure }) => (blocksOnFailure ? 'BLOCK' : 'CONTINUE'),
     }),
     failedAt: t.expose('failedAt', {
+      seenBy: 'PROGRESS',
       type: 'DateTime',
       nullable: true,
       description:
@@ -247,6 +253,7 @@ export const Job = builder.prismaNode('Job', {
       description: 'Whether it still waits for other jobs, so that no worker gets its items.',
     }),
     treeOutcome: t.field({
+      seenBy: 'PROGRESS',
       type: JobOutcome,
       nullable: true,
       description:
@@ -267,20 +274,27 @@ export const Job = builder.prismaNode('Job', {
         'How successes of the parent become items here, as it was given; null if the parent does not feed it.',
       resolve: ({ id }, _, context) => loadFeed(id, context),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the tree was created.' }),
+    createdAt: t.expose('createdAt', {
+      seenBy: 'PROGRESS',
+      type: 'DateTime',
+      description: 'When the tree was created.',
+    }),
     sealedAt: t.expose('sealedAt', {
+      seenBy: 'PROGRESS',
       type: 'DateTime',
       nullable: true,
       description:
         'Since when no more items come: sealed by hand, or because its parent, which feeds it, was complete.',
     }),
     cancelledAt: t.expose('cancelledAt', {
+      seenBy: 'PROGRESS',
       type: 'DateTime',
       nullable: true,
       description:
         'When it was cancelled: itself, with a job above it, since more of its items failed than it tolerates, or since a job that it waited for did not succeed.',
     }),
     cancelReason: t.field({
+      seenBy: 'PROGRESS',
       type: CancelReason,
       nullable: true,
       select: { cancelReason: true },
@@ -320,6 +334,7 @@ export const Job = builder.prismaNode('Job', {
         (await seesWhole(context, rootId)) ? (await retentions(context).load(rootId)).idleSince : null,
     }),
     progress: t.field({
+      seenBy: 'PROGRESS',
       type: JobProgress,
       description: 'How far it is. In the answer of a mutation it counts what the mutation did.',
       select: { rootId: true },
@@ -361,6 +376,7 @@ export const Job = builder.prismaNode('Job', {
     }),
     items: t.connection(
       {
+        seenBy: 'ITEMS',
         type: JobItem,
         complexity: (args) => ({ multiplier: pageSize(args) }),
         description:
@@ -381,6 +397,7 @@ export const Job = builder.prismaNode('Job', {
     ),
     results: t.connection(
       {
+        seenBy: 'RESULTS',
         type: JobItem,
         complexity: (args) => ({ multiplier: pageSize(args) }),
         description:

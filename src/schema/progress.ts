@@ -57,70 +57,95 @@ export const JobProgress = builder.objectRef<JobProgressState>('JobProgress').im
   description:
     'How far a job is, counted by the server from the outcomes of its items. Absolute counts, which only grow, until a replay of dead letters opens the job again.',
   fields: (t) => ({
-    jobId: t.id({ description: 'The job.', resolve: (progress) => encodeGlobalId('Job', progress.jobId) }),
-    status: t.field({ type: JobStatus, description: 'Where the job stands.', resolve: jobStatus }),
+    jobId: t.id({
+      seenBy: 'PROGRESS',
+      description: 'The job.',
+      resolve: (progress) => encodeGlobalId('Job', progress.jobId),
+    }),
+    status: t.field({
+      seenBy: 'PROGRESS',
+      type: JobStatus,
+      description: 'Where the job stands.',
+      resolve: jobStatus,
+    }),
     message: t.string({
+      seenBy: 'PROGRESS',
       description:
         'The status for people: `Waiting for job to start…`, `Job running, 1% complete…`, `Job complete`, `Job failed`, `Job cancelled`, `Job cancelled: it was idle for too long`.',
       resolve: progressMessage,
     }),
     itemCount: t.expose('itemCount', {
+      seenBy: 'PROGRESS',
       type: 'Count',
       description:
         'How many items the job has; final once it is sealed, unless a replay opens the job that feeds it.',
     }),
     itemProgress: t.field({
+      seenBy: 'PROGRESS',
       type: 'Count',
       description: 'How many items are done: succeeded, failed and cancelled ones.',
       resolve: itemProgress,
     }),
     succeeded: t.expose('succeeded', {
+      seenBy: 'PROGRESS',
       type: 'Count',
       description: 'How many items have a result.',
     }),
     failed: t.expose('failed', {
+      seenBy: 'PROGRESS',
       type: 'Count',
       description: 'How many items failed for good, and were not replayed.',
     }),
     cancelled: t.expose('cancelled', {
+      seenBy: 'PROGRESS',
       type: 'Count',
       description: 'How many items were cancelled.',
     }),
     percent: t.int({
+      seenBy: 'PROGRESS',
       nullable: true,
       description:
         'The share of items that are done, from 0 to 100, rounded down; 100 only when the job is complete. Null until the job is sealed, since more items may come.',
       resolve: percent,
     }),
-    sealed: t.exposeBoolean('sealed', { description: 'Whether no more items will come.' }),
+    sealed: t.exposeBoolean('sealed', {
+      seenBy: 'PROGRESS',
+      description: 'Whether no more items will come.',
+    }),
     revision: t.string({
+      seenBy: 'PROGRESS',
       description:
         'Grows with every change: of two states of a job the one whose revision is greater, compared as text, is newer.',
       resolve: revision,
     }),
     startedAt: t.field({
+      seenBy: 'PROGRESS',
       type: 'DateTime',
       nullable: true,
       description: 'When the first item was claimed.',
       resolve: ({ startedAt }) => (startedAt === null ? null : new Date(startedAt)),
     }),
     completedAt: t.field({
+      seenBy: 'PROGRESS',
       type: 'DateTime',
       nullable: true,
       description: 'When the job was complete, for the last time. Null while it is open.',
       resolve: ({ completedAt }) => (completedAt === null ? null : new Date(completedAt)),
     }),
     outcome: t.expose('outcome', {
+      seenBy: 'PROGRESS',
       type: JobOutcome,
       nullable: true,
       description: 'What came of the job; null until it is complete.',
     }),
     cancelReason: t.expose('cancelReason', {
+      seenBy: 'PROGRESS',
       type: CancelReason,
       nullable: true,
       description: 'Why the job was cancelled; null if it was not.',
     }),
     completions: t.exposeInt('completions', {
+      seenBy: 'PROGRESS',
       description:
         'How often the job has been complete: 1 from its first completion on. A replay of dead letters opens it again, until it is complete for the second time.',
     }),
@@ -132,24 +157,35 @@ export const JobTreeProgress = builder.objectRef<ProgressEvent>('JobTreeProgress
     'How far a tree is: all its jobs in the first event of a subscription, the changed ones in later events.',
   fields: (t) => ({
     rootId: t.id({
+      seenBy: 'PROGRESS',
       description: 'The root of the tree.',
       resolve: ({ root }) => encodeGlobalId('Job', root),
     }),
     revision: t.exposeString('revision', {
+      seenBy: 'PROGRESS',
       description:
         'Grows with every change of any job of the tree, compared as text: give it as `sinceRevision` to go on from here.',
     }),
-    openJobs: t.exposeInt('openJobs', { description: 'How many jobs of the tree are not complete.' }),
+    openJobs: t.exposeInt('openJobs', {
+      seenBy: 'PROGRESS',
+      description: 'How many jobs of the tree are not complete.',
+    }),
     complete: t.boolean({
+      seenBy: 'PROGRESS',
       description: 'Whether every job of the tree is complete.',
       resolve: ({ openJobs }) => openJobs === 0,
     }),
     outcome: t.expose('outcome', {
+      seenBy: 'PROGRESS',
       type: JobOutcome,
       nullable: true,
       description:
         'What came of the tree, the worst outcome of its jobs; null until all of them are complete.',
     }),
-    jobs: t.expose('jobs', { type: [JobProgress], description: 'The progress of each job.' }),
+    jobs: t.expose('jobs', {
+      seenBy: 'PROGRESS',
+      type: [JobProgress],
+      description: 'The progress of each job.',
+    }),
   }),
 });

@@ -12,6 +12,7 @@ builder.queryType({
     'What is there. A refused field is null, with an error whose `extensions.code` is an ErrorCode.',
   fields: (t) => ({
     job: t.prismaField({
+      seenBy: 'PROGRESS',
       authScopes: { may: 'read' },
       type: Job,
       nullable: true,
@@ -27,6 +28,7 @@ builder.queryType({
       },
     }),
     item: t.field({
+      seenBy: 'ITEMS',
       authScopes: { may: 'read' },
       type: JobItem,
       nullable: true,

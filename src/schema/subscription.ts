@@ -29,6 +29,7 @@ const JobItemsChange = builder.objectRef<PageChange<MarkedRow>>('JobItemsChange'
   description: 'What has changed on a page of items.',
   fields: (t) => ({
     items: t.field({
+      seenBy: 'ITEMS',
       type: [JobItem],
       description:
         'The items that are new on the page or have changed, in the order in which they were added. LIMIT_EXCEEDED if they are too large for one answer, as for `items` of a job.',
@@ -40,6 +41,7 @@ const JobItemsChange = builder.objectRef<PageChange<MarkedRow>>('JobItemsChange'
         ),
     }),
     goneIds: t.idList({
+      seenBy: 'ITEMS',
       description: 'The ids of items that are no longer on the page.',
       resolve: ({ gone }) => gone.map((id) => encodeGlobalId('JobItem', id)),
     }),
@@ -91,6 +93,7 @@ builder.subscriptionType({
   description: 'What changes, as it changes.',
   fields: (t) => ({
     jobProgress: t.field({
+      seenBy: 'PROGRESS',
       authScopes: { may: 'read' },
       ...shared,
       type: JobProgress,
@@ -117,6 +120,7 @@ builder.subscriptionType({
       },
     }),
     jobTreeProgress: t.field({
+      seenBy: 'PROGRESS',
       authScopes: { may: 'read' },
       ...shared,
       type: JobTreeProgress,
@@ -142,6 +146,7 @@ builder.subscriptionType({
       resolve: (tree) => tree,
     }),
     jobItems: t.field({
+      seenBy: 'ITEMS',
       authScopes: { may: 'read' },
       ...shared,
       complexity: firstComplexity,

@@ -5,10 +5,12 @@
 import type { IncomingMessage } from 'node:http';
 import { keyPrefix } from '../domain/api-keys.ts';
 import { anybody, createCaller } from '../domain/rights.ts';
+import { watchTokenPrefix } from '../domain/watch-tokens.ts';
 import { UnauthenticatedError } from '../errors.ts';
 import type { AddressOf } from './addresses.ts';
 import type { KnownKeys } from './known-keys.ts';
 import type { KnownTokens } from './known-tokens.ts';
+import type { KnownWatchTokens } from './known-watch-tokens.ts';
 import { Right } from './right.ts';
 import type { TrustedProxy } from './trusted-proxy.ts';
 
@@ -23,6 +25,7 @@ export class Authentication {
   readonly #keys: KnownKeys | undefined;
   readonly #tokens: KnownTokens | undefined;
   readonly #proxy: TrustedProxy | undefined;
+  readonly #watchTokens: KnownWatchTokens;
   readonly #addressOf: AddressOf;
   readonly #rights = new WeakMap<object, Right>();
 
@@ -31,11 +34,13 @@ export class Authentication {
     keys: KnownKeys | undefined;
     tokens: KnownTokens | undefined;
     proxy: TrustedProxy | undefined;
+    watchTokens: KnownWatchTokens;
     addressOf: AddressOf;
   }) {
     this.#keys = options.keys;
     this.#tokens = options.tokens;
     this.#proxy = options.proxy;
+    this.#watchTokens = options.watchTokens;
     this.#addressOf = options.addressOf;
   }
 
@@ -74,6 +79,8 @@ export class Authentication {
 
   #judge(shown: unknown, request: IncomingMessage): Right | Promise<Right> {
     if (shown === undefined) {
+      const ticket = ticketOf(request);
+      if (ticket !== undefined) return this.#watchTokens.findByTicket(ticket, this.#addressOf(request));
       const right = this.#proxy?.find(request);
       if (right !== undefined) return right;
       throw new UnauthenticatedError(
@@ -86,8 +93,16 @@ export class Authentication {
         : undefined;
     if (token === undefined)
       throw new UnauthenticatedError('Authorization must be Bearer, a blank, and a key or token.');
+    if (token.startsWith(watchTokenPrefix)) return this.#watchTokens.find(token, this.#addressOf(request));
     const ways = token.startsWith(keyPrefix) ? this.#keys : this.#tokens;
     if (ways === undefined) throw new UnauthenticatedError('This server does not take such a key or token.');
     return ways.find(token, this.#addressOf(request));
   }
+}
+
+/** What an EventSource shows, which can send no header: a ticket that is good once. Nothing else of a URL says who somebody is. */
+function ticketOf({ method, url = '', headers }: IncomingMessage): string | undefined {
+  if (method !== 'GET' || headers.accept?.includes('text/event-stream') !== true) return undefined;
+  const start = url.indexOf('?');
+  return start < 0 ? undefined : (new URLSearchParams(url.slice(start + 1)).get('ticket') ?? undefined);
 }

@@ -38,6 +38,7 @@ import { Importer } from './importer.ts';
 import { createJsonPost } from './json-post.ts';
 import { KnownKeys } from './known-keys.ts';
 import { KnownTokens } from './known-tokens.ts';
+import { KnownWatchTokens } from './known-watch-tokens.ts';
 import { Lifetime } from './lifetime.ts';
 import { createMetrics } from './metrics.ts';
 import { createMultipartPost } from './multipart-post.ts';
@@ -214,7 +215,8 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   const keys = config.auth.includes('keys') ? new KnownKeys({ database, logger }) : undefined;
   const tokens = config.jwt && new KnownTokens({ config: config.jwt, logger });
   const proxy = config.proxy && new TrustedProxy(config.proxy);
-  const authentication = new Authentication({ keys, tokens, proxy, addressOf });
+  const watchTokens = new KnownWatchTokens({ database, logger });
+  const authentication = new Authentication({ keys, tokens, proxy, watchTokens, addressOf });
   const streams = new EventStreams({ authentication, addressOf, connections: quotas.connections });
   const { maxQueryCost, maxAnswerBytes } = config;
   const audit = new Audit({ logger });
@@ -334,6 +336,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       { name: 'room watch', stop: () => rooms.close() },
       { name: 'figures', start: () => bookkeeper.start(), stop: () => bookkeeper.stop() },
       { name: 'API keys', start: () => keys?.start(), stop: () => keys?.stop() },
+      { name: 'watch tokens', start: () => watchTokens.start(), stop: () => watchTokens.stop() },
       { name: 'object store', stop: () => store?.close() },
       { name: 'HTTP connections', stop: () => http.end() },
       { name: 'stalls', stop: () => stalls.close() },

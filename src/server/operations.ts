@@ -19,6 +19,7 @@ import { asRefusal } from '../db/sqlstate.ts';
 import { Turns } from '../db/turns.ts';
 import { errorCodes, JobtreeError, UnavailableError } from '../errors.ts';
 import { boundAnswer } from '../schema/answer-text.ts';
+import { checkSeen } from '../schema/seen-by.ts';
 import type { Services } from '../schema/services.ts';
 import { errorsInWordsOf } from '../schema/tenant-names.ts';
 import { busyError } from './busy.ts';
@@ -76,6 +77,8 @@ export class Operations {
         setResultAndStopExecution({ errors: [busyError('server')] });
         return;
       }
+      const unseen = this.#refuseUnseen(args);
+      if (unseen !== undefined) return setResultAndStopExecution({ errors: [unseen] });
       setExecuteFn((operation: ExecutionArgs) => {
         try {
           const errors = refuseVariables(operation);
@@ -102,6 +105,8 @@ export class Operations {
       };
     },
     onSubscribe: ({ args, setResultAndStopExecution }) => {
+      const unseen = this.#refuseUnseen(args);
+      if (unseen !== undefined) return setResultAndStopExecution({ errors: [unseen] });
       const errors = refuseVariables(args);
       if (errors !== undefined) return setResultAndStopExecution({ errors });
       const end = this.#started(args);
@@ -115,6 +120,16 @@ export class Operations {
       };
     },
   };
+
+  /** What a watch token does not show. */
+  #refuseUnseen({ schema, document, contextValue }: ExecutionArgs): GraphQLError | undefined {
+    try {
+      checkSeen(schema, document, (contextValue as Services).caller);
+      return undefined;
+    } catch (error) {
+      return this.maskError(error);
+    }
+  }
 
   #finish(
     result: ExecutionResult,

@@ -11,7 +11,7 @@ import type { Queries } from '../db/database.ts';
 import { asRefusal } from '../db/sqlstate.ts';
 import { exportResults, holdTree, type ResultText, readTreeOf } from '../domain/export-results.ts';
 import { itemIdOf } from '../domain/item-state.ts';
-import { type Caller, isUnscoped } from '../domain/rights.ts';
+import { type Caller, isUnscoped, showsAll } from '../domain/rights.ts';
 import { coversTree } from '../domain/scoped-reads.ts';
 import { type ErrorCode, InvalidInputError, JobtreeError, NotFoundError } from '../errors.ts';
 import { encodeGlobalId, itemKeyOf, keyOf } from '../schema/global-id.ts';
@@ -46,7 +46,8 @@ export function createResults(options: {
       vary: 'accept-encoding',
       ...(isZipped && { 'content-encoding': 'gzip' }),
     });
-    const lines = Readable.from(toLines(exportResults(database, rootId, after), isClosing), {
+    const toLine = callerOf(request).watchToken === null ? withPayload : withoutPayload;
+    const lines = Readable.from(toLines(exportResults(database, rootId, after), toLine, isClosing), {
       objectMode: false,
     });
     await (isZipped ? pipeline(lines, createGzip(), response) : pipeline(lines, response));
@@ -84,7 +85,8 @@ export function createResults(options: {
       );
       return true;
     }
-    if (!callerOf(request).permissions.has('read')) {
+    const { permissions, watchToken } = callerOf(request);
+    if (!permissions.has('read') || (watchToken !== null && !showsAll(watchToken.sees, 'RESULTS'))) {
       answerForbidden(response);
       return true;
     }
@@ -109,6 +111,7 @@ async function find(database: Queries, caller: Caller, id: string, query: URLSea
 
 async function* toLines(
   parts: AsyncIterable<readonly ResultText[]>,
+  toLine: (item: ResultText) => string,
   isClosing: () => boolean,
 ): AsyncGenerator<string> {
   for await (const part of parts) {
@@ -118,10 +121,16 @@ async function* toLines(
   }
 }
 
-function toLine({ jobId, position, payload, result }: ResultText): string {
-  const itemId = encodeGlobalId('JobItem', itemIdOf({ jobId, position }));
-  return `{"itemId":"${itemId}","payload":${inOneLine(payload)},"result":${inOneLine(result)}}\n`;
+function withPayload(item: ResultText): string {
+  return `{"itemId":"${idOf(item)}","payload":${inOneLine(item.payload)},"result":${inOneLine(item.result)}}\n`;
 }
+
+/** Which no watch token shows. */
+function withoutPayload(item: ResultText): string {
+  return `{"itemId":"${idOf(item)}","result":${inOneLine(item.result)}}\n`;
+}
+
+const idOf = (item: ResultText) => encodeGlobalId('JobItem', itemIdOf(item));
 
 /** What came by SQL may have line breaks between its tokens; within strings JSON has none. */
 function inOneLine(json: string): string {

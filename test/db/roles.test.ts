@@ -74,7 +74,14 @@ describe.each(roles)('%s', (role) => {
       `select c.relname as name, c.relkind as kind, (select a.attname from pg_attribute a where a.attrelid = c.oid and a.attnum = 1) as first
        from pg_class c where c.relnamespace = 'jobtree'::regnamespace and c.relkind in ('r', 'v', 'S', 'p')`,
     );
-    const secret = ['callback_endpoint', 'api_key', 'audit_entry', '_prisma_migrations'];
+    const secret = [
+      'callback_endpoint',
+      'api_key',
+      'audit_entry',
+      'watch_secret',
+      'watch_ticket',
+      '_prisma_migrations',
+    ];
     expect(relations.length).toBeGreaterThan(25);
     for (const { name, kind, first } of relations) {
       const mayRead = role === 'jobtree_watch' && !secret.includes(name) && kind !== 'S';

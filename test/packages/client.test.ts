@@ -89,9 +89,13 @@ it('works under Node', async () => {
   expect(stdout).toBe('Job complete 3\n2\n4\n6\n');
 });
 
-it('gives browsers watchJob in 10 kB, compressed', async () => {
+it.each([
+  ['watchJob', 'jobtree-client'],
+  ['useJobProgress', 'jobtree-client/react'],
+])('gives browsers %s in 10 kB, compressed', async (name, from) => {
   const { outputFiles } = await build({
-    stdin: { contents: `export { watchJob } from 'jobtree-client';`, resolveDir: folder },
+    stdin: { contents: `export { ${name} } from '${from}';`, resolveDir: folder },
+    external: ['react'],
     bundle: true,
     minify: true,
     write: false,

@@ -11,7 +11,7 @@ const others = `
   AuditEntry.outcome AuditEntryEdge.cursor AuditFilter.action AuditFilter.actor AuditFilter.subject CallbackAttempt.error CallbackDelivery.body CallbackDelivery.id
   CallbackDelivery.messageId CallbackDelivery.rootId CallbackDeliveryEdge.cursor CallbackDeliveryFilter.rootId CallbackEndpoint.url
   CancelJobInput.jobId CancelOperationInput.operationId ClaimItemInput.itemId CreateApiKeyInput.name
-  CreateApiKeyInput.rootIds CreateApiKeyInput.tenant CreateApiKeyInput.types CreateApiKeyPayload.key DeadLetterFilter.codes
+  CreateApiKeyInput.rootIds CreateApiKeyInput.tenant CreateApiKeyInput.types CreateApiKeyPayload.key CreateWatchTicketPayload.ticket CreateWatchTokenInput.jobId CreateWatchTokenPayload.token RevokeWatchTokensInput.jobId DeadLetterFilter.codes
   DeadLetterFilter.dedupeKeys DeadLetterFilter.groupIds DeadLetterFilter.itemIds DeadLetterFilter.jobId DeadLetterGroup.code
   DeadLetterGroup.id DeadLetterGroup.note DeadLetterGroup.pattern DeleteJobInput.jobId DeleteJobPayload.jobId EntryError.field
   FailureInput.code FailureInput.message FeedInput.forEach FeedInput.payload FeedInput.serializeKey FileImport.uploadId

@@ -61,7 +61,7 @@ const pause = (type: string) =>
   `mutation { setQueue(input: { type: "${type}", paused: true }) { ... on SetQueuePayload { queue { paused } } ... on Error { code } } }`;
 
 /** Mutations without the permission `administer` that can't be undone, or are about many. */
-const grave = ['cancelJob', 'deleteJob', 'setRetention', 'cancelItems'];
+const grave = ['cancelJob', 'deleteJob', 'setRetention', 'cancelItems', 'revokeWatchTokens'];
 
 describe('every mutation', () => {
   const fields = Object.values(schema.getMutationType()?.getFields() ?? {}).map(({ name, extensions }) => ({

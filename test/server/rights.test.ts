@@ -139,7 +139,7 @@ describe('the rules', () => {
         .filter((field) => field.permission === permission)
         .map(({ name }) => `\`${name}\``);
       const fields = [...new Set(names)].toSorted().join(', ');
-      const row = `| \`${permission}\` | ${meaning} | ${roles.join(', ')} | ${scopes.join(', ') || 'none'} | ${fields} |`;
+      const row = `| \`${permission}\` | ${meaning} | ${roles.join(', ') || 'watch tokens'} | ${scopes.join(', ') || 'none'} | ${fields} |`;
       expect(page).toContain(row);
     }
   });
@@ -170,6 +170,7 @@ describe('the rules', () => {
     'JobsChange.jobs': 'of what has a rule',
     'CreateApiKeyPayload.key': 'rule',
     'RotateApiKeyPayload.key': 'rule',
+    'CreateWatchTokenPayload.token': 'rule',
   };
 
   it('keep every way to a job, an item or an assignment in bounds', () => {
@@ -181,12 +182,12 @@ describe('the rules', () => {
       'JobResultsConnection',
       'JobConnection',
     ]);
-    const secret = new Set(['assignmentId', 'key']);
+    const secret = new Set(['assignmentId', 'key', 'token']);
     const unknown: string[] = [];
     for (const type of Object.values(schema.getTypeMap())) {
       // Payloads show what the mutation was about, and edges what their list has.
       if (!isObjectType(type) || /Payload$|Edge$|Connection$|Entry$/.test(type.name)) {
-        if (!isObjectType(type) || !/ApiKeyPayload$/.test(type.name)) continue;
+        if (!isObjectType(type) || !/ApiKeyPayload$|WatchTokenPayload$/.test(type.name)) continue;
       }
       for (const field of Object.values(type.getFields())) {
         const place = `${type.name}.${field.name}`;

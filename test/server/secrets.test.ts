@@ -9,6 +9,7 @@ import { readConfig } from '../../src/config.ts';
 import { createApp } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { bearer, makeKey } from '../support/keys.ts';
+import { watchToken } from '../support/watch-tokens.ts';
 
 let db: TestDatabase;
 beforeAll(async () => {
@@ -59,7 +60,23 @@ it('no line of a run under trace has a key, a token or the secret of a proxy, an
     'mutation { createApiKey(input: { name: "made", roles: [WORKER] }) { ... on CreateApiKeyPayload { key } } }';
   const made = ((await (await ask(bearer(admin), JSON.stringify({ query: create }))).json()) as any).data
     .createApiKey.key as string;
-  for (const secret of [unknown, `${admin.slice(0, -1)}!`, token]) {
+  const watching = await watchToken(app.url, admin, id, 'RESULTS');
+  const ticket = (
+    (await (
+      await ask(bearer(watching), JSON.stringify({ query: 'mutation { createWatchTicket { ticket } }' }))
+    ).json()) as any
+  ).data.createWatchTicket.ticket as string;
+  for (const query of [
+    'subscription { jobs { goneIds } }',
+    '{ nonsense',
+    `subscription { jobProgress(jobId: "${id}") { percent } }`,
+  ])
+    await (
+      await fetch(`${app.url}?${new URLSearchParams({ query, ticket })}`, {
+        headers: { accept: 'text/event-stream' },
+      })
+    ).text();
+  for (const secret of [unknown, `${watching.slice(0, -1)}!`, `${admin.slice(0, -1)}!`, token]) {
     await ask(bearer(secret), JSON.stringify({ query: '{ jobs { nodes { id } } }' }));
     await ask({ authorization: secret }, '{ not json');
     const socket = connect({
@@ -82,12 +99,14 @@ it('no line of a run under trace has a key, a token or the secret of a proxy, an
   await app.close();
 
   expect(log).toContain('request started');
-  for (const secret of [admin, unknown, made, token, proxySecret])
+  for (const secret of [admin, unknown, made, token, proxySecret, ticket])
     expect(log.includes(secret.slice(0, 40)), secret.slice(0, 12)).toBe(false);
+  expect(log.includes(watching.slice(-40))).toBe(false);
   for (const { name } of await db.query<{ name: string }>(
     `select tablename as name from pg_tables where schemaname = 'jobtree'`,
   )) {
     const rows = JSON.stringify(await db.query(`select t::text from jobtree."${name}" t`));
     for (const key of [admin, made]) expect(rows.includes(key.slice(8, 40)), name).toBe(false);
+    for (const key of [watching, ticket]) expect(rows.includes(key.slice(-30)), name).toBe(false);
   }
 });

@@ -21,6 +21,7 @@ export async function bundle(
     jsx: 'automatic',
     define: { 'process.env.NODE_ENV': '"production"' },
     alias: {
+      'jobtree-client/react': `${root}/src/client/react.ts`,
       'jobtree-client': `${root}/src/client/index.ts`,
       ...Object.fromEntries(
         ['pg', 'prisma', 'drizzle', 'kysely'].map((name) => [

@@ -508,6 +508,7 @@ export const calls: Readonly<Record<string, Call>> = {
       'tree_deletion by tree_deletion_pkey',
       'trace_context by trace_context_pkey',
       'tree_hold by tree_hold_pkey',
+      'watch_revocation by watch_revocation_pkey',
     ],
   },
 };

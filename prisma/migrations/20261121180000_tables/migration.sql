@@ -505,6 +505,41 @@ $$;
 create trigger keep_rows before update or delete on jobtree.audit_entry for each row execute function jobtree.keep_audit();
 create trigger keep_table before truncate on jobtree.audit_entry for each statement execute function jobtree.keep_audit();
 
+-- Secrets that sign watch tokens: the newest one does, and the one before is good, too.
+create table "jobtree"."watch_secret" (
+  "id" integer not null,
+  "secret" bytea not null,
+  "created_at" timestamptz(3) not null,
+  constraint "watch_secret_pkey" primary key ("id"),
+  constraint "watch_secret_secret_check" check (length("secret") = 32)
+);
+
+-- Trees whose watch tokens were revoked, and up to when. Servers read by the transaction what they have not seen.
+create table "jobtree"."watch_revocation" (
+  "root_id" uuid not null,
+  "revoked_at" timestamptz(3) not null,
+  "transaction_id" bigint not null,
+  constraint "watch_revocation_pkey" primary key ("root_id")
+);
+create index "watch_revocation_revoked_at_idx" on "jobtree"."watch_revocation" ("revoked_at");
+create index "watch_revocation_transaction_id_idx" on "jobtree"."watch_revocation" ("transaction_id");
+
+-- What opens an event stream once. Of the tickets themselves there are only the hashes (SHA-256).
+create table "jobtree"."watch_ticket" (
+  "hash" bytea not null,
+  "root_id" uuid not null,
+  "tenant" text,
+  "sees" text not null,
+  "secret_id" integer not null,
+  "issued_ms" double precision not null,
+  "token_expires_ms" double precision not null,
+  "expires_at" timestamptz(3) not null,
+  constraint "watch_ticket_pkey" primary key ("hash"),
+  constraint "watch_ticket_hash_check" check (length("hash") = 32),
+  constraint "watch_ticket_sees_check" check ("sees" in ('PROGRESS', 'ITEMS', 'RESULTS'))
+);
+create index "watch_ticket_expires_at_idx" on "jobtree"."watch_ticket" ("expires_at");
+
 -- What is to be called when a tree is complete, or each job of it.
 create table "jobtree"."callback" (
   "root_id" uuid not null,

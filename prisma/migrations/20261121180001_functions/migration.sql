@@ -1219,6 +1219,24 @@ begin
 end
 $$;
 
+-- Refuses what can't have watch tokens: they open whole trees.
+--
+-- errors  JT001 no such job; JT002 it is not a root
+create or replace function jobtree.check_watched_tree(p_job_id uuid)
+returns void
+language plpgsql stable
+as $$
+declare
+  v_root_id constant uuid := (select j.root_id from jobtree.job j where j.id = p_job_id);
+begin
+  if v_root_id is null then
+    raise exception 'There is no job %.', p_job_id using errcode = 'JT001', column = 'jobId';
+  elsif v_root_id <> p_job_id then
+    raise exception 'Job % is not a root: watch tokens are for whole trees.', p_job_id using errcode = 'JT002', column = 'jobId';
+  end if;
+end
+$$;
+
 -- Gives one named item to a worker, whatever stands before it. One that is due counts as ready, promoted or not. A pause and the
 -- limits of its type hold for it too.
 --
@@ -1743,6 +1761,36 @@ as $$
   returning id
 $$;
 
+-- Makes a ticket: it opens what a watch token opens, once, and within a moment. Removes some that are over. The commit does not wait for the
+-- disk: whoever has a ticket that a crash forgot asks for another one.
+--
+-- p_hash              SHA-256 of the ticket, which nobody keeps
+-- p_tenant            of whoever made the token
+-- p_secret_id         which secret has signed the token
+-- p_issued_ms         when the token was made, and
+-- p_token_expires_ms  when it is over
+-- p_lifetime_ms       for how long the ticket is good
+create or replace function jobtree.create_watch_ticket(
+  p_hash bytea, p_root_id uuid, p_tenant text, p_sees text, p_secret_id integer, p_issued_ms double precision, p_token_expires_ms double precision,
+  p_lifetime_ms integer
+)
+returns void
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  insert into jobtree.watch_ticket (hash, root_id, tenant, sees, secret_id, issued_ms, token_expires_ms, expires_at)
+  values (p_hash, p_root_id, p_tenant, p_sees, p_secret_id, p_issued_ms, p_token_expires_ms, clock_timestamp() + p_lifetime_ms * interval '1 millisecond');
+  delete from jobtree.watch_ticket t
+  where t.hash in (
+    select o.hash from jobtree.watch_ticket o
+    where o.expires_at < clock_timestamp() order by o.expires_at limit 10
+    for update skip locked
+  );
+end
+$$;
+
 -- Deletes an endpoint. What was to be sent there fails, and so does what trees still send there: lease_deliveries says so.
 --
 -- errors     JT001 no such endpoint
@@ -1924,6 +1972,7 @@ begin
   delete from jobtree.callback c where c.root_id = p_root_id;
   delete from jobtree.idle_tree t where t.root_id = p_root_id;
   delete from jobtree.tree_hold h where h.root_id = p_root_id;
+  delete from jobtree.watch_revocation r where r.root_id = p_root_id;
   delete from jobtree.job j where j.root_id = p_root_id;
   delete from jobtree.tree_deletion d where d.root_id = p_root_id;
   return true;
@@ -3529,6 +3578,20 @@ as $$
   where j.root_id = p_root_id
 $$;
 
+-- Makes the secret that signs watch tokens, where there is none yet. Every server calls it when it starts.
+--
+-- p_secret  256 random bits
+create or replace function jobtree.init_watch_secret(p_secret bytea)
+returns void
+language plpgsql volatile
+as $$
+begin
+  insert into jobtree.watch_secret (id, secret, created_at)
+  select 1, p_secret, clock_timestamp() where not exists (select from jobtree.watch_secret)
+  on conflict (id) do nothing;
+end
+$$;
+
 -- What is wrong with an object that a caller sent: a key that is not known, or a value that is not what its key wants. A key
 -- with null counts as one that is not there.
 --
@@ -5108,6 +5171,23 @@ as $$
   cross join lateral generate_series(0, b.size - 1) n
 $$;
 
+-- Gives what a watch token for a tree is made of: the secret that signs it, and what time it is. Writes nothing.
+--
+-- p_job_id  the root of the tree
+-- returns   the newest secret with its number, and the time in milliseconds
+-- errors    JT001 no such job; JT002 it is not a root
+create or replace function jobtree.new_watch_token(p_job_id uuid)
+returns table (secret_id integer, secret bytea, now_ms double precision)
+language plpgsql stable
+as $$
+begin
+  perform jobtree.check_watched_tree(p_job_id);
+  return query
+  select s.id, s.secret, floor(extract(epoch from clock_timestamp()) * 1000)::double precision
+  from jobtree.watch_secret s order by s.id desc limit 1;
+end
+$$;
+
 -- Takes note of what was claimed of limited types, so that the next claim counts it.
 --
 -- p_lease_ids, p_types   new leases of this transaction, and their types: of each the row of queue is locked by it
@@ -6208,6 +6288,34 @@ as $$
   select t.payload, t.result from jobtree.type_schema t where t.id = p_id;
 $$;
 
+-- Says what servers must know to judge watch tokens, in one call for all of them: the secrets, and the revocations that were not to be seen
+-- by an earlier call.
+--
+-- A revocation is stamped before it commits, so no stamp says what is new. Its transaction does: whatever an earlier snapshot did not see has
+-- a number that was not below that snapshot's lowest.
+--
+-- p_since   what the earlier call gave as `seen_to`; 0 for all
+-- returns   the time in milliseconds, the secrets with their numbers, and the revoked trees with the time up to which their tokens are revoked
+create or replace function jobtree.read_watch_tokens(p_since bigint)
+returns table (
+  now_ms double precision, seen_to text, secret_ids integer[], secrets bytea[], root_ids uuid[], revoked_ms double precision[]
+)
+language plpgsql stable
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  return query
+  select floor(extract(epoch from clock_timestamp()) * 1000)::double precision, pg_snapshot_xmin(pg_current_snapshot())::text,
+    s.ids, s.secrets, r.root_ids, r.revoked_ms
+  from (select array_agg(w.id order by w.id) as ids, array_agg(w.secret order by w.id) as secrets from jobtree.watch_secret w) s
+  cross join (
+    select array_agg(v.root_id) as root_ids, array_agg(floor(extract(epoch from v.revoked_at) * 1000)::double precision) as revoked_ms
+    from jobtree.watch_revocation v where v.transaction_id >= p_since
+  ) r;
+end
+$$;
+
 -- How many items of new trees are ready, by type; null for none.
 create or replace function jobtree.ready_items(p_root_ids uuid[])
 returns jsonb
@@ -7182,6 +7290,38 @@ begin
 end
 $$;
 
+-- Revokes the watch tokens of a tree that were made until now. Servers notice it within seconds (`read_watch_tokens`). Removes some rows that
+-- are older than any token can be.
+--
+-- p_job_id  the root of the tree
+-- returns   the time up to which tokens are revoked
+-- errors    JT001 no such job; JT002 it is not a root
+create or replace function jobtree.revoke_watch_tokens(p_job_id uuid)
+returns timestamptz
+language plpgsql volatile
+set enable_seqscan = off
+as $$
+declare
+  v_revoked_at timestamptz(3);
+begin
+  perform jobtree.check_watched_tree(p_job_id);
+  insert into jobtree.watch_revocation as r (root_id, revoked_at, transaction_id)
+  values (p_job_id, clock_timestamp(), pg_current_xact_id()::text::bigint)
+  -- A clock that was set back makes no token good again.
+  on conflict (root_id) do update
+  set revoked_at = greatest(r.revoked_at, excluded.revoked_at), transaction_id = excluded.transaction_id
+  returning r.revoked_at into v_revoked_at;
+  delete from jobtree.watch_revocation r
+  where r.root_id in (
+    select o.root_id from jobtree.watch_revocation o
+    where o.revoked_at < clock_timestamp() - interval '25 hours'
+    order by o.revoked_at limit 100
+    for update skip locked
+  );
+  return v_revoked_at;
+end
+$$;
+
 -- Gives an API key of another text to whoever has one. The text before is good beside it for so many milliseconds; an older one is not
 -- any more.
 --
@@ -7219,6 +7359,27 @@ begin
   if not found then
     raise exception 'There is no endpoint %.', p_name using errcode = 'JT001', column = 'name';
   end if;
+end
+$$;
+
+-- Gives a new secret that signs watch tokens from now on. Tokens that the one before has signed stay good; those of older ones are not any
+-- more. So two rotations end all tokens.
+--
+-- p_secret  256 random bits
+-- returns   the number of the new secret
+-- locks     the table: rotations follow one another
+create or replace function jobtree.rotate_watch_secret(p_secret bytea)
+returns integer
+language plpgsql volatile
+as $$
+declare
+  v_newest integer;
+begin
+  lock table jobtree.watch_secret in share row exclusive mode;
+  select max(s.id) into v_newest from jobtree.watch_secret s;
+  delete from jobtree.watch_secret s where s.id < v_newest;
+  insert into jobtree.watch_secret (id, secret, created_at) values (coalesce(v_newest, 0) + 1, p_secret, clock_timestamp());
+  return coalesce(v_newest, 0) + 1;
 end
 $$;
 
@@ -8240,6 +8401,25 @@ returns text
 language sql immutable
 as $$
   select lower(substring(p_url from '^[^:]+://(\[[^\]]*\]|[^/?#:]*)'))
+$$;
+
+-- Uses up a ticket. Of those who show it at once, one gets it.
+--
+-- p_hash    SHA-256 of what was shown
+-- returns   what its token opens; nothing if there is no such ticket, or it was used or is over
+-- locks     the ticket
+create or replace function jobtree.use_watch_ticket(p_hash bytea)
+returns table (root_id uuid, tenant text, sees text, secret_id integer, issued_ms double precision, token_expires_ms double precision)
+language plpgsql volatile
+as $$
+begin
+  return query
+  with used as (
+    delete from jobtree.watch_ticket t where t.hash = p_hash
+    returning t.root_id, t.tenant, t.sees, t.secret_id, t.issued_ms, t.token_expires_ms, t.expires_at
+  )
+  select u.root_id, u.tenant, u.sees, u.secret_id, u.issued_ms, u.token_expires_ms from used u where u.expires_at > clock_timestamp();
+end
 $$;
 
 -- Waits until nobody else has a queue entry, but not beyond an instant. Whoever had it has split it, claimed it whole, or given

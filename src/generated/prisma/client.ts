@@ -188,6 +188,21 @@ export type ApiKey = Prisma.ApiKeyModel
  */
 export type AuditEntry = Prisma.AuditEntryModel
 /**
+ * Model WatchSecret
+ * A secret that signs watch tokens, the newest one; the one before is good, too.
+ */
+export type WatchSecret = Prisma.WatchSecretModel
+/**
+ * Model WatchRevocation
+ * A tree whose watch tokens were revoked, up to when. Goes with the tree, and once no token can be that old.
+ */
+export type WatchRevocation = Prisma.WatchRevocationModel
+/**
+ * Model WatchTicket
+ * What opens an event stream once, for whoever has a watch token. Of the ticket itself there is only the hash.
+ */
+export type WatchTicket = Prisma.WatchTicketModel
+/**
  * Model Callback
  * What is to be called when a tree is complete, or each job of it.
  */

@@ -426,6 +426,9 @@ export const ModelName = {
   CallbackEndpoint: 'CallbackEndpoint',
   ApiKey: 'ApiKey',
   AuditEntry: 'AuditEntry',
+  WatchSecret: 'WatchSecret',
+  WatchRevocation: 'WatchRevocation',
+  WatchTicket: 'WatchTicket',
   Callback: 'Callback',
   CallbackDelivery: 'CallbackDelivery',
   DeadLetterAlert: 'DeadLetterAlert',
@@ -450,7 +453,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "traceContext" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "treeHold" | "idleTree" | "watch" | "schedule" | "queue" | "typeSchema" | "queueLease" | "rateSlice" | "callbackEndpoint" | "apiKey" | "auditEntry" | "callback" | "callbackDelivery" | "deadLetterAlert" | "figure" | "worker" | "upload" | "uploadChunk" | "uploadObject" | "fileImport"
+    modelProps: "job" | "jobProgress" | "progressDelta" | "jobItem" | "traceContext" | "queueEntry" | "lease" | "serializeKey" | "blockedItem" | "endedHead" | "outcome" | "failure" | "deadLetter" | "replay" | "cancellation" | "deadLetterNote" | "operation" | "treeDeletion" | "treeHold" | "idleTree" | "watch" | "schedule" | "queue" | "typeSchema" | "queueLease" | "rateSlice" | "callbackEndpoint" | "apiKey" | "auditEntry" | "watchSecret" | "watchRevocation" | "watchTicket" | "callback" | "callbackDelivery" | "deadLetterAlert" | "figure" | "worker" | "upload" | "uploadChunk" | "uploadObject" | "fileImport"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -2600,6 +2603,228 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    WatchSecret: {
+      payload: Prisma.$WatchSecretPayload<ExtArgs>
+      fields: Prisma.WatchSecretFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.WatchSecretFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchSecretPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.WatchSecretFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchSecretPayload>
+        }
+        findFirst: {
+          args: Prisma.WatchSecretFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchSecretPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.WatchSecretFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchSecretPayload>
+        }
+        findMany: {
+          args: Prisma.WatchSecretFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchSecretPayload>[]
+        }
+        create: {
+          args: Prisma.WatchSecretCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchSecretPayload>
+        }
+        createMany: {
+          args: Prisma.WatchSecretCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.WatchSecretCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchSecretPayload>[]
+        }
+        delete: {
+          args: Prisma.WatchSecretDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchSecretPayload>
+        }
+        update: {
+          args: Prisma.WatchSecretUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchSecretPayload>
+        }
+        deleteMany: {
+          args: Prisma.WatchSecretDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.WatchSecretUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.WatchSecretUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchSecretPayload>[]
+        }
+        upsert: {
+          args: Prisma.WatchSecretUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchSecretPayload>
+        }
+        aggregate: {
+          args: Prisma.WatchSecretAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateWatchSecret>
+        }
+        groupBy: {
+          args: Prisma.WatchSecretGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WatchSecretGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.WatchSecretCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WatchSecretCountAggregateOutputType> | number
+        }
+      }
+    }
+    WatchRevocation: {
+      payload: Prisma.$WatchRevocationPayload<ExtArgs>
+      fields: Prisma.WatchRevocationFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.WatchRevocationFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchRevocationPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.WatchRevocationFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchRevocationPayload>
+        }
+        findFirst: {
+          args: Prisma.WatchRevocationFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchRevocationPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.WatchRevocationFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchRevocationPayload>
+        }
+        findMany: {
+          args: Prisma.WatchRevocationFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchRevocationPayload>[]
+        }
+        create: {
+          args: Prisma.WatchRevocationCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchRevocationPayload>
+        }
+        createMany: {
+          args: Prisma.WatchRevocationCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.WatchRevocationCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchRevocationPayload>[]
+        }
+        delete: {
+          args: Prisma.WatchRevocationDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchRevocationPayload>
+        }
+        update: {
+          args: Prisma.WatchRevocationUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchRevocationPayload>
+        }
+        deleteMany: {
+          args: Prisma.WatchRevocationDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.WatchRevocationUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.WatchRevocationUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchRevocationPayload>[]
+        }
+        upsert: {
+          args: Prisma.WatchRevocationUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchRevocationPayload>
+        }
+        aggregate: {
+          args: Prisma.WatchRevocationAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateWatchRevocation>
+        }
+        groupBy: {
+          args: Prisma.WatchRevocationGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WatchRevocationGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.WatchRevocationCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WatchRevocationCountAggregateOutputType> | number
+        }
+      }
+    }
+    WatchTicket: {
+      payload: Prisma.$WatchTicketPayload<ExtArgs>
+      fields: Prisma.WatchTicketFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.WatchTicketFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchTicketPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.WatchTicketFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchTicketPayload>
+        }
+        findFirst: {
+          args: Prisma.WatchTicketFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchTicketPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.WatchTicketFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchTicketPayload>
+        }
+        findMany: {
+          args: Prisma.WatchTicketFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchTicketPayload>[]
+        }
+        create: {
+          args: Prisma.WatchTicketCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchTicketPayload>
+        }
+        createMany: {
+          args: Prisma.WatchTicketCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.WatchTicketCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchTicketPayload>[]
+        }
+        delete: {
+          args: Prisma.WatchTicketDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchTicketPayload>
+        }
+        update: {
+          args: Prisma.WatchTicketUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchTicketPayload>
+        }
+        deleteMany: {
+          args: Prisma.WatchTicketDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.WatchTicketUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.WatchTicketUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchTicketPayload>[]
+        }
+        upsert: {
+          args: Prisma.WatchTicketUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WatchTicketPayload>
+        }
+        aggregate: {
+          args: Prisma.WatchTicketAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateWatchTicket>
+        }
+        groupBy: {
+          args: Prisma.WatchTicketGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WatchTicketGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.WatchTicketCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WatchTicketCountAggregateOutputType> | number
+        }
+      }
+    }
     Callback: {
       payload: Prisma.$CallbackPayload<ExtArgs>
       fields: Prisma.CallbackFieldRefs
@@ -3738,6 +3963,38 @@ export const AuditEntryScalarFieldEnum = {
 export type AuditEntryScalarFieldEnum = (typeof AuditEntryScalarFieldEnum)[keyof typeof AuditEntryScalarFieldEnum]
 
 
+export const WatchSecretScalarFieldEnum = {
+  id: 'id',
+  secret: 'secret',
+  createdAt: 'createdAt'
+} as const
+
+export type WatchSecretScalarFieldEnum = (typeof WatchSecretScalarFieldEnum)[keyof typeof WatchSecretScalarFieldEnum]
+
+
+export const WatchRevocationScalarFieldEnum = {
+  rootId: 'rootId',
+  revokedAt: 'revokedAt',
+  transactionId: 'transactionId'
+} as const
+
+export type WatchRevocationScalarFieldEnum = (typeof WatchRevocationScalarFieldEnum)[keyof typeof WatchRevocationScalarFieldEnum]
+
+
+export const WatchTicketScalarFieldEnum = {
+  hash: 'hash',
+  rootId: 'rootId',
+  tenant: 'tenant',
+  sees: 'sees',
+  secretId: 'secretId',
+  issuedMs: 'issuedMs',
+  tokenExpiresMs: 'tokenExpiresMs',
+  expiresAt: 'expiresAt'
+} as const
+
+export type WatchTicketScalarFieldEnum = (typeof WatchTicketScalarFieldEnum)[keyof typeof WatchTicketScalarFieldEnum]
+
+
 export const CallbackScalarFieldEnum = {
   rootId: 'rootId',
   endpoint: 'endpoint',
@@ -4209,6 +4466,9 @@ export type GlobalOmitConfig = {
   callbackEndpoint?: Prisma.CallbackEndpointOmit
   apiKey?: Prisma.ApiKeyOmit
   auditEntry?: Prisma.AuditEntryOmit
+  watchSecret?: Prisma.WatchSecretOmit
+  watchRevocation?: Prisma.WatchRevocationOmit
+  watchTicket?: Prisma.WatchTicketOmit
   callback?: Prisma.CallbackOmit
   callbackDelivery?: Prisma.CallbackDeliveryOmit
   deadLetterAlert?: Prisma.DeadLetterAlertOmit

@@ -80,6 +80,9 @@ export const ModelName = {
   CallbackEndpoint: 'CallbackEndpoint',
   ApiKey: 'ApiKey',
   AuditEntry: 'AuditEntry',
+  WatchSecret: 'WatchSecret',
+  WatchRevocation: 'WatchRevocation',
+  WatchTicket: 'WatchTicket',
   Callback: 'Callback',
   CallbackDelivery: 'CallbackDelivery',
   DeadLetterAlert: 'DeadLetterAlert',
@@ -538,6 +541,38 @@ export const AuditEntryScalarFieldEnum = {
 } as const
 
 export type AuditEntryScalarFieldEnum = (typeof AuditEntryScalarFieldEnum)[keyof typeof AuditEntryScalarFieldEnum]
+
+
+export const WatchSecretScalarFieldEnum = {
+  id: 'id',
+  secret: 'secret',
+  createdAt: 'createdAt'
+} as const
+
+export type WatchSecretScalarFieldEnum = (typeof WatchSecretScalarFieldEnum)[keyof typeof WatchSecretScalarFieldEnum]
+
+
+export const WatchRevocationScalarFieldEnum = {
+  rootId: 'rootId',
+  revokedAt: 'revokedAt',
+  transactionId: 'transactionId'
+} as const
+
+export type WatchRevocationScalarFieldEnum = (typeof WatchRevocationScalarFieldEnum)[keyof typeof WatchRevocationScalarFieldEnum]
+
+
+export const WatchTicketScalarFieldEnum = {
+  hash: 'hash',
+  rootId: 'rootId',
+  tenant: 'tenant',
+  sees: 'sees',
+  secretId: 'secretId',
+  issuedMs: 'issuedMs',
+  tokenExpiresMs: 'tokenExpiresMs',
+  expiresAt: 'expiresAt'
+} as const
+
+export type WatchTicketScalarFieldEnum = (typeof WatchTicketScalarFieldEnum)[keyof typeof WatchTicketScalarFieldEnum]
 
 
 export const CallbackScalarFieldEnum = {

@@ -1,0 +1,20 @@
+/** The page with its program, as a build of an application would make it. */
+import { readFile } from 'node:fs/promises';
+import { build } from 'esbuild';
+
+const here = (name) => new URL(name, import.meta.url).pathname;
+const { outputFiles } = await build({
+  entryPoints: [here('page.jsx')],
+  bundle: true,
+  write: false,
+  format: 'esm',
+  jsx: 'automatic',
+  define: {
+    JOBTREE_URL: JSON.stringify(process.env.JOBTREE_URL),
+    'process.env.NODE_ENV': '"production"',
+  },
+});
+const program = outputFiles[0].text.replaceAll('</script', '<\\/script');
+const frame = await readFile(here('index.html'), 'utf8');
+
+export const html = frame.replace('<!-- script -->', () => `<script type="module">${program}</script>`);

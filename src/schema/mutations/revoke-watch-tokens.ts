@@ -1,0 +1,39 @@
+import { revokeWatchTokens } from '../../domain/watch-tokens.ts';
+import { InvalidInputError, NotFoundError } from '../../errors.ts';
+import { builder } from '../builder.ts';
+import { keyOf } from '../global-id.ts';
+import { checkTree } from '../scope.ts';
+import { jobInput } from './payload.ts';
+
+const Payload = builder.objectRef<{ revokedAt: Date }>('RevokeWatchTokensPayload').implement({
+  description: 'The watch tokens of the tree are good no more.',
+  fields: (t) => ({
+    revokedAt: t.expose('revokedAt', {
+      type: 'DateTime',
+      description: 'Those that were made until then are revoked.',
+    }),
+  }),
+});
+
+builder.mutationField('revokeWatchTokens', (t) =>
+  t.field({
+    authScopes: { may: 'change' },
+    audited: ({ input }) => [input.jobId],
+    type: Payload,
+    description:
+      'Revokes all watch tokens of a tree that were made until now. Within five seconds all servers refuse them, and end the sockets and streams that were opened with them. New ones can be made at once.',
+    args: {
+      input: t.arg({
+        type: jobInput('RevokeWatchTokensInput', 'Of which tree, by its root.'),
+        required: true,
+        description: 'Of which tree.',
+      }),
+    },
+    errors: { types: [NotFoundError, InvalidInputError] },
+    resolve: async (_, { input }, context) => {
+      const rootId = keyOf('Job', input.jobId, 'jobId');
+      await checkTree(context, rootId, 'jobId');
+      return { revokedAt: await revokeWatchTokens(context.engine.database, rootId) };
+    },
+  }),
+);

@@ -1,0 +1,27 @@
+import { rotateWatchSecret } from '../../domain/watch-tokens.ts';
+import { ForbiddenError } from '../../errors.ts';
+import { builder } from '../builder.ts';
+
+const Payload = builder.objectRef<object>('RotateWatchSecretPayload').implement({
+  description: 'There is a new secret.',
+  fields: (t) => ({
+    rotated: t.boolean({ description: 'Always true.', resolve: () => true }),
+  }),
+});
+
+builder.mutationField('rotateWatchSecret', (t) =>
+  t.field({
+    authScopes: { may: 'administer' },
+    audited: () => [],
+    type: Payload,
+    description:
+      'Makes a new secret, which signs watch tokens from now on. Those of the secret before stay good, older ones do not: do it twice to end all watch tokens that there are, within five seconds. Not for admins of a tenant.',
+    resolve: async (_, __, { engine, caller }) => {
+      // It is that of all tenants.
+      if (caller.tenant !== null)
+        throw new ForbiddenError('The secret of watch tokens belongs to no tenant.');
+      await rotateWatchSecret(engine.database);
+      return {};
+    },
+  }),
+);

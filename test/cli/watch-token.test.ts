@@ -1,0 +1,53 @@
+/** `jobtree watch-token`, and the same of the client. */
+import { expect, test } from 'vitest';
+import { createClient } from '../../src/client/index.ts';
+import { run } from './program.ts';
+import { unknownJob, useServer } from './setup.ts';
+
+const server = useServer();
+const env = () => ({ env: server.env });
+
+/** What a token says, which whoever has it can read. */
+const claimsOf = (token: string) =>
+  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+
+test('watch-token prints a token, for as long and for what its options say', async () => {
+  const { id } = await server.client.createJob({ type: 'watched' });
+  const made = await run(['watch-token', id], env());
+  expect(made).toMatchObject({ code: 0, stderr: '' });
+  const short = claimsOf(made.stdout);
+  expect(short).toMatchObject({ sub: id.slice(4), sees: 'PROGRESS' });
+  expect(short.exp - short.iat).toBeCloseTo(900, 3);
+  const long = await run(['watch-token', id, '--sees', 'items', '--expires', '1h', '--json'], env());
+  const { jobId, token, expiresAt } = JSON.parse(long.stdout);
+  expect(jobId).toBe(id);
+  expect(claimsOf(token)).toMatchObject({ sees: 'ITEMS', exp: Date.parse(expiresAt) / 1_000 });
+});
+
+test('watch-token --revoke says that it is done', async () => {
+  const { id } = await server.client.createJob({ type: 'watched' });
+  expect(await run(['watch-token', id, '--revoke'], env())).toMatchObject({ code: 0, stdout: 'Revoked.\n' });
+});
+
+test.each([
+  [unknownJob, [], 4, 'no job'],
+  [unknownJob, ['--revoke'], 4, 'no job'],
+  [undefined, ['--expires', '2d'], 2, 'expiresInSeconds'],
+  [undefined, ['--expires', 'never'], 2, 'Give'],
+  [undefined, ['--sees', 'all'], 2, 'progress'],
+])('watch-token refuses %s %j', async (given, options, code, message) => {
+  const id = given ?? (await server.client.createJob({ type: 'refused' })).id;
+  const ended = await run(['watch-token', id, ...options], env());
+  expect([ended.code, ended.stdout]).toEqual([code, '']);
+  expect(ended.stderr).toContain(message);
+});
+
+test('a client makes tokens and ends them', async () => {
+  const client = createClient({ url: server.env.JOBTREE_URL });
+  const { id } = await client.createJob({ type: 'watched' });
+  const { token, expiresAt } = await client.createWatchToken(id, { sees: 'RESULTS', expiresInSeconds: 60 });
+  expect(claimsOf(token)).toMatchObject({ sees: 'RESULTS' });
+  const { revokedAt } = await client.revokeWatchTokens(id);
+  expect(Date.parse(revokedAt)).toBeLessThan(Date.parse(expiresAt));
+  await client.close();
+});
