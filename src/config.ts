@@ -270,7 +270,7 @@ const settings = {
     .max(1_000_000)
     .default(5_000)
     .describe(
-      'The most queries and mutations that may be under way at once, in all; 90 % of them from one address over HTTP. The last quarter is for those that keep leases alive: heartbeats, reports, exchanges and releases. One more is refused with UNAVAILABLE.',
+      'The most queries and mutations that may be under way at once, in all; 90 % of them of one caller or tenant over HTTP. The last quarter is for those that keep leases alive: heartbeats, reports, exchanges and releases. One more is refused with UNAVAILABLE.',
     ),
   JOBTREE_MAX_OPERATIONS_PER_SOCKET: z.coerce
     .number()
@@ -286,30 +286,32 @@ const settings = {
     .max(1_000_000)
     .default(5_000)
     .describe('How many messages a second are read from a WebSocket; after a rest, as many at once.'),
-  JOBTREE_MAX_CONNECTIONS_PER_ADDRESS: z.coerce
+  JOBTREE_CALLER_CONNECTIONS: z.coerce
     .number()
     .int()
     .min(1)
     .max(1_000_000)
     .default(10_000)
-    .describe('The most WebSockets and event streams, together, that a client address may have open.'),
-  JOBTREE_MAX_SUBSCRIPTION_COST: z.coerce
+    .describe(
+      'The most WebSockets and event streams, together, that a caller may have open: a key or user, or an address where nobody is asked who they are.',
+    ),
+  JOBTREE_CALLER_SUBSCRIPTION_COST: z.coerce
     .number()
     .int()
     .min(1_000)
     .max(1_000_000_000)
     .default(2_000_000)
     .describe(
-      'The most that the open subscriptions of a client address may cost together, counted as for JOBTREE_MAX_QUERY_COST and at least 100 each; one connection may have a quarter of it.',
+      'The most that the open subscriptions of a caller may cost together, counted as for JOBTREE_MAX_QUERY_COST and at least 100 each; one connection may have a quarter of it.',
     ),
-  JOBTREE_MAX_BYTES_PER_ADDRESS: z.coerce
+  JOBTREE_CALLER_BYTES_UNDER_WAY: z.coerce
     .number()
     .int()
     .min(100_000)
     .max(10_000_000_000)
     .default(100_000_000)
     .describe(
-      'The most bytes of requests and answers that a client address may have under way; beyond, requests are refused (429) until less is. One request alone is never refused.',
+      'The most bytes of requests and answers that a caller, or a tenant, may have under way; beyond, requests are refused (429) until less is. One request alone is never refused.',
     ),
   JOBTREE_MAX_BYTES_UNDER_WAY: z.coerce
     .number()
@@ -317,7 +319,7 @@ const settings = {
     .min(100_000)
     .max(10_000_000_000)
     .default(200_000_000)
-    .describe('The same for all clients together (503).'),
+    .describe('The same for all callers together (503).'),
   JOBTREE_TRUSTED_PROXIES: z.coerce
     .number()
     .int()
@@ -485,9 +487,9 @@ export interface Config {
   readonly maxRequests: number;
   readonly maxOperationsPerSocket: number;
   readonly maxMessagesPerSecond: number;
-  readonly maxConnectionsPerAddress: number;
-  readonly maxSubscriptionCost: number;
-  readonly maxBytesPerAddress: number;
+  readonly callerConnections: number;
+  readonly callerSubscriptionCost: number;
+  readonly callerBytes: number;
   readonly maxBytesUnderWay: number;
   readonly trustedProxies: number;
   readonly foldIntervalMs: number;
@@ -577,9 +579,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     maxRequests: value.JOBTREE_MAX_REQUESTS,
     maxOperationsPerSocket: value.JOBTREE_MAX_OPERATIONS_PER_SOCKET,
     maxMessagesPerSecond: value.JOBTREE_MAX_MESSAGES_PER_SECOND,
-    maxConnectionsPerAddress: value.JOBTREE_MAX_CONNECTIONS_PER_ADDRESS,
-    maxSubscriptionCost: value.JOBTREE_MAX_SUBSCRIPTION_COST,
-    maxBytesPerAddress: value.JOBTREE_MAX_BYTES_PER_ADDRESS,
+    callerConnections: value.JOBTREE_CALLER_CONNECTIONS,
+    callerSubscriptionCost: value.JOBTREE_CALLER_SUBSCRIPTION_COST,
+    callerBytes: value.JOBTREE_CALLER_BYTES_UNDER_WAY,
     maxBytesUnderWay: value.JOBTREE_MAX_BYTES_UNDER_WAY,
     trustedProxies: value.JOBTREE_TRUSTED_PROXIES,
     foldIntervalMs: value.JOBTREE_FOLD_INTERVAL_MS,

@@ -25,11 +25,19 @@ export interface Jobtree {
 export async function withJobtree<T>(
   { options, postgres, redisUrl }: Omit<Bench, 'graphile'>,
   use: (jobtree: Jobtree) => Promise<T>,
-  { name = 'bench_jobtree', nodeArgs = [] }: { name?: string; nodeArgs?: readonly string[] } = {},
+  {
+    name = 'bench_jobtree',
+    nodeArgs = [],
+    settings = {},
+  }: { name?: string; nodeArgs?: readonly string[]; settings?: Readonly<Record<string, string>> } = {},
 ): Promise<T> {
   const database = await postgres.createDatabase(name);
   const profiling = options.profiles === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', options.profiles];
-  const server = await startServer(database.url, { redisUrl, nodeArgs: [...profiling, ...nodeArgs] });
+  const server = await startServer(database.url, {
+    redisUrl,
+    nodeArgs: [...profiling, ...nodeArgs],
+    settings,
+  });
   try {
     return await use({ database, server });
   } finally {

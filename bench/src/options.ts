@@ -15,6 +15,7 @@ export const measures = [
   'heartbeats',
   'priorities',
   'limits',
+  'fairness',
   'serialize',
   'memory',
   'import',

@@ -15,7 +15,11 @@ export interface Server {
 
 export async function startServer(
   databaseUrl: string,
-  options: { readonly redisUrl?: string | undefined; readonly nodeArgs?: readonly string[] } = {},
+  options: {
+    readonly redisUrl?: string | undefined;
+    readonly nodeArgs?: readonly string[];
+    readonly settings?: Readonly<Record<string, string>>;
+  } = {},
 ): Promise<Server> {
   const child = spawn(process.execPath, [...(options.nodeArgs ?? []), program, 'start'], {
     env: {
@@ -26,7 +30,8 @@ export async function startServer(
       JOBTREE_LOG_LEVEL: 'warn',
       JOBTREE_GRAPHIQL: 'false',
       // All subscribers come from one address, and the worker does too.
-      JOBTREE_MAX_CONNECTIONS_PER_ADDRESS: '100000',
+      JOBTREE_CALLER_CONNECTIONS: '100000',
+      ...options.settings,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -27,6 +27,8 @@ export interface WorkerTask {
   readonly handlerMs?: number;
   /** Every so many items one fails, the first time. */
   readonly failEvery?: number;
+  /** What it shows the server, if that asks. */
+  readonly token?: string;
   /** How many it does in a second, if not as many as it can. */
   readonly perSecond?: number;
 }

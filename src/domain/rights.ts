@@ -5,6 +5,8 @@
  * The caller is one value, made when a request, a socket or a stream comes in, and passed down with its operations.
  */
 
+import type { Owner } from '../db/fair-queue.ts';
+
 export const roles = ['admin', 'producer', 'worker', 'watcher'] as const;
 export type Role = (typeof roles)[number];
 
@@ -49,16 +51,28 @@ export interface Scope {
   readonly rootIds: readonly string[] | null;
 }
 
-export interface Caller extends Scope {
+export interface Caller extends Scope, Owner {
   /** Who it is, for people: in the log, and in the audit. Never a secret. */
   readonly name: string;
+  /** Null for none. */
+  readonly tenant: string | null;
+  /** For whom counts what it takes of the server: the same for all that shows the same key, or is the same user. Null where nobody is asked. */
+  readonly account: string | null;
   readonly roles: readonly Role[];
   readonly permissions: ReadonlySet<Permission>;
   /** The same text for all callers with the same rights. */
   readonly rights: string;
 }
 
-export function createCaller(name: string, roles: readonly Role[], scope: Partial<Scope> = {}): Caller {
+export function createCaller(
+  name: string,
+  roles: readonly Role[],
+  {
+    tenant = null,
+    account = null,
+    ...scope
+  }: Partial<Scope> & Partial<Pick<Caller, 'tenant' | 'account'>> = {},
+): Caller {
   const types = scope.types ?? null;
   const rootIds = scope.rootIds ?? null;
   const permitted = (Object.keys(permissions) as Permission[]).filter((permission) => {
@@ -72,6 +86,9 @@ export function createCaller(name: string, roles: readonly Role[], scope: Partia
   const sorted = (values: readonly string[] | null) => values && [...new Set(values)].sort();
   return Object.freeze({
     name,
+    tenant,
+    // Two tenants may have users of one name.
+    account: account === null || tenant === null ? account : `${tenant}//${account}`,
     roles,
     types,
     rootIds,

@@ -40,6 +40,7 @@ import { createMetrics } from './metrics.ts';
 import { createMultipartPost } from './multipart-post.ts';
 import { Operations } from './operations.ts';
 import { createGuard } from './origin.ts';
+import { createOwnerOf } from './owners.ts';
 import { Parts } from './parts.ts';
 import { Quota } from './quota.ts';
 import { createReaper } from './reaper.ts';
@@ -57,6 +58,9 @@ import { SocketServer, type SocketServerOptions } from './websocket.ts';
 
 /** A connection on which nothing of what waits to be sent has moved for so long is ended. */
 const stalledAfterMs = 30_000;
+/** Requests of those who need not say who they are (GraphiQL's page, what browsers ask first), under way. */
+const strangersPerAddress = 50;
+const mostStrangers = 500;
 
 export interface AppOptions {
   readonly config: Config;
@@ -190,24 +194,37 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
   });
   const addressOf = createAddressOf(config.trustedProxies);
   const quotas = {
-    connections: new Quota({ mostPerAddress: config.maxConnectionsPerAddress }),
-    bytes: new Quota({ mostPerAddress: config.maxBytesPerAddress, most: config.maxBytesUnderWay }),
+    connections: new Quota({ mostPerCaller: config.callerConnections }),
+    bytes: new Quota({
+      mostPerCaller: config.callerBytes,
+      mostPerTenant: config.callerBytes,
+      most: config.maxBytesUnderWay,
+    }),
   };
   const stalls = new Stalls({ afterMs: times?.stalledAfterMs ?? stalledAfterMs });
-  const exchanges = new Exchanges({
-    bytes: quotas.bytes,
-    addressOf,
-    stalls,
-    // One address alone can't keep the others out.
-    requests: new Quota({ mostPerAddress: Math.ceil(config.maxRequests * 0.9), most: config.maxRequests }),
-    maxRequestBytes: config.maxRequestBytes,
-  });
-  const costs = new SubscriptionCosts({ most: config.maxSubscriptionCost, addressOf });
   const keys = config.auth.includes('keys') ? new KnownKeys({ database, logger }) : undefined;
   const tokens = config.jwt && new KnownTokens({ config: config.jwt, logger });
   const proxy = config.proxy && new TrustedProxy(config.proxy);
   const authentication = new Authentication({ keys, tokens, proxy, addressOf });
-  const streams = new EventStreams({ authentication, addressOf, connections: quotas.connections });
+  const ownerOf = createOwnerOf(authentication, addressOf);
+  // One caller or tenant alone can't keep the others out.
+  const mostOfOne = Math.ceil(config.maxRequests * 0.9);
+  const exchanges = new Exchanges({
+    bytes: quotas.bytes,
+    ownerOf,
+    stalls,
+    requests: new Quota({ mostPerCaller: mostOfOne, mostPerTenant: mostOfOne, most: config.maxRequests }),
+    maxRequestBytes: config.maxRequestBytes,
+  });
+  const strangers = new Exchanges({
+    bytes: new Quota({ mostPerCaller: config.callerBytes, most: config.maxBytesUnderWay }),
+    ownerOf,
+    stalls,
+    requests: new Quota({ mostPerCaller: strangersPerAddress, most: mostStrangers }),
+    maxRequestBytes: config.maxRequestBytes,
+  });
+  const costs = new SubscriptionCosts({ most: config.callerSubscriptionCost, ownerOf });
+  const streams = new EventStreams({ authentication, ownerOf, connections: quotas.connections });
   const { maxQueryCost, maxAnswerBytes } = config;
   const services = { engine, folds, hub, hints, maxQueryCost, maxAnswerBytes };
   const yoga = createGraphQL({
@@ -218,7 +235,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     streams,
     exchanges,
     authentication,
-    addressOf,
+    ownerOf,
     bytes: quotas.bytes,
   });
   const callerOf = (request: IncomingMessage) => authentication.rightOf(request)?.caller ?? nobody;
@@ -242,6 +259,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       logger,
     }),
     exchanges,
+    strangers,
     graphiql: createGraphiQL({
       endpoint: yoga.graphqlEndpoint,
       isShown: config.graphiql,
@@ -252,13 +270,13 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       uploads,
       callerOf,
       store: uploadStore,
-      addressOf,
+      ownerOf,
       isClosing: () => lifetime.isClosing,
       logger,
     }),
     uploadBytes: uploads.streamedBytes,
-    multipartPost: createMultipartPost({ yoga, operations, store: uploadStore, addressOf }),
-    jsonPost: createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes }),
+    multipartPost: createMultipartPost({ yoga, operations, store: uploadStore, ownerOf }),
+    jsonPost: createJsonPost({ yoga, operations, ownerOf, maxBytes: config.maxRequestBytes }),
     yoga,
   });
   const webSocket = new SocketServer({
@@ -324,6 +342,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       { name: 'HTTP connections', stop: () => http.end() },
       { name: 'stalls', stop: () => stalls.close() },
       { name: 'exchanges', stop: () => exchanges.close() },
+      { name: 'exchanges of strangers', stop: () => strangers.close() },
       { name: 'event streams', stop: () => streams.cut() },
       { name: 'WebSockets', stop: () => webSocket.close() },
       { name: 'requests under way', stop: requestsEnd },

@@ -3,17 +3,18 @@ import { GraphQLError } from 'graphql';
 import { createYoga, type GraphQLParams, isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
+import type { Owner } from '../db/fair-queue.ts';
 import { type Engine, forRequest } from '../domain/engine.ts';
 import { stringify } from '../domain/json-text.ts';
 import type { Caller } from '../domain/rights.ts';
 import { schema } from '../schema/index.ts';
 import type { Parts, Services } from '../schema/services.ts';
-import type { AddressOf } from './addresses.ts';
 import { type Authentication, nobody } from './authentication.ts';
 import { documentCache } from './documents.ts';
 import type { EventStreams } from './event-streams.ts';
 import type { Exchanges } from './exchanges.ts';
 import type { Operations } from './operations.ts';
+import type { OwnerOf } from './owners.ts';
 import type { Quota } from './quota.ts';
 import { badRequest, parseJsonText, readJsonBody } from './request-body.ts';
 import type { Right } from './right.ts';
@@ -31,8 +32,8 @@ interface Initial {
   /** Over a WebSocket, where it aborts when the client does not want the operation any more. */
   readonly signal?: AbortSignal;
   readonly announce?: Services['announce'];
-  /** Over a WebSocket, its address. */
-  readonly client?: string;
+  /** Over a WebSocket. */
+  readonly owner?: Owner;
   readonly caller?: Caller;
 }
 
@@ -45,15 +46,14 @@ export function createGraphQL(options: {
   streams: EventStreams;
   exchanges: Exchanges;
   authentication: Authentication;
-  addressOf: AddressOf;
+  ownerOf: OwnerOf;
   bytes: Quota;
 }) {
-  const { config, services, operations, costs, streams, exchanges, authentication, addressOf, bytes } =
-    options;
+  const { config, services, operations, costs, streams, exchanges, authentication, ownerOf, bytes } = options;
   const { engine } = services;
   return createYoga<object, Services>({
     schema,
-    context: ({ req, request, announce, signal, client, caller }: Initial) => {
+    context: ({ req, request, announce, signal, owner, caller }: Initial) => {
       // Over HTTP; a socket brings its own.
       const received = req ?? (request as Partial<IncomingMessage> | undefined);
       return {
@@ -62,7 +62,7 @@ export function createGraphQL(options: {
         engine: forRequest(
           engine,
           signal ? () => signal.aborted : () => received?.socket?.destroyed === true,
-          client ?? addressOf(received as IncomingMessage),
+          owner ?? ownerOf(received as IncomingMessage),
         ),
         ...(announce === undefined && { announce: (more: number) => exchanges.announce(received, more) }),
       };
@@ -75,7 +75,7 @@ export function createGraphQL(options: {
     graphiql: false,
     parserAndValidationCache: { documentCache: documentCache(), errorCache: documentCache() },
     plugins: [
-      readBodies,
+      readBodies(ownerOf),
       writeAnswers,
       operations.plugin,
       streams.plugin,
@@ -101,13 +101,15 @@ function callerOf(right: Right | undefined): Caller {
  * Reads bodies in bounded time, and refuses what can't be read: Yoga quotes it in its error, or takes it for a fault of the
  * server.
  */
-const readBodies: Plugin = {
-  onRequestParse: ({ requestParser, setRequestParser }) => {
+const readBodies = (ownerOf: OwnerOf): Plugin => ({
+  onRequestParse: ({ requestParser, setRequestParser, serverContext }) => {
     if (requestParser === undefined) return;
+    const { req } = serverContext as Initial;
     setRequestParser(async (request) => {
       const type = request.method === 'POST' ? request.headers.get('content-type') : null;
       try {
-        if (type !== null && /^application\/(graphql\+)?json\b/.test(type)) return await readJson(request);
+        if (type !== null && /^application\/(graphql\+)?json\b/.test(type))
+          return await readJson(request, req === undefined ? {} : ownerOf(req));
         if (type?.startsWith('application/x-www-form-urlencoded')) return readForm(await request.text());
         return await requestParser(request);
       } catch (error) {
@@ -120,7 +122,7 @@ const readBodies: Plugin = {
       }
     });
   },
-};
+});
 
 /** Payloads and results are written as they are: with all their digits, and unread. */
 const writeAnswers: Plugin = {
@@ -129,10 +131,10 @@ const writeAnswers: Plugin = {
   },
 };
 
-async function readJson(request: Request): Promise<GraphQLParams> {
+async function readJson(request: Request, owner: Owner): Promise<GraphQLParams> {
   // Yoga's own requests give a Buffer, of which this would be a copy.
   const bytes: ArrayBuffer | Buffer = await request.arrayBuffer();
-  const params = await readJsonBody(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes));
+  const params = await readJsonBody(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes), owner);
   if (typeof params !== 'object' || params === null) throw badRequest('The body must be a JSON object.');
   return params;
 }

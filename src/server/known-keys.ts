@@ -154,7 +154,7 @@ export class KnownKeys {
       rootIds: row.root_ids.length === 0 ? null : row.root_ids,
     };
     const right = new Right({
-      caller: createCaller(`key ${row.name} (${row.id})`, row.roles, scope),
+      caller: createCaller(`key ${row.name} (${row.id})`, row.roles, { ...scope, account: `key ${row.id}` }),
       until: untilOf(row),
       onUse: (_, isUsed) => {
         if (isUsed) this.#inUse.set(digest, known);

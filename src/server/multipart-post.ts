@@ -6,7 +6,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import { ReceivedFile } from '../schema/received-file.ts';
-import type { AddressOf } from './addresses.ts';
 import { answerEarly } from './answer-early.ts';
 import {
   type DirectOperation,
@@ -20,6 +19,7 @@ import type { Yoga } from './graphql.ts';
 import { maxFormBytes, RequestCutError, readForm } from './multipart-form.ts';
 import { type Place, placesOf } from './multipart-map.ts';
 import type { Operations } from './operations.ts';
+import type { OwnerOf } from './owners.ts';
 import { badRequest, readJsonBody } from './request-body.ts';
 import { toRefusal, UploadError, type UploadStore } from './upload-store.ts';
 
@@ -43,9 +43,9 @@ export function createMultipartPost(options: {
   yoga: Yoga;
   operations: Operations;
   store: UploadStore;
-  addressOf: AddressOf;
+  ownerOf: OwnerOf;
 }): MultipartPost {
-  const { yoga, operations, store, addressOf } = options;
+  const { yoga, operations, store, ownerOf } = options;
 
   /** The operation, with its files in `received`. */
   const read = async (request: IncomingMessage, received: ReceivedFile[]): Promise<DirectOperation> => {
@@ -58,7 +58,7 @@ export function createMultipartPost(options: {
         const isFirst = name === 'operations';
         if (isFirst ? params !== undefined : params === undefined || places !== undefined)
           throw badRequest('The first part must be operations, the second one map, and then come the files.');
-        const value = await readJsonBody(Buffer.from(text));
+        const value = await readJsonBody(Buffer.from(text), ownerOf(request));
         if (isFirst) {
           params = paramsOf(value);
           operation = prepareOperation({ yoga, operations, request, params });
@@ -77,7 +77,7 @@ export function createMultipartPost(options: {
             `map does not name the part ${JSON.stringify((name ?? '').slice(0, 80))}, or it came before.`,
           );
         places.delete(name);
-        const upload = await store.whole(file, { client: addressOf(request) });
+        const upload = await store.whole(file, { owner: ownerOf(request) });
         if (upload === undefined) return; // the form fails, too
         const stored = new ReceivedFile(upload);
         received.push(stored);

@@ -25,6 +25,7 @@ import { createExecute } from './compiled-execution.ts';
 import { costOf } from './cost-of.ts';
 import { readDocument } from './documents.ts';
 import { turnToWrite } from './large-turns.ts';
+import { LoopTurns } from './loop-turns.ts';
 import { refuseVariables } from './variables.ts';
 
 /** Of an invalid document. */
@@ -32,7 +33,7 @@ const maxErrors = 10;
 const maxMessageLength = 500;
 /**
  * Of a query, in values that the answer could have. Until it is written each takes up to a kilobyte, so those with more are carried out
- * a few at a time, by turns of their clients.
+ * a few at a time, by turns of their callers.
  */
 const heavyCost = 20_000;
 const heavyAtOnce = 2;
@@ -49,6 +50,7 @@ export class Operations {
   /** For the events of subscriptions too. */
   readonly execute = createExecute();
   readonly #heavy = new Turns(heavyAtOnce);
+  readonly #turns = new LoopTurns();
   #active = 0;
   #onIdle: (() => void) | undefined;
 
@@ -76,16 +78,8 @@ export class Operations {
         return;
       }
       setExecuteFn((operation: ExecutionArgs) => {
-        try {
-          const errors = refuseVariables(operation);
-          if (errors !== undefined) return { errors };
-          const result = isHeavy(operation)
-            ? this.#heavy.run(engineOf(operation), async () => this.execute(operation))
-            : this.execute(operation);
-          return isPromise(result) ? result.then((answer) => inTurn(answer, operation), toAnswer) : result;
-        } catch (error) {
-          return toAnswer(error);
-        }
+        const turn = this.#turns.turn(engineOf(operation));
+        return turn === undefined ? this.#carryOut(operation) : turn.then(() => this.#carryOut(operation));
       });
       this.#active++;
       const end = this.#started(args);
@@ -114,6 +108,19 @@ export class Operations {
       };
     },
   };
+
+  #carryOut(operation: ExecutionArgs): ExecutionResult | Promise<ExecutionResult> {
+    try {
+      const errors = refuseVariables(operation);
+      if (errors !== undefined) return { errors };
+      const result = isHeavy(operation)
+        ? this.#heavy.run(engineOf(operation), async () => this.execute(operation))
+        : this.execute(operation);
+      return isPromise(result) ? result.then((answer) => inTurn(answer, operation), toAnswer) : result;
+    } catch (error) {
+      return toAnswer(error);
+    }
+  }
 
   #finish(
     result: ExecutionResult,

@@ -40,7 +40,8 @@ export class TrustedProxy {
     const key = JSON.stringify([user, roles]);
     let right = this.#known.get(key);
     if (right === undefined) {
-      right = new Right({ caller: createCaller(`user ${user.slice(0, maxNameLength)}`, toRoles(roles)) });
+      const name = `user ${user.slice(0, maxNameLength)}`;
+      right = new Right({ caller: createCaller(name, toRoles(roles), { account: `user ${user}` }) });
       this.#known.set(key, right);
     }
     return right;
