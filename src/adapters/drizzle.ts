@@ -1,4 +1,4 @@
-/** jobtree/adapters/drizzle: jobs and items in a transaction of Drizzle, with `pg` or postgres.js. */
+/** jobtree-client/adapters/drizzle: jobs and items in a transaction of Drizzle, with `pg` or postgres.js. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { AddItemsResult } from '../client/add-items.ts';
 import type { ItemSpec, JobSpec } from '../client/job-spec.ts';

@@ -1,4 +1,4 @@
-/** jobtree/adapters/kysely: jobs and items in a transaction of Kysely. */
+/** jobtree-client/adapters/kysely: jobs and items in a transaction of Kysely. */
 import { sql, type Transaction } from 'kysely';
 import type { AddItemsResult } from '../client/add-items.ts';
 import type { ItemSpec, JobSpec } from '../client/job-spec.ts';

@@ -1,4 +1,4 @@
-/** jobtree/adapters/pg: jobs and items in a transaction of the package `pg`. */
+/** jobtree-client/adapters/pg: jobs and items in a transaction of the package `pg`. */
 import type { ClientBase } from 'pg';
 import type { AddItemsResult } from '../client/add-items.ts';
 import type { ItemSpec, JobSpec } from '../client/job-spec.ts';

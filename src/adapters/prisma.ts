@@ -1,4 +1,4 @@
-/** jobtree/adapters/prisma: jobs and items in a transaction of Prisma. */
+/** jobtree-client/adapters/prisma: jobs and items in a transaction of Prisma. */
 
 import type { AddItemsResult } from '../client/add-items.ts';
 import type { ItemSpec, JobSpec } from '../client/job-spec.ts';

@@ -1,15 +1,10 @@
 /** Items for a job, in as many requests as they need: each within the server's limits, one after the other, in order. */
-import type {
-  AddItemsMutation,
-  AddStatus,
-  ItemInput,
-  TraceContextInput,
-} from '../generated/graphql/graphql.ts';
+import type { AddItemsMutation, AddStatus, ItemInput, TraceContextInput } from '../generated/operations.ts';
+import * as operations from '../generated/operations.ts';
 import { JobtreeError, payloadOf } from './errors.ts';
 import type { Http } from './http.ts';
 import { type ItemSpec, toItemInput } from './job-spec.ts';
 import { maxEntries, maxUnits } from './limits.ts';
-import { addItems } from './operations.ts';
 
 /** The answer to one item. */
 export interface AddedItem {
@@ -62,7 +57,7 @@ export async function addInBatches(
     // With a dedupe key each, a second copy of a lost request adds nothing.
     const repeatable = batch.every((item) => item.dedupeKey != null);
     try {
-      const data = await http.request(addItems, { input, all }, { repeatable, signal });
+      const data = await http.request(operations.AddItems, { input, all }, { repeatable, signal });
       collect(result, payloadOf(data.addItems), done);
     } catch (error) {
       throw withProgress(error, done, batch.length, items.length);

@@ -3,10 +3,10 @@ import type {
   CallbackDeliveryFilter,
   DeliveryFieldsFragment,
   EndpointFieldsFragment,
-} from '../generated/graphql/graphql.ts';
+} from '../generated/operations.ts';
+import * as operations from '../generated/operations.ts';
 import { JobtreeError, payloadOf } from './errors.ts';
 import type { Http } from './http.ts';
-import * as operations from './operations.ts';
 import type { CallOptions, Page, PageOptions } from './types.ts';
 
 /** Where callbacks go. Times are text in ISO 8601. */
@@ -35,7 +35,7 @@ export class Callbacks {
     { signal }: CallOptions = {},
   ): Promise<{ endpoint: CallbackEndpoint; secret: string | null }> {
     const request = { repeatable: false, signal };
-    const data = await this.#http.request(operations.putCallbackEndpoint, { input: endpoint }, request);
+    const data = await this.#http.request(operations.PutCallbackEndpoint, { input: endpoint }, request);
     const { secret = null, ...payload } = payloadOf(data.putCallbackEndpoint);
     return { ...payload, secret };
   }
@@ -52,7 +52,7 @@ export class Callbacks {
   ): Promise<{ endpoint: CallbackEndpoint; secret: string }> {
     const input = { name, keepPreviousMs };
     const request = { repeatable: false, signal };
-    const data = await this.#http.request(operations.rotateCallbackSecret, { input }, request);
+    const data = await this.#http.request(operations.RotateCallbackSecret, { input }, request);
     return payloadOf(data.rotateCallbackSecret);
   }
 
@@ -63,7 +63,7 @@ export class Callbacks {
    */
   async deleteEndpoint(name: string, { signal }: CallOptions = {}): Promise<void> {
     const request = { repeatable: false, signal };
-    const data = await this.#http.request(operations.deleteCallbackEndpoint, { input: { name } }, request);
+    const data = await this.#http.request(operations.DeleteCallbackEndpoint, { input: { name } }, request);
     payloadOf(data.deleteCallbackEndpoint);
   }
 
@@ -74,7 +74,7 @@ export class Callbacks {
       const variables = { first: mostInAnswer, after: all.at(-1)?.name };
       const request = { repeatable: true, signal };
       const { callbackEndpoints } = await this.#http.request(
-        operations.callbackEndpoints,
+        operations.CallbackEndpoints,
         variables,
         request,
       );
@@ -89,7 +89,7 @@ export class Callbacks {
   ): Promise<Page<CallbackDelivery>> {
     const { first, after, filter, signal } = options;
     const request = { repeatable: true, signal };
-    const data = await this.#http.request(operations.callbackDeliveries, { first, after, filter }, request);
+    const data = await this.#http.request(operations.CallbackDeliveries, { first, after, filter }, request);
     const { endCursor = null, hasNextPage } = data.callbackDeliveries.pageInfo;
     return { nodes: data.callbackDeliveries.edges.map(({ node }) => node), endCursor, hasNextPage };
   }
@@ -97,7 +97,7 @@ export class Callbacks {
   /** @throws JobtreeError NOT_FOUND */
   async delivery(id: string, { signal }: CallOptions = {}): Promise<CallbackDelivery> {
     const { node } = await this.#http.request(
-      operations.callbackDelivery,
+      operations.CallbackDelivery,
       { id },
       { repeatable: true, signal },
     );
@@ -114,7 +114,7 @@ export class Callbacks {
   async retryDelivery(id: string, { signal }: CallOptions = {}): Promise<CallbackDelivery> {
     const request = { repeatable: true, signal };
     const data = await this.#http.request(
-      operations.retryCallbackDelivery,
+      operations.RetryCallbackDelivery,
       { input: { deliveryId: id } },
       request,
     );

@@ -9,7 +9,8 @@ import type {
   ReportInput,
   TypedDocumentString,
   WorkersQueryVariables,
-} from '../generated/graphql/graphql.ts';
+} from '../generated/operations.ts';
+import * as operations from '../generated/operations.ts';
 import { type AddItemsResult, addInBatches } from './add-items.ts';
 import { Callbacks } from './callbacks.ts';
 import { newClaimId } from './claim-id.ts';
@@ -18,7 +19,6 @@ import { endpoint } from './endpoint.ts';
 import { JobtreeError, payloadOf } from './errors.ts';
 import { Http } from './http.ts';
 import { type ItemSpec, type JobSpec, toItemChanges, toJobInput } from './job-spec.ts';
-import * as operations from './operations.ts';
 import { createPost } from './post.ts';
 import { Queues } from './queues.ts';
 import { type ExportOptions, exportResults, type ResultLines, type ResultsEndpoint } from './results.ts';
@@ -135,7 +135,7 @@ export class Client {
     return sendTraced({ type: job.type, count }, async (traceContext) => {
       const traced = traceContext === undefined ? input : { ...input, traceContext };
       const variables = { input: traced };
-      const data = await this.#send(operations.createJob, variables, options, job.dedupeKey !== undefined);
+      const data = await this.#send(operations.CreateJob, variables, options, job.dedupeKey !== undefined);
       const payload = payloadOf(data.createJob);
       return { id: payload.job.id, created: payload.created };
     });
@@ -178,7 +178,7 @@ export class Client {
    * @throws JobtreeError NOT_FOUND, JOB_FED_BY_PARENT
    */
   async sealJob(jobId: string, options: CallOptions = {}): Promise<JobProgress> {
-    const data = await this.#send(operations.sealJob, { input: { jobId } }, options, true);
+    const data = await this.#send(operations.SealJob, { input: { jobId } }, options, true);
     return payloadOf(data.sealJob).job.progress;
   }
 
@@ -189,7 +189,7 @@ export class Client {
    * @throws JobtreeError NOT_FOUND
    */
   async cancelJob(jobId: string, options: CallOptions = {}): Promise<void> {
-    payloadOf((await this.#send(operations.cancelJob, { input: { jobId } }, options, true)).cancelJob);
+    payloadOf((await this.#send(operations.CancelJob, { input: { jobId } }, options, true)).cancelJob);
   }
 
   /**
@@ -198,7 +198,7 @@ export class Client {
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT
    */
   async pendingItemCount(filter: PendingItemFilter, options: CallOptions = {}): Promise<number> {
-    return (await this.#send(operations.pendingItemCount, { filter }, options, true)).pendingItemCount;
+    return (await this.#send(operations.PendingItemCount, { filter }, options, true)).pendingItemCount;
   }
 
   /**
@@ -208,7 +208,7 @@ export class Client {
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT
    */
   async cancelItems(filter: PendingItemFilter, options: CallOptions = {}): Promise<Operation> {
-    const data = await this.#send(operations.cancelItems, { input: { filter } }, options, false);
+    const data = await this.#send(operations.CancelItems, { input: { filter } }, options, false);
     return payloadOf(data.cancelItems).operation;
   }
 
@@ -219,7 +219,7 @@ export class Client {
    */
   async updateItem(itemId: string, changes: ItemChanges, options: CallOptions = {}): Promise<Item> {
     const input = { itemId, ...toItemChanges(changes) };
-    return payloadOf((await this.#send(operations.updateItem, { input }, options, false)).updateItem).item;
+    return payloadOf((await this.#send(operations.UpdateItem, { input }, options, false)).updateItem).item;
   }
 
   /**
@@ -230,7 +230,7 @@ export class Client {
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT for a job that is no root
    */
   async deleteJob(jobId: string, options: CallOptions = {}): Promise<{ deleted: boolean }> {
-    const data = await this.#send(operations.deleteJob, { input: { jobId } }, options, false);
+    const data = await this.#send(operations.DeleteJob, { input: { jobId } }, options, false);
     return { deleted: payloadOf(data.deleteJob).deleted };
   }
 
@@ -242,12 +242,12 @@ export class Client {
    */
   async setRetention(jobId: string, retention: TreeRetention, options: CallOptions = {}): Promise<Job> {
     const input = { ...retention, jobId };
-    return payloadOf((await this.#send(operations.setRetention, { input }, options, true)).setRetention).job;
+    return payloadOf((await this.#send(operations.SetRetention, { input }, options, true)).setRetention).job;
   }
 
   /** @throws JobtreeError NOT_FOUND */
   async job(id: string, options: CallOptions = {}): Promise<JobWithChildren> {
-    const data = await this.#send(operations.job, { id }, options, true);
+    const data = await this.#send(operations.Job, { id }, options, true);
     return found(data.job, id);
   }
 
@@ -256,7 +256,7 @@ export class Client {
     options: PageOptions & { readonly filter?: JobFilter; readonly order?: JobOrder } = {},
   ): Promise<Page<Job>> {
     const { first, after, filter, order } = options;
-    return toPage((await this.#send(operations.jobs, { first, after, filter, order }, options, true)).jobs);
+    return toPage((await this.#send(operations.Jobs, { first, after, filter, order }, options, true)).jobs);
   }
 
   /**
@@ -272,7 +272,7 @@ export class Client {
   ): Promise<Page<Item>> {
     const { first = defaultPageSize, after, status } = options;
     return asManyAsFit(first, async (first) => {
-      const data = await this.#send(operations.items, { jobId, first, after, status }, options, true);
+      const data = await this.#send(operations.Items, { jobId, first, after, status }, options, true);
       return toPage(found(data.job, jobId).items);
     });
   }
@@ -290,7 +290,7 @@ export class Client {
     let after: string | null | undefined;
     do {
       const { nodes, endCursor, hasNextPage } = await asManyAsFit(size, async (first) => {
-        const data = await this.#send(operations.results, { jobId, first, after }, options, true);
+        const data = await this.#send(operations.Results, { jobId, first, after }, options, true);
         return toPage(found(data.job, jobId).results);
       });
       // What follows may be smaller.
@@ -325,7 +325,7 @@ export class Client {
     } = {},
   ): Promise<SerializeKey[]> {
     const variables = { first: options.first, keys: options.keys && [...options.keys] };
-    return (await this.#send(operations.serializeKeys, variables, options, true)).serializeKeys;
+    return (await this.#send(operations.SerializeKeys, variables, options, true)).serializeKeys;
   }
 
   /**
@@ -337,7 +337,7 @@ export class Client {
     options: CallOptions & { readonly types?: readonly string[]; readonly first?: number } = {},
   ): Promise<DeadLetterGroup[]> {
     const variables = { types: options.types && [...options.types], first: options.first };
-    return (await this.#send(operations.deadLetterGroups, variables, options, true)).deadLetterGroups;
+    return (await this.#send(operations.DeadLetterGroups, variables, options, true)).deadLetterGroups;
   }
 
   /**
@@ -350,7 +350,7 @@ export class Client {
     id: string,
     options: CallOptions & { readonly first?: number } = {},
   ): Promise<DeadLetterGroupWithItems> {
-    const data = await this.#send(operations.deadLetterGroup, { id, first: options.first }, options, true);
+    const data = await this.#send(operations.DeadLetterGroup, { id, first: options.first }, options, true);
     return found(data.node && 'pattern' in data.node ? data.node : null, id) as DeadLetterGroupWithItems;
   }
 
@@ -365,7 +365,7 @@ export class Client {
   ): Promise<DeadLetterDigestEntry[]> {
     const types = options.types && [...options.types];
     const variables = { since: since.toISOString(), types, first: options.first };
-    return (await this.#send(operations.deadLetterDigest, variables, options, true)).deadLetterDigest;
+    return (await this.#send(operations.DeadLetterDigest, variables, options, true)).deadLetterDigest;
   }
 
   /**
@@ -374,7 +374,7 @@ export class Client {
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT
    */
   async deadLetterCount(filter: DeadLetterFilter, options: CallOptions = {}): Promise<number> {
-    return (await this.#send(operations.deadLetterCount, { filter }, options, true)).deadLetterCount;
+    return (await this.#send(operations.DeadLetterCount, { filter }, options, true)).deadLetterCount;
   }
 
   /**
@@ -389,7 +389,7 @@ export class Client {
     options: CallOptions & { readonly payload?: unknown } = {},
   ): Promise<Operation> {
     const input = { filter, ...(options.payload !== undefined && { payload: options.payload }) };
-    const data = await this.#send(operations.replayDeadLetters, { input }, options, false);
+    const data = await this.#send(operations.ReplayDeadLetters, { input }, options, false);
     return payloadOf(data.replayDeadLetters).operation;
   }
 
@@ -399,7 +399,7 @@ export class Client {
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT
    */
   async discardDeadLetters(filter: DeadLetterFilter, options: CallOptions = {}): Promise<Operation> {
-    const data = await this.#send(operations.discardDeadLetters, { input: { filter } }, options, true);
+    const data = await this.#send(operations.DiscardDeadLetters, { input: { filter } }, options, true);
     return payloadOf(data.discardDeadLetters).operation;
   }
 
@@ -409,13 +409,13 @@ export class Client {
    * @throws JobtreeError NOT_FOUND
    */
   async noteDeadLetters(groupId: string, note: string | null, options: CallOptions = {}): Promise<void> {
-    const data = await this.#send(operations.noteDeadLetters, { input: { groupId, note } }, options, true);
+    const data = await this.#send(operations.NoteDeadLetters, { input: { groupId, note } }, options, true);
     payloadOf(data.noteDeadLetters);
   }
 
   /** @throws JobtreeError NOT_FOUND */
   async operation(id: string, options: CallOptions = {}): Promise<Operation> {
-    const { node } = await this.#send(operations.operation, { id }, options, true);
+    const { node } = await this.#send(operations.Operation, { id }, options, true);
     return found(node && 'total' in node ? node : null, id) as Operation;
   }
 
@@ -425,7 +425,7 @@ export class Client {
    * @throws JobtreeError NOT_FOUND
    */
   async cancelOperation(operationId: string, options: CallOptions = {}): Promise<Operation> {
-    const data = await this.#send(operations.cancelOperation, { input: { operationId } }, options, true);
+    const data = await this.#send(operations.CancelOperation, { input: { operationId } }, options, true);
     return payloadOf(data.cancelOperation).operation;
   }
 
@@ -470,12 +470,12 @@ export class Client {
    * for far longer than is usual for its type.
    */
   async heldItems({ signal, ...filter }: CallOptions & HeldItemsQueryVariables = {}): Promise<HeldItem[]> {
-    return (await this.#send(operations.heldItems, filter, { signal }, true)).heldItems;
+    return (await this.#send(operations.HeldItems, filter, { signal }, true)).heldItems;
   }
 
   /** The workers that are connected, or hold items, by name: the first 1,000 behind `after`. */
   async workers({ signal, ...filter }: CallOptions & WorkersQueryVariables = {}): Promise<ConnectedWorker[]> {
-    return (await this.#send(operations.workers, filter, { signal }, true)).workers;
+    return (await this.#send(operations.Workers, filter, { signal }, true)).workers;
   }
 
   /**
@@ -502,7 +502,7 @@ export class Client {
    * @throws JobtreeError NOT_FOUND, ITEM_NOT_CLAIMABLE with its `reason`
    */
   async claimItem(worker: string, itemId: string, options: CallOptions = {}): Promise<Assignment> {
-    const data = await this.#send(operations.claimItem, { input: { itemId, worker } }, options, false);
+    const data = await this.#send(operations.ClaimItem, { input: { itemId, worker } }, options, false);
     return payloadOf(data.claimItem).assignment as Assignment;
   }
 
@@ -538,7 +538,7 @@ export class Client {
   ): Promise<AssignmentAnswer<HeartbeatStatus>[]> {
     const input = { assignmentIds: [...assignmentIds] };
     const { entries } = payloadOf(
-      (await this.#send(operations.heartbeat, { input }, options, true)).heartbeat,
+      (await this.#send(operations.Heartbeat, { input }, options, true)).heartbeat,
     );
     return toAssignmentAnswers(assignmentIds, entries);
   }
@@ -569,9 +569,13 @@ export class Client {
     return this.#http.request(document, variables, { repeatable, signal });
   }
 
-  #exchange(part: Partial<operations.ExchangePartsVariables>, options: CallOptions, repeatable: boolean) {
+  #exchange(
+    part: Partial<operations.ExchangePartsMutationVariables>,
+    options: CallOptions,
+    repeatable: boolean,
+  ) {
     const variables = { withReports: false, withReleases: false, withClaims: false, ...part };
-    return this.#send(operations.exchangeParts, variables, options, repeatable);
+    return this.#send(operations.ExchangeParts, variables, options, repeatable);
   }
 
   #untilClosed({ signal }: CallOptions): AbortSignal {

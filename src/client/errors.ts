@@ -1,5 +1,5 @@
 /** What can go wrong for a caller of the client, and how a handler says that trying again is useless. */
-import type { ErrorCode, NotClaimableReason } from '../generated/graphql/graphql.ts';
+import type { ErrorCode, NotClaimableReason } from '../generated/operations.ts';
 
 /**
  * Why an operation did not succeed: a refusal of the server (its codes), or

@@ -2,7 +2,7 @@
  * Requests over HTTP: one POST each. A request whose response is lost may have been carried out, so it is only sent
  * again if that changes nothing, or if it is known that nothing was done.
  */
-import type { TypedDocumentString } from '../generated/graphql/graphql.ts';
+import type { TypedDocumentString } from '../generated/operations.ts';
 import { backoffMs, wait } from './backoff.ts';
 import type { Credentials } from './credentials.ts';
 import { fromGraphqlErrors, isRefusal, isTransient, JobtreeError } from './errors.ts';

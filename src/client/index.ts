@@ -1,4 +1,4 @@
-/** jobtree/client: what producers and workers in TypeScript use. */
+/** jobtree-client: what producers and workers in TypeScript use. */
 export type {
   AddStatus,
   CallbackDeliveryFilter,
@@ -21,7 +21,7 @@ export type {
   ReportInput,
   ReportStatus,
   SerializeOnFailure,
-} from '../generated/graphql/graphql.ts';
+} from '../generated/operations.ts';
 export type { AddedItem, AddItemsResult } from './add-items.ts';
 export type { CallbackDelivery, CallbackEndpoint, Callbacks } from './callbacks.ts';
 export { Client, type ClientOptions, createClient } from './client.ts';

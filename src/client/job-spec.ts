@@ -7,7 +7,7 @@ import type {
   JobInput,
   SerializeOnFailure,
   UpdateItemInput,
-} from '../generated/graphql/graphql.ts';
+} from '../generated/operations.ts';
 import { JobtreeError } from './errors.ts';
 import { checkJson, NotJsonError } from './json.ts';
 import type { ItemChanges } from './types.ts';

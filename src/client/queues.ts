@@ -1,8 +1,8 @@
 /** The settings of types, and how much of each waits and runs. */
-import type { QueueFieldsFragment, QueueFiguresQuery, SetQueueInput } from '../generated/graphql/graphql.ts';
+import type { QueueFieldsFragment, QueueFiguresQuery, SetQueueInput } from '../generated/operations.ts';
+import * as operations from '../generated/operations.ts';
 import { payloadOf } from './errors.ts';
 import type { Http } from './http.ts';
-import * as operations from './operations.ts';
 import type { CallOptions } from './types.ts';
 
 /** A type: its settings, null where they are not set, and how much of it waits and runs. */
@@ -28,7 +28,7 @@ export class Queues {
    */
   async set(type: string, settings: QueueSettings, { signal }: CallOptions = {}): Promise<Queue> {
     const input = { ...settings, type };
-    const data = await this.#http.request(operations.setQueue, { input }, { repeatable: true, signal });
+    const data = await this.#http.request(operations.SetQueue, { input }, { repeatable: true, signal });
     return payloadOf(data.setQueue).queue;
   }
 
@@ -44,7 +44,7 @@ export class Queues {
 
   /** One type, whether there is anything of it or not. */
   async get(type: string, { signal }: CallOptions = {}): Promise<Queue> {
-    return (await this.#http.request(operations.queue, { type }, { repeatable: true, signal })).queue;
+    return (await this.#http.request(operations.Queue, { type }, { repeatable: true, signal })).queue;
   }
 
   /** All types that have settings, of which anything waits or runs, or was done in the last hour, by name. */
@@ -52,7 +52,7 @@ export class Queues {
     const all: Queue[] = [];
     for (;;) {
       const variables = { first: mostInAnswer, after: all.at(-1)?.type };
-      const { queues } = await this.#http.request(operations.queues, variables, { repeatable: true, signal });
+      const { queues } = await this.#http.request(operations.Queues, variables, { repeatable: true, signal });
       all.push(...queues);
       if (queues.length < mostInAnswer) return all;
     }
@@ -79,7 +79,7 @@ export class Queues {
         after: all.at(-1)?.type,
       };
       const options = { repeatable: true, signal };
-      const { queues } = await this.#http.request(operations.queueFigures, variables, options);
+      const { queues } = await this.#http.request(operations.QueueFigures, variables, options);
       all.push(...queues);
       if (queues.length < mostInAnswer) return all;
     }

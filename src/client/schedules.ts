@@ -5,10 +5,10 @@ import type {
   ScheduleFieldsFragment,
   ScheduleInput,
   TypedDocumentString,
-} from '../generated/graphql/graphql.ts';
+} from '../generated/operations.ts';
+import * as operations from '../generated/operations.ts';
 import { JobtreeError, payloadOf } from './errors.ts';
 import { type JobSpec, toInstant, toJobInput } from './job-spec.ts';
-import * as operations from './operations.ts';
 import type { CallOptions, Page, PageOptions } from './types.ts';
 
 /** A schedule with its state. Times are text in ISO 8601. */
@@ -64,7 +64,7 @@ export class Schedules {
     options: CallOptions = {},
   ): Promise<{ schedule: Schedule; created: boolean; changed: boolean }> {
     const input = toScheduleInput(schedule, '');
-    return payloadOf((await this.#send(operations.putSchedule, { input }, options, true)).putSchedule);
+    return payloadOf((await this.#send(operations.PutSchedule, { input }, options, true)).putSchedule);
   }
 
   /**
@@ -82,12 +82,12 @@ export class Schedules {
     const { deleteOthers = false, prefix = '' } = options;
     const inputs = schedules.map((schedule, i) => toScheduleInput(schedule, `schedules[${i}].`));
     const input = { schedules: inputs, deleteOthers, prefix };
-    return payloadOf((await this.#send(operations.syncSchedules, { input }, options, true)).syncSchedules);
+    return payloadOf((await this.#send(operations.SyncSchedules, { input }, options, true)).syncSchedules);
   }
 
   /** @throws JobtreeError NOT_FOUND */
   async get(name: string, options: CallOptions = {}): Promise<Schedule> {
-    const { schedule } = await this.#send(operations.schedule, { name }, options, true);
+    const { schedule } = await this.#send(operations.Schedule, { name }, options, true);
     if (schedule == null)
       throw new JobtreeError('NOT_FOUND', `There is no schedule ${name}.`, { field: 'name' });
     return schedule;
@@ -96,7 +96,7 @@ export class Schedules {
   /** Lists schedules by name. */
   async list(options: PageOptions = {}): Promise<Page<Schedule>> {
     const { first, after } = options;
-    const { schedules } = await this.#send(operations.schedules, { first, after }, options, true);
+    const { schedules } = await this.#send(operations.Schedules, { first, after }, options, true);
     const { endCursor = null, hasNextPage } = schedules.pageInfo;
     return { nodes: schedules.edges.map(({ node }) => node), endCursor, hasNextPage };
   }
@@ -107,7 +107,7 @@ export class Schedules {
    * @throws JobtreeError NOT_FOUND
    */
   async pause(name: string, options: CallOptions = {}): Promise<Schedule> {
-    const data = await this.#send(operations.pauseSchedule, { input: { name } }, options, true);
+    const data = await this.#send(operations.PauseSchedule, { input: { name } }, options, true);
     return payloadOf(data.pauseSchedule).schedule;
   }
 
@@ -117,7 +117,7 @@ export class Schedules {
    * @throws JobtreeError NOT_FOUND
    */
   async resume(name: string, options: CallOptions = {}): Promise<Schedule> {
-    const data = await this.#send(operations.resumeSchedule, { input: { name } }, options, true);
+    const data = await this.#send(operations.ResumeSchedule, { input: { name } }, options, true);
     return payloadOf(data.resumeSchedule).schedule;
   }
 
@@ -128,7 +128,7 @@ export class Schedules {
    * @throws JobtreeError NOT_FOUND, INVALID_INPUT for a template that createJob refuses by now
    */
   async run(name: string, options: CallOptions = {}): Promise<{ jobId: string }> {
-    const data = await this.#send(operations.runSchedule, { input: { name } }, options, false);
+    const data = await this.#send(operations.RunSchedule, { input: { name } }, options, false);
     return { jobId: payloadOf(data.runSchedule).job.id };
   }
 
@@ -145,7 +145,7 @@ export class Schedules {
   ): Promise<{ skipped: string | null; schedule: Schedule }> {
     const at = toInstant(options.at, 'at');
     const data = await this.#send(
-      operations.skipOccurrence,
+      operations.SkipOccurrence,
       { input: { name, at } },
       options,
       at !== undefined,
@@ -161,7 +161,7 @@ export class Schedules {
    */
   async delete(name: string, options: CallOptions = {}): Promise<void> {
     payloadOf(
-      (await this.#send(operations.deleteSchedule, { input: { name } }, options, false)).deleteSchedule,
+      (await this.#send(operations.DeleteSchedule, { input: { name } }, options, false)).deleteSchedule,
     );
   }
 }

@@ -14,7 +14,7 @@ import {
   type Client as GraphqlWs,
 } from 'graphql-ws/client';
 import type { ClientOptions } from 'ws';
-import type { TypedDocumentString } from '../generated/graphql/graphql.ts';
+import type { TypedDocumentString } from '../generated/operations.ts';
 import { restartPauseMs, wait } from './backoff.ts';
 import type { Credentials } from './credentials.ts';
 import { fromGraphqlErrors, JobtreeError } from './errors.ts';

@@ -15,7 +15,7 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
-import { type TraceContextInput, TypedDocumentString } from '../generated/graphql/graphql.ts';
+import { type TraceContextInput, TypedDocumentString } from '../generated/operations.ts';
 
 export const system = 'jobtree';
 

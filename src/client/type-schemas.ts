@@ -1,9 +1,9 @@
 /** The schemas of types: registered by those who define a type, checked by the server. */
-import type { TypeSchemasQuery } from '../generated/graphql/graphql.ts';
+import type { TypeSchemasQuery } from '../generated/operations.ts';
+import * as operations from '../generated/operations.ts';
 import type { DefinedType } from './define-type.ts';
 import { JobtreeError, payloadOf } from './errors.ts';
 import type { Http } from './http.ts';
-import * as operations from './operations.ts';
 import { toJsonSchema } from './standard-schema.ts';
 import type { CallOptions } from './types.ts';
 
@@ -41,19 +41,19 @@ export class TypeSchemas {
     { signal }: CallOptions = {},
   ): Promise<{ created: boolean }> {
     const input = toInput(type);
-    const data = await this.#http.request(operations.putTypeSchema, { input }, { repeatable: true, signal });
+    const data = await this.#http.request(operations.PutTypeSchema, { input }, { repeatable: true, signal });
     return payloadOf(data.putTypeSchema);
   }
 
   /** The names of all types that have schemas. */
   async list({ signal }: CallOptions = {}): Promise<string[]> {
-    const data = await this.#http.request(operations.typesWithSchemas, {}, { repeatable: true, signal });
+    const data = await this.#http.request(operations.TypesWithSchemas, {}, { repeatable: true, signal });
     return data.typesWithSchemas;
   }
 
   /** All versions of a type, the newest first; none if it has no schemas. */
   async versions(type: string, { signal }: CallOptions = {}): Promise<TypeSchema[]> {
-    const data = await this.#http.request(operations.typeSchemas, { type }, { repeatable: true, signal });
+    const data = await this.#http.request(operations.TypeSchemas, { type }, { repeatable: true, signal });
     return data.typeSchemas;
   }
 
@@ -65,7 +65,7 @@ export class TypeSchemas {
   async delete(type: string, version: number, { signal }: CallOptions = {}): Promise<{ deleted: boolean }> {
     const input = { type, version };
     const data = await this.#http.request(
-      operations.deleteTypeSchema,
+      operations.DeleteTypeSchema,
       { input },
       { repeatable: true, signal },
     );

@@ -15,7 +15,7 @@ import type {
   ReportStatus,
   SerializeKeysQuery,
   WorkersQuery,
-} from '../generated/graphql/graphql.ts';
+} from '../generated/operations.ts';
 
 /** For one call. */
 export interface CallOptions {

@@ -1,5 +1,5 @@
 /** A file to the server, part by part: one that breaks off is taken up where it was. The protocol is tus 1.0.0. */
-import type { ErrorCode } from '../generated/graphql/graphql.ts';
+import type { ErrorCode } from '../generated/operations.ts';
 import { backoffMs, wait } from './backoff.ts';
 import type { Credentials } from './credentials.ts';
 import { fromGraphqlErrors, isRefusal, isTransient, JobtreeError, refusal } from './errors.ts';

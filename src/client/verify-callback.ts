@@ -1,6 +1,6 @@
 /** For receivers of callbacks: what they get, and how they know that it is genuine. */
 import { Webhook } from 'standardwebhooks';
-import type { CancelReason, JobOutcome } from '../generated/graphql/graphql.ts';
+import type { CancelReason, JobOutcome } from '../generated/operations.ts';
 import { JobtreeError } from './errors.ts';
 
 interface Counts {

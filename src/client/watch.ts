@@ -4,7 +4,7 @@
  * is known already. Whatever is wrong with the server, a watch tries again, for as long as its reader wants; but where it is too old for what is asked of
  * it, that is told: to `onLost`, or else to the reader.
  */
-import type { TypedDocumentString } from '../generated/graphql/graphql.ts';
+import type { TypedDocumentString } from '../generated/operations.ts';
 import { backoffMs, wait } from './backoff.ts';
 import { isNotUnderstood, isTransient, JobtreeError } from './errors.ts';
 import { Signal } from './signal.ts';

@@ -2,9 +2,9 @@
  * What can be watched: the progress of a job, of a tree, and whether there is work. A server may know less than the one before it,
  * so a state that is older than what is known already is dropped.
  */
-import type { WorkerInput } from '../generated/graphql/graphql.ts';
+import type { WorkerInput } from '../generated/operations.ts';
+import * as operations from '../generated/operations.ts';
 import type { JobtreeError } from './errors.ts';
-import { jobProgress, jobTreeProgress, operationProgress, workAvailable } from './operations.ts';
 import type { Socket } from './socket.ts';
 import type { JobProgress, JobTreeProgress, Operation } from './types.ts';
 import { watch } from './watch.ts';
@@ -18,7 +18,7 @@ export function watchJob(socket: Socket, jobId: string, signal: AbortSignal) {
   };
   const isFinal = (progress: JobProgress) => progress.status === 'COMPLETED';
   const variables = () => ({ jobId, sinceRevision: last?.revision ?? null });
-  return watch(socket, jobProgress, variables, { take, isFinal }, signal);
+  return watch(socket, operations.JobProgress, variables, { take, isFinal }, signal);
 }
 
 export function watchTree(socket: Socket, rootId: string, signal: AbortSignal) {
@@ -33,13 +33,13 @@ export function watchTree(socket: Socket, rootId: string, signal: AbortSignal) {
   };
   const isFinal = (tree: JobTreeProgress) => tree.complete;
   const variables = () => ({ rootId, sinceRevision: last?.revision ?? null });
-  return watch(socket, jobTreeProgress, variables, { take, isFinal }, signal);
+  return watch(socket, operations.JobTreeProgress, variables, { take, isFinal }, signal);
 }
 
 export function watchOperation(socket: Socket, operationId: string, signal: AbortSignal) {
   const take = (data: { operationProgress: Operation }) => data.operationProgress;
   const isFinal = (operation: Operation) => operation.status !== 'RUNNING';
-  return watch(socket, operationProgress, () => ({ operationId }), { take, isFinal }, signal);
+  return watch(socket, operations.OperationProgress, () => ({ operationId }), { take, isFinal }, signal);
 }
 
 /** Yields for every hint, though hints that nobody has read yet count once; `onTypes` hears of each. */
@@ -60,7 +60,7 @@ export function watchWork(
     return true;
   };
   const watched = { take, isFinal: () => false, ...(onLost && { onLost }) };
-  return watch(socket, workAvailable, () => ({ types: [...types], worker }), watched, signal);
+  return watch(socket, operations.WorkAvailable, () => ({ types: [...types], worker }), watched, signal);
 }
 
 /** The final state always: a Postgres that was set back, to a backup or a standby that was behind, may count less than before. */

@@ -24,7 +24,7 @@ afterAll(async () => {
 
 test('trees of many customers are complete on both databases, and are found where their shard says', async () => {
   const file = join(import.meta.dirname, `.shards-${process.pid}.ts`);
-  const code = example('scaling.md', 'shards').replaceAll("'jobtree/client'", "'../../src/client/index.ts'");
+  const code = example('scaling.md', 'shards').replaceAll("'jobtree-client'", "'../../src/client/index.ts'");
   await writeFile(file, `// @ts-nocheck\n${code}`);
   onTestFinished(() => rm(file));
   const { connectShards } = await import(file);

@@ -4,8 +4,8 @@ import { type AddressInfo, createServer, type Socket as TcpSocket } from 'node:n
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { Credentials } from '../../src/client/credentials.ts';
 import { createClient, Worker } from '../../src/client/index.ts';
-import { workAvailable } from '../../src/client/operations.ts';
 import { Socket } from '../../src/client/socket.ts';
+import { WorkAvailable } from '../../src/generated/operations.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { startProxy } from '../support/proxy.ts';
@@ -71,7 +71,7 @@ test('giving up a connection that never opens is an error of the request, and no
   });
   const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/graphql`;
   const socket = new Socket({ url, credentials: new Credentials({}, undefined), webSocketImpl: undefined });
-  const answer = socket.request(workAvailable, { types: ['a'] }, 500);
+  const answer = socket.request(WorkAvailable, { types: ['a'] }, 500);
   const failed = expect(answer).rejects.toMatchObject({ code: 'UNREACHABLE' });
   const [connection] = (await once(silent, 'connection')) as [TcpSocket];
   connection.resume();

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { Credentials } from '../../src/client/credentials.ts';
 import { Socket } from '../../src/client/socket.ts';
 import { watch } from '../../src/client/watch.ts';
-import { TypedDocumentString } from '../../src/generated/graphql/graphql.ts';
+import { TypedDocumentString } from '../../src/generated/operations.ts';
 import { useServer } from '../cli/setup.ts';
 
 const server = useServer();

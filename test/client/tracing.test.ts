@@ -370,7 +370,7 @@ async function loadExample() {
   const code = `${example('tracing.md', 'setup')}\n${example('tracing.md', 'work')}`;
   await writeFile(
     file,
-    `// @ts-nocheck\n${code.replaceAll("'jobtree/client'", "'../../src/client/index.ts'")}`,
+    `// @ts-nocheck\n${code.replaceAll("'jobtree-client'", "'../../src/client/index.ts'")}`,
   );
   onTestFinished(() => rm(file));
   return import(file);

@@ -149,7 +149,7 @@ describe.skipIf(withoutBrowser)('in a browser', () => {
 });
 
 it('the client needs nothing of Node in a browser, and is small', async () => {
-  const { code, metafile } = await bundle({ main: `export { watchJob } from 'jobtree/client';` });
+  const { code, metafile } = await bundle({ main: `export { watchJob } from 'jobtree-client';` });
   const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);
   expect(imports).toEqual([]);
   const { gzipSync } = await import('node:zlib');

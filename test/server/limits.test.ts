@@ -5,7 +5,7 @@ import { getIntrospectionQuery } from 'graphql';
 import { createClient } from 'graphql-ws';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
-import * as operations from '../../src/client/operations.ts';
+import * as operations from '../../src/generated/operations.ts';
 import { schema } from '../../src/schema/index.ts';
 import type { App } from '../../src/server/create-app.ts';
 import { graphiqlOptions } from '../../src/server/graphiql.ts';

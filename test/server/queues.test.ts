@@ -61,11 +61,14 @@ interface Hold {
   readonly to: number | null;
 }
 
-/** From its claim to its outcome or failure, each attempt at an item of the type. */
+/**
+ * From its claim to its outcome or failure, each attempt at an item of the type. When an item was given back, as a worker does that a busy
+ * machine has held up, is not kept: it was held until its last heartbeat at least.
+ */
 function readHolds(type: string): Promise<Hold[]> {
   return db.query<Hold>(
     `select extract(epoch from a.claimed_at)::float8 * 1000 as from, extract(epoch from case a.state
-         when 'SUCCEEDED' then o.finished_at when 'FAILED' then f.at when 'LOST' then f.at end)::float8 * 1000 as to
+         when 'SUCCEEDED' then o.finished_at when 'FAILED' then f.at when 'LOST' then f.at when 'RELEASED' then a.heartbeat_at end)::float8 * 1000 as to
      from jobtree.assignment a
      join jobtree.job j on j.id = a.job_id and j.type = $1
      left join jobtree.outcome o on o.job_id = a.job_id and o.position = a.position

@@ -21,10 +21,10 @@ export async function bundle(
     jsx: 'automatic',
     define: { 'process.env.NODE_ENV': '"production"' },
     alias: {
-      'jobtree/client': `${root}/src/client/index.ts`,
+      'jobtree-client': `${root}/src/client/index.ts`,
       ...Object.fromEntries(
         ['pg', 'prisma', 'drizzle', 'kysely'].map((name) => [
-          `jobtree/adapters/${name}`,
+          `jobtree-client/adapters/${name}`,
           `${root}/src/adapters/${name}.ts`,
         ]),
       ),

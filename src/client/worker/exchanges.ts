@@ -6,16 +6,12 @@
  * time tries again, with growing pauses, and carries fewer reports, so that one that the server can't digest ends up alone.
  * A claim without an answer may have been carried out, so it is sent again as it was, and keeps its room until then.
  */
-import type {
-  ExchangeMutation,
-  ExchangePartsMutation,
-  ReportInput,
-} from '../../generated/graphql/graphql.ts';
+import type { ExchangeMutation, ExchangePartsMutation, ReportInput } from '../../generated/operations.ts';
+import * as operations from '../../generated/operations.ts';
 import { backoffMs } from '../backoff.ts';
 import { newClaimId } from '../claim-id.ts';
 import { JobtreeError, payloadOf, refusal } from '../errors.ts';
 import { maxEntries, maxUnits } from '../limits.ts';
-import { exchange, exchangeParts } from '../operations.ts';
 import type { Socket } from '../socket.ts';
 import { withTraces } from '../tracing.ts';
 import type { Assignment } from '../types.ts';
@@ -238,7 +234,7 @@ export class Exchanges {
     };
     if (outcomes.length > 0 && claims !== undefined && releases.length === 0) {
       const input = { reports: outcomes, claim: claims };
-      const { exchange: both } = await socket.request(withTraces(exchange), { input }, timeoutMs);
+      const { exchange: both } = await socket.request(withTraces(operations.Exchange), { input }, timeoutMs);
       return { reportOutcomes: both, claimItems: both };
     }
     const variables = {
@@ -251,7 +247,7 @@ export class Exchanges {
       }),
       ...(claims !== undefined && { claims }),
     };
-    return socket.request(withTraces(exchangeParts), variables, timeoutMs);
+    return socket.request(withTraces(operations.ExchangeParts), variables, timeoutMs);
   }
 
   #settleReports(reports: readonly HeldAssignment[], answer: Answer['reportOutcomes']): void {

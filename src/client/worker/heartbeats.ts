@@ -3,7 +3,7 @@
  * assignment judges failed heartbeats by its own interval: after two of those in a row its time is up, which is before the server
  * may take it back (three intervals).
  */
-import type { HeartbeatStatus } from '../../generated/graphql/graphql.ts';
+import type { HeartbeatStatus } from '../../generated/operations.ts';
 import { maxEntries } from '../limits.ts';
 import type { HeldAssignment } from './held-assignments.ts';
 

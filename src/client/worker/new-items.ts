@@ -1,5 +1,5 @@
 /** The new items that a handler names for fed child jobs, until they go out with its result. */
-import type { NewItemInput } from '../../generated/graphql/graphql.ts';
+import type { NewItemInput } from '../../generated/operations.ts';
 import { TypedItem } from '../define-type.ts';
 import { JobtreeError, PermanentError } from '../errors.ts';
 import { type ItemSpec, toItemInput } from '../job-spec.ts';

@@ -1,5 +1,5 @@
 /** What came of a handler, as the report that the server gets. */
-import type { FailureInput, ReportInput } from '../../generated/graphql/graphql.ts';
+import type { FailureInput, ReportInput } from '../../generated/operations.ts';
 import { PermanentError } from '../errors.ts';
 import { checkJson, jsonBytes } from '../json.ts';
 import type { NewItems } from './new-items.ts';

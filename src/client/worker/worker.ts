@@ -6,9 +6,9 @@
  *                     │  └───reports─────┼─────────┘
  *                  releases ◀─ aborts ◀─ heartbeats
  */
-import type { FailureInput } from '../../generated/graphql/graphql.ts';
+import type { FailureInput } from '../../generated/operations.ts';
+import * as operations from '../../generated/operations.ts';
 import { type AbortCode, JobtreeError, payloadOf } from '../errors.ts';
-import { heartbeat } from '../operations.ts';
 import type { Assignment } from '../types.ts';
 import { Emitter } from './emitter.ts';
 import type { ReportedFailure, WorkerEvents } from './events.ts';
@@ -83,7 +83,11 @@ export class Worker extends Emitter<WorkerEvents> {
     this.#heartbeats = new Heartbeats({
       held: this.#held,
       send: async (assignmentIds, timeoutMs) => {
-        const data = await client.socket.request(heartbeat, { input: { assignmentIds } }, timeoutMs);
+        const data = await client.socket.request(
+          operations.Heartbeat,
+          { input: { assignmentIds } },
+          timeoutMs,
+        );
         this.#reached();
         return payloadOf(data.heartbeat).entries.map((entry) => entry.status);
       },

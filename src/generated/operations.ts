@@ -1,4 +1,3 @@
-/* eslint-disable */
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
 export type Maybe<T> = T | null;
 export type InputMaybe<T> = T | null | undefined;
@@ -1471,7 +1470,7 @@ export class TypedDocumentString<TResult, TVariables>
     return this.value;
   }
 }
-export const OperationFieldsFragmentDoc = new TypedDocumentString(`
+export const OperationFields = /*#__PURE__*/ new TypedDocumentString(`
     fragment OperationFields on Operation {
   id
   kind
@@ -1482,7 +1481,7 @@ export const OperationFieldsFragmentDoc = new TypedDocumentString(`
   finishedAt
 }
     `, {"fragmentName":"OperationFields"}) as unknown as TypedDocumentString<OperationFieldsFragment, unknown>;
-export const ProgressFieldsFragmentDoc = new TypedDocumentString(`
+export const ProgressFields = /*#__PURE__*/ new TypedDocumentString(`
     fragment ProgressFields on JobProgress {
   jobId
   status
@@ -1502,7 +1501,7 @@ export const ProgressFieldsFragmentDoc = new TypedDocumentString(`
   completions
 }
     `, {"fragmentName":"ProgressFields"}) as unknown as TypedDocumentString<ProgressFieldsFragment, unknown>;
-export const JobFieldsFragmentDoc = new TypedDocumentString(`
+export const JobFields = /*#__PURE__*/ new TypedDocumentString(`
     fragment JobFields on Job {
   id
   type
@@ -1562,7 +1561,7 @@ export const JobFieldsFragmentDoc = new TypedDocumentString(`
   cancelReason
   completions
 }`, {"fragmentName":"JobFields"}) as unknown as TypedDocumentString<JobFieldsFragment, unknown>;
-export const ItemFieldsFragmentDoc = new TypedDocumentString(`
+export const ItemFields = /*#__PURE__*/ new TypedDocumentString(`
     fragment ItemFields on JobItem {
   id
   status
@@ -1596,7 +1595,7 @@ export const ItemFieldsFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"ItemFields"}) as unknown as TypedDocumentString<ItemFieldsFragment, unknown>;
-export const ScheduleFieldsFragmentDoc = new TypedDocumentString(`
+export const ScheduleFields = /*#__PURE__*/ new TypedDocumentString(`
     fragment ScheduleFields on Schedule {
   name
   cron
@@ -1630,7 +1629,7 @@ export const ScheduleFieldsFragmentDoc = new TypedDocumentString(`
   behindMs
 }
     `, {"fragmentName":"ScheduleFields"}) as unknown as TypedDocumentString<ScheduleFieldsFragment, unknown>;
-export const QueueFieldsFragmentDoc = new TypedDocumentString(`
+export const QueueFields = /*#__PURE__*/ new TypedDocumentString(`
     fragment QueueFields on Queue {
   type
   ready
@@ -1659,7 +1658,7 @@ export const QueueFieldsFragmentDoc = new TypedDocumentString(`
   heartbeatIntervalMs
 }
     `, {"fragmentName":"QueueFields"}) as unknown as TypedDocumentString<QueueFieldsFragment, unknown>;
-export const EndpointFieldsFragmentDoc = new TypedDocumentString(`
+export const EndpointFields = /*#__PURE__*/ new TypedDocumentString(`
     fragment EndpointFields on CallbackEndpoint {
   name
   url
@@ -1668,7 +1667,7 @@ export const EndpointFieldsFragmentDoc = new TypedDocumentString(`
   goneAt
 }
     `, {"fragmentName":"EndpointFields"}) as unknown as TypedDocumentString<EndpointFieldsFragment, unknown>;
-export const DeliveryFieldsFragmentDoc = new TypedDocumentString(`
+export const DeliveryFields = /*#__PURE__*/ new TypedDocumentString(`
     fragment DeliveryFields on CallbackDelivery {
   id
   messageId
@@ -1690,7 +1689,7 @@ export const DeliveryFieldsFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"DeliveryFields"}) as unknown as TypedDocumentString<DeliveryFieldsFragment, unknown>;
-export const CreateJobDocument = new TypedDocumentString(`
+export const CreateJob = /*#__PURE__*/ new TypedDocumentString(`
     mutation CreateJob($input: JobInput!) {
   createJob(input: $input) {
     ... on CreateJobPayload {
@@ -1707,7 +1706,7 @@ export const CreateJobDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<CreateJobMutation, CreateJobMutationVariables>;
-export const AddItemsDocument = new TypedDocumentString(`
+export const AddItems = /*#__PURE__*/ new TypedDocumentString(`
     mutation AddItems($input: AddItemsInput!, $all: Boolean!) {
   addItems(input: $input) {
     ... on AddItemsPayload {
@@ -1731,7 +1730,7 @@ export const AddItemsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<AddItemsMutation, AddItemsMutationVariables>;
-export const SealJobDocument = new TypedDocumentString(`
+export const SealJob = /*#__PURE__*/ new TypedDocumentString(`
     mutation SealJob($input: SealJobInput!) {
   sealJob(input: $input) {
     ... on SealJobPayload {
@@ -1766,7 +1765,7 @@ export const SealJobDocument = new TypedDocumentString(`
   cancelReason
   completions
 }`) as unknown as TypedDocumentString<SealJobMutation, SealJobMutationVariables>;
-export const CancelJobDocument = new TypedDocumentString(`
+export const CancelJob = /*#__PURE__*/ new TypedDocumentString(`
     mutation CancelJob($input: CancelJobInput!) {
   cancelJob(input: $input) {
     ... on CancelJobPayload {
@@ -1782,7 +1781,7 @@ export const CancelJobDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<CancelJobMutation, CancelJobMutationVariables>;
-export const CancelItemsDocument = new TypedDocumentString(`
+export const CancelItems = /*#__PURE__*/ new TypedDocumentString(`
     mutation CancelItems($input: CancelItemsInput!) {
   cancelItems(input: $input) {
     ... on CancelItemsPayload {
@@ -1806,7 +1805,7 @@ export const CancelItemsDocument = new TypedDocumentString(`
   requestedAt
   finishedAt
 }`) as unknown as TypedDocumentString<CancelItemsMutation, CancelItemsMutationVariables>;
-export const UpdateItemDocument = new TypedDocumentString(`
+export const UpdateItem = /*#__PURE__*/ new TypedDocumentString(`
     mutation UpdateItem($input: UpdateItemInput!) {
   updateItem(input: $input) {
     ... on UpdateItemPayload {
@@ -1856,7 +1855,7 @@ export const UpdateItemDocument = new TypedDocumentString(`
     deadlineAt
   }
 }`) as unknown as TypedDocumentString<UpdateItemMutation, UpdateItemMutationVariables>;
-export const SetRetentionDocument = new TypedDocumentString(`
+export const SetRetention = /*#__PURE__*/ new TypedDocumentString(`
     mutation SetRetention($input: SetRetentionInput!) {
   setRetention(input: $input) {
     ... on SetRetentionPayload {
@@ -1930,7 +1929,7 @@ fragment JobFields on Job {
     ...ProgressFields
   }
 }`) as unknown as TypedDocumentString<SetRetentionMutation, SetRetentionMutationVariables>;
-export const DeleteJobDocument = new TypedDocumentString(`
+export const DeleteJob = /*#__PURE__*/ new TypedDocumentString(`
     mutation DeleteJob($input: DeleteJobInput!) {
   deleteJob(input: $input) {
     ... on DeleteJobPayload {
@@ -1944,7 +1943,7 @@ export const DeleteJobDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<DeleteJobMutation, DeleteJobMutationVariables>;
-export const ReplayDeadLettersDocument = new TypedDocumentString(`
+export const ReplayDeadLetters = /*#__PURE__*/ new TypedDocumentString(`
     mutation ReplayDeadLetters($input: ReplayDeadLettersInput!) {
   replayDeadLetters(input: $input) {
     ... on ReplayDeadLettersPayload {
@@ -1968,7 +1967,7 @@ export const ReplayDeadLettersDocument = new TypedDocumentString(`
   requestedAt
   finishedAt
 }`) as unknown as TypedDocumentString<ReplayDeadLettersMutation, ReplayDeadLettersMutationVariables>;
-export const DiscardDeadLettersDocument = new TypedDocumentString(`
+export const DiscardDeadLetters = /*#__PURE__*/ new TypedDocumentString(`
     mutation DiscardDeadLetters($input: DiscardDeadLettersInput!) {
   discardDeadLetters(input: $input) {
     ... on DiscardDeadLettersPayload {
@@ -1992,7 +1991,7 @@ export const DiscardDeadLettersDocument = new TypedDocumentString(`
   requestedAt
   finishedAt
 }`) as unknown as TypedDocumentString<DiscardDeadLettersMutation, DiscardDeadLettersMutationVariables>;
-export const NoteDeadLettersDocument = new TypedDocumentString(`
+export const NoteDeadLetters = /*#__PURE__*/ new TypedDocumentString(`
     mutation NoteDeadLetters($input: NoteDeadLettersInput!) {
   noteDeadLetters(input: $input) {
     ... on NoteDeadLettersPayload {
@@ -2008,7 +2007,7 @@ export const NoteDeadLettersDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<NoteDeadLettersMutation, NoteDeadLettersMutationVariables>;
-export const CancelOperationDocument = new TypedDocumentString(`
+export const CancelOperation = /*#__PURE__*/ new TypedDocumentString(`
     mutation CancelOperation($input: CancelOperationInput!) {
   cancelOperation(input: $input) {
     ... on CancelOperationPayload {
@@ -2032,7 +2031,7 @@ export const CancelOperationDocument = new TypedDocumentString(`
   requestedAt
   finishedAt
 }`) as unknown as TypedDocumentString<CancelOperationMutation, CancelOperationMutationVariables>;
-export const OperationDocument = new TypedDocumentString(`
+export const Operation = /*#__PURE__*/ new TypedDocumentString(`
     query Operation($id: ID!) {
   node(id: $id) {
     ... on Operation {
@@ -2049,7 +2048,7 @@ export const OperationDocument = new TypedDocumentString(`
   requestedAt
   finishedAt
 }`) as unknown as TypedDocumentString<OperationQuery, OperationQueryVariables>;
-export const DeadLetterGroupsDocument = new TypedDocumentString(`
+export const DeadLetterGroups = /*#__PURE__*/ new TypedDocumentString(`
     query DeadLetterGroups($types: [String!], $first: Int) {
   deadLetterGroups(types: $types, first: $first) {
     id
@@ -2070,7 +2069,7 @@ export const DeadLetterGroupsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<DeadLetterGroupsQuery, DeadLetterGroupsQueryVariables>;
-export const DeadLetterGroupDocument = new TypedDocumentString(`
+export const DeadLetterGroup = /*#__PURE__*/ new TypedDocumentString(`
     query DeadLetterGroup($id: ID!, $first: Int) {
   node(id: $id) {
     ... on DeadLetterGroup {
@@ -2125,7 +2124,7 @@ export const DeadLetterGroupDocument = new TypedDocumentString(`
     deadlineAt
   }
 }`) as unknown as TypedDocumentString<DeadLetterGroupQuery, DeadLetterGroupQueryVariables>;
-export const DeadLetterDigestDocument = new TypedDocumentString(`
+export const DeadLetterDigest = /*#__PURE__*/ new TypedDocumentString(`
     query DeadLetterDigest($since: DateTime!, $types: [String!], $first: Int) {
   deadLetterDigest(since: $since, types: $types, first: $first) {
     count
@@ -2143,17 +2142,17 @@ export const DeadLetterDigestDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<DeadLetterDigestQuery, DeadLetterDigestQueryVariables>;
-export const DeadLetterCountDocument = new TypedDocumentString(`
+export const DeadLetterCount = /*#__PURE__*/ new TypedDocumentString(`
     query DeadLetterCount($filter: DeadLetterFilter!) {
   deadLetterCount(filter: $filter)
 }
     `) as unknown as TypedDocumentString<DeadLetterCountQuery, DeadLetterCountQueryVariables>;
-export const PendingItemCountDocument = new TypedDocumentString(`
+export const PendingItemCount = /*#__PURE__*/ new TypedDocumentString(`
     query PendingItemCount($filter: PendingItemFilter!) {
   pendingItemCount(filter: $filter)
 }
     `) as unknown as TypedDocumentString<PendingItemCountQuery, PendingItemCountQueryVariables>;
-export const JobDocument = new TypedDocumentString(`
+export const Job = /*#__PURE__*/ new TypedDocumentString(`
     query Job($id: ID!) {
   job(id: $id) {
     ...JobFields
@@ -2249,7 +2248,7 @@ fragment JobFields on Job {
     ...ProgressFields
   }
 }`) as unknown as TypedDocumentString<JobQuery, JobQueryVariables>;
-export const JobsDocument = new TypedDocumentString(`
+export const Jobs = /*#__PURE__*/ new TypedDocumentString(`
     query Jobs($filter: JobFilter, $order: JobOrder, $first: Int, $after: String) {
   jobs(filter: $filter, order: $order, first: $first, after: $after) {
     edges {
@@ -2322,7 +2321,7 @@ fragment JobFields on Job {
     ...ProgressFields
   }
 }`) as unknown as TypedDocumentString<JobsQuery, JobsQueryVariables>;
-export const ItemsDocument = new TypedDocumentString(`
+export const Items = /*#__PURE__*/ new TypedDocumentString(`
     query Items($jobId: ID!, $status: ItemStatus, $first: Int, $after: String) {
   job(id: $jobId) {
     items(status: $status, first: $first, after: $after) {
@@ -2370,7 +2369,7 @@ export const ItemsDocument = new TypedDocumentString(`
     deadlineAt
   }
 }`) as unknown as TypedDocumentString<ItemsQuery, ItemsQueryVariables>;
-export const ResultsDocument = new TypedDocumentString(`
+export const Results = /*#__PURE__*/ new TypedDocumentString(`
     query Results($jobId: ID!, $first: Int, $after: String) {
   job(id: $jobId) {
     results(first: $first, after: $after) {
@@ -2389,7 +2388,7 @@ export const ResultsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ResultsQuery, ResultsQueryVariables>;
-export const ScheduleDocument = new TypedDocumentString(`
+export const Schedule = /*#__PURE__*/ new TypedDocumentString(`
     query Schedule($name: String!) {
   schedule(name: $name) {
     ...ScheduleFields
@@ -2427,7 +2426,7 @@ export const ScheduleDocument = new TypedDocumentString(`
   }
   behindMs
 }`) as unknown as TypedDocumentString<ScheduleQuery, ScheduleQueryVariables>;
-export const SchedulesDocument = new TypedDocumentString(`
+export const Schedules = /*#__PURE__*/ new TypedDocumentString(`
     query Schedules($first: Int, $after: String) {
   schedules(first: $first, after: $after) {
     edges {
@@ -2473,7 +2472,7 @@ export const SchedulesDocument = new TypedDocumentString(`
   }
   behindMs
 }`) as unknown as TypedDocumentString<SchedulesQuery, SchedulesQueryVariables>;
-export const PutScheduleDocument = new TypedDocumentString(`
+export const PutSchedule = /*#__PURE__*/ new TypedDocumentString(`
     mutation PutSchedule($input: ScheduleInput!) {
   putSchedule(input: $input) {
     ... on PutSchedulePayload {
@@ -2522,7 +2521,7 @@ export const PutScheduleDocument = new TypedDocumentString(`
   }
   behindMs
 }`) as unknown as TypedDocumentString<PutScheduleMutation, PutScheduleMutationVariables>;
-export const SyncSchedulesDocument = new TypedDocumentString(`
+export const SyncSchedules = /*#__PURE__*/ new TypedDocumentString(`
     mutation SyncSchedules($input: SyncSchedulesInput!) {
   syncSchedules(input: $input) {
     ... on SyncSchedulesPayload {
@@ -2538,7 +2537,7 @@ export const SyncSchedulesDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<SyncSchedulesMutation, SyncSchedulesMutationVariables>;
-export const PauseScheduleDocument = new TypedDocumentString(`
+export const PauseSchedule = /*#__PURE__*/ new TypedDocumentString(`
     mutation PauseSchedule($input: PauseScheduleInput!) {
   pauseSchedule(input: $input) {
     ... on PauseSchedulePayload {
@@ -2585,7 +2584,7 @@ export const PauseScheduleDocument = new TypedDocumentString(`
   }
   behindMs
 }`) as unknown as TypedDocumentString<PauseScheduleMutation, PauseScheduleMutationVariables>;
-export const ResumeScheduleDocument = new TypedDocumentString(`
+export const ResumeSchedule = /*#__PURE__*/ new TypedDocumentString(`
     mutation ResumeSchedule($input: ResumeScheduleInput!) {
   resumeSchedule(input: $input) {
     ... on ResumeSchedulePayload {
@@ -2632,7 +2631,7 @@ export const ResumeScheduleDocument = new TypedDocumentString(`
   }
   behindMs
 }`) as unknown as TypedDocumentString<ResumeScheduleMutation, ResumeScheduleMutationVariables>;
-export const RunScheduleDocument = new TypedDocumentString(`
+export const RunSchedule = /*#__PURE__*/ new TypedDocumentString(`
     mutation RunSchedule($input: RunScheduleInput!) {
   runSchedule(input: $input) {
     ... on RunSchedulePayload {
@@ -2648,7 +2647,7 @@ export const RunScheduleDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<RunScheduleMutation, RunScheduleMutationVariables>;
-export const SkipOccurrenceDocument = new TypedDocumentString(`
+export const SkipOccurrence = /*#__PURE__*/ new TypedDocumentString(`
     mutation SkipOccurrence($input: SkipOccurrenceInput!) {
   skipOccurrence(input: $input) {
     ... on SkipOccurrencePayload {
@@ -2696,7 +2695,7 @@ export const SkipOccurrenceDocument = new TypedDocumentString(`
   }
   behindMs
 }`) as unknown as TypedDocumentString<SkipOccurrenceMutation, SkipOccurrenceMutationVariables>;
-export const DeleteScheduleDocument = new TypedDocumentString(`
+export const DeleteSchedule = /*#__PURE__*/ new TypedDocumentString(`
     mutation DeleteSchedule($input: DeleteScheduleInput!) {
   deleteSchedule(input: $input) {
     ... on DeleteSchedulePayload {
@@ -2710,7 +2709,7 @@ export const DeleteScheduleDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<DeleteScheduleMutation, DeleteScheduleMutationVariables>;
-export const ClaimItemDocument = new TypedDocumentString(`
+export const ClaimItem = /*#__PURE__*/ new TypedDocumentString(`
     mutation ClaimItem($input: ClaimItemInput!) {
   claimItem(input: $input) {
     ... on ClaimItemPayload {
@@ -2735,7 +2734,7 @@ export const ClaimItemDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ClaimItemMutation, ClaimItemMutationVariables>;
-export const ExchangeDocument = new TypedDocumentString(`
+export const Exchange = /*#__PURE__*/ new TypedDocumentString(`
     mutation Exchange($input: ExchangeInput!) {
   exchange(input: $input) {
     ... on ExchangePayload {
@@ -2774,7 +2773,7 @@ export const ExchangeDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ExchangeMutation, ExchangeMutationVariables>;
-export const ExchangePartsDocument = new TypedDocumentString(`
+export const ExchangeParts = /*#__PURE__*/ new TypedDocumentString(`
     mutation ExchangeParts($reports: ReportOutcomesInput = {reports: []}, $withReports: Boolean!, $releases: ReleaseAssignmentsInput = {assignmentIds: []}, $withReleases: Boolean!, $claims: ClaimItemsInput = {worker: "", requests: []}, $withClaims: Boolean!) {
   reportOutcomes(input: $reports) @include(if: $withReports) {
     ... on ReportOutcomesPayload {
@@ -2830,7 +2829,7 @@ export const ExchangePartsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ExchangePartsMutation, ExchangePartsMutationVariables>;
-export const SetQueueDocument = new TypedDocumentString(`
+export const SetQueue = /*#__PURE__*/ new TypedDocumentString(`
     mutation SetQueue($input: SetQueueInput!) {
   setQueue(input: $input) {
     ... on SetQueuePayload {
@@ -2872,7 +2871,7 @@ export const SetQueueDocument = new TypedDocumentString(`
   backoffJitter
   heartbeatIntervalMs
 }`) as unknown as TypedDocumentString<SetQueueMutation, SetQueueMutationVariables>;
-export const QueueDocument = new TypedDocumentString(`
+export const Queue = /*#__PURE__*/ new TypedDocumentString(`
     query Queue($type: String!) {
   queue(type: $type) {
     ...QueueFields
@@ -2905,7 +2904,7 @@ export const QueueDocument = new TypedDocumentString(`
   backoffJitter
   heartbeatIntervalMs
 }`) as unknown as TypedDocumentString<QueueQuery, QueueQueryVariables>;
-export const QueuesDocument = new TypedDocumentString(`
+export const Queues = /*#__PURE__*/ new TypedDocumentString(`
     query Queues($types: [String!], $first: Int, $after: String) {
   queues(types: $types, first: $first, after: $after) {
     ...QueueFields
@@ -2938,12 +2937,12 @@ export const QueuesDocument = new TypedDocumentString(`
   backoffJitter
   heartbeatIntervalMs
 }`) as unknown as TypedDocumentString<QueuesQuery, QueuesQueryVariables>;
-export const TypesWithSchemasDocument = new TypedDocumentString(`
+export const TypesWithSchemas = /*#__PURE__*/ new TypedDocumentString(`
     query TypesWithSchemas {
   typesWithSchemas
 }
     `) as unknown as TypedDocumentString<TypesWithSchemasQuery, TypesWithSchemasQueryVariables>;
-export const TypeSchemasDocument = new TypedDocumentString(`
+export const TypeSchemas = /*#__PURE__*/ new TypedDocumentString(`
     query TypeSchemas($type: String!) {
   typeSchemas(type: $type) {
     type
@@ -2954,7 +2953,7 @@ export const TypeSchemasDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<TypeSchemasQuery, TypeSchemasQueryVariables>;
-export const PutTypeSchemaDocument = new TypedDocumentString(`
+export const PutTypeSchema = /*#__PURE__*/ new TypedDocumentString(`
     mutation PutTypeSchema($input: PutTypeSchemaInput!) {
   putTypeSchema(input: $input) {
     ... on PutTypeSchemaPayload {
@@ -2968,7 +2967,7 @@ export const PutTypeSchemaDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<PutTypeSchemaMutation, PutTypeSchemaMutationVariables>;
-export const DeleteTypeSchemaDocument = new TypedDocumentString(`
+export const DeleteTypeSchema = /*#__PURE__*/ new TypedDocumentString(`
     mutation DeleteTypeSchema($input: DeleteTypeSchemaInput!) {
   deleteTypeSchema(input: $input) {
     ... on DeleteTypeSchemaPayload {
@@ -2982,7 +2981,7 @@ export const DeleteTypeSchemaDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<DeleteTypeSchemaMutation, DeleteTypeSchemaMutationVariables>;
-export const QueueFiguresDocument = new TypedDocumentString(`
+export const QueueFigures = /*#__PURE__*/ new TypedDocumentString(`
     query QueueFigures($types: [String!], $first: Int, $after: String, $lastMinutes: Int) {
   queues(types: $types, first: $first, after: $after) {
     ...QueueFields
@@ -3040,7 +3039,7 @@ export const QueueFiguresDocument = new TypedDocumentString(`
   backoffJitter
   heartbeatIntervalMs
 }`) as unknown as TypedDocumentString<QueueFiguresQuery, QueueFiguresQueryVariables>;
-export const HeldItemsDocument = new TypedDocumentString(`
+export const HeldItems = /*#__PURE__*/ new TypedDocumentString(`
     query HeldItems($types: [String!], $workers: [String!], $slowOnly: Boolean, $first: Int) {
   heldItems(types: $types, workers: $workers, slowOnly: $slowOnly, first: $first) {
     assignmentId
@@ -3055,7 +3054,7 @@ export const HeldItemsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<HeldItemsQuery, HeldItemsQueryVariables>;
-export const WorkersDocument = new TypedDocumentString(`
+export const Workers = /*#__PURE__*/ new TypedDocumentString(`
     query Workers($types: [String!], $first: Int, $after: String) {
   workers(types: $types, first: $first, after: $after) {
     name
@@ -3070,7 +3069,7 @@ export const WorkersDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<WorkersQuery, WorkersQueryVariables>;
-export const PutCallbackEndpointDocument = new TypedDocumentString(`
+export const PutCallbackEndpoint = /*#__PURE__*/ new TypedDocumentString(`
     mutation PutCallbackEndpoint($input: PutCallbackEndpointInput!) {
   putCallbackEndpoint(input: $input) {
     ... on PutCallbackEndpointPayload {
@@ -3093,7 +3092,7 @@ export const PutCallbackEndpointDocument = new TypedDocumentString(`
   previousSecretUntil
   goneAt
 }`) as unknown as TypedDocumentString<PutCallbackEndpointMutation, PutCallbackEndpointMutationVariables>;
-export const RotateCallbackSecretDocument = new TypedDocumentString(`
+export const RotateCallbackSecret = /*#__PURE__*/ new TypedDocumentString(`
     mutation RotateCallbackSecret($input: RotateCallbackSecretInput!) {
   rotateCallbackSecret(input: $input) {
     ... on RotateCallbackSecretPayload {
@@ -3116,7 +3115,7 @@ export const RotateCallbackSecretDocument = new TypedDocumentString(`
   previousSecretUntil
   goneAt
 }`) as unknown as TypedDocumentString<RotateCallbackSecretMutation, RotateCallbackSecretMutationVariables>;
-export const DeleteCallbackEndpointDocument = new TypedDocumentString(`
+export const DeleteCallbackEndpoint = /*#__PURE__*/ new TypedDocumentString(`
     mutation DeleteCallbackEndpoint($input: DeleteCallbackEndpointInput!) {
   deleteCallbackEndpoint(input: $input) {
     ... on DeleteCallbackEndpointPayload {
@@ -3130,7 +3129,7 @@ export const DeleteCallbackEndpointDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<DeleteCallbackEndpointMutation, DeleteCallbackEndpointMutationVariables>;
-export const RetryCallbackDeliveryDocument = new TypedDocumentString(`
+export const RetryCallbackDelivery = /*#__PURE__*/ new TypedDocumentString(`
     mutation RetryCallbackDelivery($input: RetryCallbackDeliveryInput!) {
   retryCallbackDelivery(input: $input) {
     ... on RetryCallbackDeliveryPayload {
@@ -3165,7 +3164,7 @@ export const RetryCallbackDeliveryDocument = new TypedDocumentString(`
     error
   }
 }`) as unknown as TypedDocumentString<RetryCallbackDeliveryMutation, RetryCallbackDeliveryMutationVariables>;
-export const CallbackEndpointsDocument = new TypedDocumentString(`
+export const CallbackEndpoints = /*#__PURE__*/ new TypedDocumentString(`
     query CallbackEndpoints($first: Int, $after: String) {
   callbackEndpoints(first: $first, after: $after) {
     ...EndpointFields
@@ -3178,7 +3177,7 @@ export const CallbackEndpointsDocument = new TypedDocumentString(`
   previousSecretUntil
   goneAt
 }`) as unknown as TypedDocumentString<CallbackEndpointsQuery, CallbackEndpointsQueryVariables>;
-export const CallbackDeliveryDocument = new TypedDocumentString(`
+export const CallbackDelivery = /*#__PURE__*/ new TypedDocumentString(`
     query CallbackDelivery($id: ID!) {
   node(id: $id) {
     ... on CallbackDelivery {
@@ -3206,7 +3205,7 @@ export const CallbackDeliveryDocument = new TypedDocumentString(`
     error
   }
 }`) as unknown as TypedDocumentString<CallbackDeliveryQuery, CallbackDeliveryQueryVariables>;
-export const CallbackDeliveriesDocument = new TypedDocumentString(`
+export const CallbackDeliveries = /*#__PURE__*/ new TypedDocumentString(`
     query CallbackDeliveries($filter: CallbackDeliveryFilter, $first: Int, $after: String) {
   callbackDeliveries(filter: $filter, first: $first, after: $after) {
     edges {
@@ -3240,7 +3239,7 @@ export const CallbackDeliveriesDocument = new TypedDocumentString(`
     error
   }
 }`) as unknown as TypedDocumentString<CallbackDeliveriesQuery, CallbackDeliveriesQueryVariables>;
-export const SerializeKeysDocument = new TypedDocumentString(`
+export const SerializeKeys = /*#__PURE__*/ new TypedDocumentString(`
     query SerializeKeys($first: Int, $keys: [String!]) {
   serializeKeys(first: $first, keys: $keys) {
     key
@@ -3260,7 +3259,7 @@ export const SerializeKeysDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<SerializeKeysQuery, SerializeKeysQueryVariables>;
-export const HeartbeatDocument = new TypedDocumentString(`
+export const Heartbeat = /*#__PURE__*/ new TypedDocumentString(`
     mutation Heartbeat($input: HeartbeatInput!) {
   heartbeat(input: $input) {
     ... on HeartbeatPayload {
@@ -3279,7 +3278,7 @@ export const HeartbeatDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<HeartbeatMutation, HeartbeatMutationVariables>;
-export const JobProgressDocument = new TypedDocumentString(`
+export const JobProgress = /*#__PURE__*/ new TypedDocumentString(`
     subscription JobProgress($jobId: ID!, $sinceRevision: String) {
   jobProgress(jobId: $jobId, sinceRevision: $sinceRevision) {
     ...ProgressFields
@@ -3303,7 +3302,7 @@ export const JobProgressDocument = new TypedDocumentString(`
   cancelReason
   completions
 }`) as unknown as TypedDocumentString<JobProgressSubscription, JobProgressSubscriptionVariables>;
-export const JobTreeProgressDocument = new TypedDocumentString(`
+export const JobTreeProgress = /*#__PURE__*/ new TypedDocumentString(`
     subscription JobTreeProgress($rootId: ID!, $sinceRevision: String) {
   jobTreeProgress(rootId: $rootId, sinceRevision: $sinceRevision) {
     rootId
@@ -3334,7 +3333,7 @@ export const JobTreeProgressDocument = new TypedDocumentString(`
   cancelReason
   completions
 }`) as unknown as TypedDocumentString<JobTreeProgressSubscription, JobTreeProgressSubscriptionVariables>;
-export const OperationProgressDocument = new TypedDocumentString(`
+export const OperationProgress = /*#__PURE__*/ new TypedDocumentString(`
     subscription OperationProgress($operationId: ID!) {
   operationProgress(operationId: $operationId) {
     ...OperationFields
@@ -3349,7 +3348,7 @@ export const OperationProgressDocument = new TypedDocumentString(`
   requestedAt
   finishedAt
 }`) as unknown as TypedDocumentString<OperationProgressSubscription, OperationProgressSubscriptionVariables>;
-export const WorkAvailableDocument = new TypedDocumentString(`
+export const WorkAvailable = /*#__PURE__*/ new TypedDocumentString(`
     subscription WorkAvailable($types: [String!]!, $worker: WorkerInput) {
   workAvailable(types: $types, worker: $worker) {
     types
