@@ -24,6 +24,14 @@ const seconds = (lowest: number, highest: number, standard: number | 'never') =>
       error: `must be a whole number from ${lowest} to ${highest}, or never`,
     })
     .default(standard);
+/** Of a caller or a tenant. */
+const limit = () =>
+  z
+    .union([z.literal('none'), z.coerce.number().int().min(1).max(1_000_000_000)], {
+      error: 'must be a whole number from 1 to 1000000000, or none',
+    })
+    .default('none');
+const numberOf = (value: number | 'none') => (value === 'none' ? null : value);
 const orNull = (value: number | 'never') => (value === 'never' ? null : value);
 
 const postgresUrl = z
@@ -295,6 +303,23 @@ const settings = {
     .describe(
       'The most WebSockets and event streams, together, that a caller may have open: a key or user, or an address where nobody is asked who they are.',
     ),
+  JOBTREE_CALLER_REQUESTS_PER_SECOND: limit().describe(
+    'How many operations a second a caller may send to each server, over HTTP and on sockets; beyond, they are refused (429). An API key may have a limit of its own.',
+  ),
+  JOBTREE_CALLER_COST_PER_SECOND: limit().describe(
+    'How much the operations of a caller may cost a second on each server, counted as for JOBTREE_MAX_QUERY_COST. An API key may have a limit of its own.',
+  ),
+  JOBTREE_CALLER_SUBSCRIPTIONS: limit().describe(
+    'The most subscriptions that a caller may have open on each server. An API key may have a limit of its own.',
+  ),
+  JOBTREE_TENANT_REQUESTS_PER_SECOND: limit().describe(
+    'The same as for a caller, for all of a tenant together.',
+  ),
+  JOBTREE_TENANT_COST_PER_SECOND: limit().describe('The same as for a caller, for all of a tenant together.'),
+  JOBTREE_TENANT_CONNECTIONS: limit().describe(
+    'The most WebSockets and event streams that all callers of a tenant together may have open on each server.',
+  ),
+  JOBTREE_TENANT_SUBSCRIPTIONS: limit().describe('The same for subscriptions.'),
   JOBTREE_CALLER_SUBSCRIPTION_COST: z.coerce
     .number()
     .int()
@@ -456,6 +481,13 @@ export interface ProxyConfig {
   readonly networks: readonly string[];
 }
 
+/** What a caller, or a tenant, may have; null for no limit. */
+export interface LimitedRates {
+  readonly requestsPerSecond: number | null;
+  readonly costPerSecond: number | null;
+  readonly subscriptions: number | null;
+}
+
 export interface Config {
   readonly databaseUrl: string | undefined;
   readonly directDatabaseUrl: string | undefined;
@@ -489,6 +521,10 @@ export interface Config {
   readonly maxMessagesPerSecond: number;
   readonly callerConnections: number;
   readonly callerSubscriptionCost: number;
+  /** Null for none. */
+  readonly callerRates: LimitedRates;
+  readonly tenantRates: LimitedRates;
+  readonly tenantConnections: number | null;
   readonly callerBytes: number;
   readonly maxBytesUnderWay: number;
   readonly trustedProxies: number;
@@ -581,6 +617,17 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     maxMessagesPerSecond: value.JOBTREE_MAX_MESSAGES_PER_SECOND,
     callerConnections: value.JOBTREE_CALLER_CONNECTIONS,
     callerSubscriptionCost: value.JOBTREE_CALLER_SUBSCRIPTION_COST,
+    callerRates: Object.freeze({
+      requestsPerSecond: numberOf(value.JOBTREE_CALLER_REQUESTS_PER_SECOND),
+      costPerSecond: numberOf(value.JOBTREE_CALLER_COST_PER_SECOND),
+      subscriptions: numberOf(value.JOBTREE_CALLER_SUBSCRIPTIONS),
+    }),
+    tenantRates: Object.freeze({
+      requestsPerSecond: numberOf(value.JOBTREE_TENANT_REQUESTS_PER_SECOND),
+      costPerSecond: numberOf(value.JOBTREE_TENANT_COST_PER_SECOND),
+      subscriptions: numberOf(value.JOBTREE_TENANT_SUBSCRIPTIONS),
+    }),
+    tenantConnections: numberOf(value.JOBTREE_TENANT_CONNECTIONS),
     callerBytes: value.JOBTREE_CALLER_BYTES_UNDER_WAY,
     maxBytesUnderWay: value.JOBTREE_MAX_BYTES_UNDER_WAY,
     trustedProxies: value.JOBTREE_TRUSTED_PROXIES,

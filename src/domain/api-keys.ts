@@ -5,7 +5,7 @@ import type { Queries } from '../db/database.ts';
 import { InvalidInputError } from '../errors.ts';
 import { checkId, checkInstant, checkInteger, checkText } from './checks.ts';
 import { keepPreviousMsRange, maxNameLength, maxScopeEntries } from './limits.ts';
-import { roles as allRoles, type Role } from './rights.ts';
+import { roles as allRoles, type CallerLimits, noLimits, type Role } from './rights.ts';
 
 export const keyPrefix = 'jobtree_';
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -30,6 +30,8 @@ export interface ApiKey {
   readonly lastUsedAt: Date | null;
   readonly previousUntil: Date | null;
   readonly revokedAt: Date | null;
+  /** Of its own; those that are not there are what the settings say. */
+  readonly limits: Partial<CallerLimits>;
 }
 
 export interface NewApiKey {
@@ -38,6 +40,7 @@ export interface NewApiKey {
   readonly types?: readonly string[] | null | undefined;
   readonly rootIds?: readonly string[] | null | undefined;
   readonly expiresAt?: Date | null | undefined;
+  readonly limits?: { readonly [Name in keyof CallerLimits]?: number | null | undefined } | null | undefined;
 }
 
 type Calls = Pick<Queries, 'call'>;
@@ -61,6 +64,7 @@ export async function createApiKey(
     checkRootIds(key.rootIds ?? []),
     key.expiresAt == null ? null : checkInstant(key.expiresAt, 'expiresAt'),
     createdBy,
+    JSON.stringify(checkLimits(key.limits ?? {})),
   );
   if (row === undefined) throw new Error('create_api_key returned no row');
   return { id: row.create_api_key, key: text };
@@ -85,7 +89,7 @@ export async function revokeApiKey(database: Calls, id: string): Promise<boolean
 }
 
 const columns = `id, name, roles, types, root_ids as "rootIds", created_at as "createdAt", created_by as "createdBy",
-  expires_at as "expiresAt", coalesce(expires_at <= now(), false) as "isOver", last_used_at as "lastUsedAt", revoked_at as "revokedAt",
+  expires_at as "expiresAt", coalesce(expires_at <= now(), false) as "isOver", last_used_at as "lastUsedAt", revoked_at as "revokedAt", limits,
   case when previous_until > now() then previous_until end as "previousUntil"`;
 
 /** By name, behind the key with this id. Also those that are revoked. */
@@ -150,6 +154,17 @@ export function checkRoles(names: readonly string[]): Role[] {
     );
   if (names.length === 0) throw new InvalidInputError('roles is empty.', 'roles');
   return [...new Set(names as readonly Role[])];
+}
+
+const maxLimit = 1_000_000_000;
+
+function checkLimits(limits: NonNullable<NewApiKey['limits']>): Partial<CallerLimits> {
+  const names = Object.keys(noLimits) as (keyof CallerLimits)[];
+  const given = names.flatMap((name) => {
+    const limit = limits[name];
+    return limit == null ? [] : [[name, checkInteger(limit, `limits.${name}`, 1, maxLimit)]];
+  });
+  return Object.fromEntries(given);
 }
 
 export function checkTypePatterns(patterns: readonly string[]): string[] {

@@ -51,6 +51,21 @@ export interface Scope {
   readonly rootIds: readonly string[] | null;
 }
 
+/** What a caller may have of the server, where it is not what the settings say; null for what they say. */
+export interface CallerLimits {
+  readonly requestsPerSecond: number | null;
+  readonly costPerSecond: number | null;
+  readonly connections: number | null;
+  readonly subscriptions: number | null;
+}
+
+export const noLimits: CallerLimits = Object.freeze({
+  requestsPerSecond: null,
+  costPerSecond: null,
+  connections: null,
+  subscriptions: null,
+});
+
 export interface Caller extends Scope, Owner {
   /** Who it is, for people: in the log, and in the audit. Never a secret. */
   readonly name: string;
@@ -58,6 +73,7 @@ export interface Caller extends Scope, Owner {
   readonly tenant: string | null;
   /** For whom counts what it takes of the server: the same for all that shows the same key, or is the same user. Null where nobody is asked. */
   readonly account: string | null;
+  readonly limits: CallerLimits;
   readonly roles: readonly Role[];
   readonly permissions: ReadonlySet<Permission>;
   /** The same text for all callers with the same rights. */
@@ -70,8 +86,9 @@ export function createCaller(
   {
     tenant = null,
     account = null,
+    limits = noLimits,
     ...scope
-  }: Partial<Scope> & Partial<Pick<Caller, 'tenant' | 'account'>> = {},
+  }: Partial<Scope> & Partial<Pick<Caller, 'tenant' | 'account' | 'limits'>> = {},
 ): Caller {
   const types = scope.types ?? null;
   const rootIds = scope.rootIds ?? null;
@@ -89,6 +106,7 @@ export function createCaller(
     tenant,
     // Two tenants may have users of one name.
     account: account === null || tenant === null ? account : `${tenant}//${account}`,
+    limits,
     roles,
     types,
     rootIds,

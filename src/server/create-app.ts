@@ -40,9 +40,10 @@ import { createMetrics } from './metrics.ts';
 import { createMultipartPost } from './multipart-post.ts';
 import { Operations } from './operations.ts';
 import { createGuard } from './origin.ts';
-import { createOwnerOf } from './owners.ts';
+import { createOwnerOf, limitOf } from './owners.ts';
 import { Parts } from './parts.ts';
 import { Quota } from './quota.ts';
+import { RateLimits } from './rate-limits.ts';
 import { createReaper } from './reaper.ts';
 import { createRemover } from './remover.ts';
 import { createResults } from './results.ts';
@@ -191,10 +192,18 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     logger,
     maxTokens: config.maxQueryTokens,
     maxActive: config.maxRequests,
+    rates: new RateLimits({
+      caller: config.callerRates,
+      tenant: config.tenantRates,
+      setHeaders: (request, headers) => exchanges.setHeaders(request, headers),
+    }),
   });
   const addressOf = createAddressOf(config.trustedProxies);
   const quotas = {
-    connections: new Quota({ mostPerCaller: config.callerConnections }),
+    connections: new Quota({
+      mostPerCaller: (owner) => limitOf(owner, 'connections', config.callerConnections),
+      mostPerTenant: config.tenantConnections ?? Number.POSITIVE_INFINITY,
+    }),
     bytes: new Quota({
       mostPerCaller: config.callerBytes,
       mostPerTenant: config.callerBytes,
@@ -223,7 +232,14 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     requests: new Quota({ mostPerCaller: strangersPerAddress, most: mostStrangers }),
     maxRequestBytes: config.maxRequestBytes,
   });
-  const costs = new SubscriptionCosts({ most: config.callerSubscriptionCost, ownerOf });
+  const costs = new SubscriptionCosts({
+    most: config.callerSubscriptionCost,
+    places: new Quota({
+      mostPerCaller: (owner) => limitOf(owner, 'subscriptions', config.callerRates.subscriptions),
+      mostPerTenant: config.tenantRates.subscriptions ?? Number.POSITIVE_INFINITY,
+    }),
+    ownerOf,
+  });
   const streams = new EventStreams({ authentication, ownerOf, connections: quotas.connections });
   const { maxQueryCost, maxAnswerBytes } = config;
   const services = { engine, folds, hub, hints, maxQueryCost, maxAnswerBytes };

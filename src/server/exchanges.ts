@@ -91,6 +91,13 @@ export class Exchanges {
     exchange.announced += bytes;
   }
 
+  /** For the answer to a request, if it has not begun. */
+  setHeaders(request: IncomingMessage, headers: Readonly<Record<string, string>>): void {
+    const response = this.#open.get(request)?.response;
+    if (response === undefined || response.headersSent) return;
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  }
+
   close(): void {
     clearInterval(this.#timer);
   }

@@ -10,7 +10,7 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Queries } from '../db/database.ts';
 import { isKeyText } from '../domain/api-keys.ts';
-import { createCaller, type Role } from '../domain/rights.ts';
+import { type CallerLimits, createCaller, noLimits, type Role } from '../domain/rights.ts';
 import { UnauthenticatedError, UnavailableError } from '../errors.ts';
 import { Loop } from './loop.ts';
 import { Right } from './right.ts';
@@ -24,6 +24,7 @@ interface Row {
   readonly types: readonly string[];
   readonly root_ids: readonly string[];
   readonly left_ms: number | null;
+  readonly limits: Partial<CallerLimits>;
 }
 
 interface Known {
@@ -154,7 +155,11 @@ export class KnownKeys {
       rootIds: row.root_ids.length === 0 ? null : row.root_ids,
     };
     const right = new Right({
-      caller: createCaller(`key ${row.name} (${row.id})`, row.roles, { ...scope, account: `key ${row.id}` }),
+      caller: createCaller(`key ${row.name} (${row.id})`, row.roles, {
+        ...scope,
+        account: `key ${row.id}`,
+        limits: { ...noLimits, ...row.limits },
+      }),
       until: untilOf(row),
       onUse: (_, isUsed) => {
         if (isUsed) this.#inUse.set(digest, known);

@@ -26,6 +26,7 @@ import { costOf } from './cost-of.ts';
 import { readDocument } from './documents.ts';
 import { turnToWrite } from './large-turns.ts';
 import { LoopTurns } from './loop-turns.ts';
+import type { RateLimits } from './rate-limits.ts';
 import { refuseVariables } from './variables.ts';
 
 /** Of an invalid document. */
@@ -47,6 +48,7 @@ export class Operations {
   readonly #logger: Logger;
   readonly #maxTokens: number;
   readonly #maxActive: number;
+  readonly #rates: RateLimits;
   /** For the events of subscriptions too. */
   readonly execute = createExecute();
   readonly #heavy = new Turns(heavyAtOnce);
@@ -54,10 +56,11 @@ export class Operations {
   #active = 0;
   #onIdle: (() => void) | undefined;
 
-  constructor(options: { logger: Logger; maxTokens: number; maxActive: number }) {
+  constructor(options: { logger: Logger; maxTokens: number; maxActive: number; rates: RateLimits }) {
     this.#logger = options.logger;
     this.#maxTokens = options.maxTokens;
     this.#maxActive = options.maxActive;
+    this.#rates = options.rates;
   }
 
   /** Resolves once no query or mutation is under way. */
@@ -75,6 +78,11 @@ export class Operations {
     onExecute: ({ args, setExecuteFn, setResultAndStopExecution }) => {
       if (this.#isFull(args)) {
         setResultAndStopExecution({ errors: [busyError('server')] });
+        return;
+      }
+      const refusal = this.#rates.refuse(args);
+      if (refusal !== undefined) {
+        setResultAndStopExecution({ errors: [refusal] });
         return;
       }
       setExecuteFn((operation: ExecutionArgs) => {
@@ -97,6 +105,8 @@ export class Operations {
     onSubscribe: ({ args, setResultAndStopExecution }) => {
       const errors = refuseVariables(args);
       if (errors !== undefined) return setResultAndStopExecution({ errors });
+      const refusal = this.#rates.refuse(args);
+      if (refusal !== undefined) return setResultAndStopExecution({ errors: [refusal] });
       const end = this.#started(args);
       return {
         onSubscribeResult: ({ result }) => {

@@ -4,13 +4,15 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Owner } from '../db/fair-queue.ts';
-import type { Caller } from '../domain/rights.ts';
+import type { Caller, CallerLimits } from '../domain/rights.ts';
 import type { AddressOf } from './addresses.ts';
 import type { Authentication } from './authentication.ts';
 
 /** With the account always there. */
 export interface Accounted extends Owner {
   readonly account: string;
+  /** Of its own. */
+  readonly limits?: CallerLimits;
 }
 
 export type OwnerOf = (request: IncomingMessage) => Accounted;
@@ -24,3 +26,9 @@ export function ownerOf(caller: Caller | undefined, address: () => string): Acco
 }
 
 const isKnown = (caller: Caller): caller is Caller & Accounted => caller.account !== null;
+
+/** What the caller has of its own, or else what the settings say; null for no limit. */
+export function limitOf(owner: Owner, name: keyof CallerLimits, standard: number | null): number {
+  const { limits } = owner as Partial<Accounted>;
+  return limits?.[name] ?? standard ?? Number.POSITIVE_INFINITY;
+}

@@ -10,7 +10,7 @@ import type { Owner } from '../db/fair-queue.ts';
 import type { Services } from '../schema/services.ts';
 import { costOf } from './cost-of.ts';
 import type { OwnerOf } from './owners.ts';
-import { Quota } from './quota.ts';
+import { Quota, type Share } from './quota.ts';
 
 /** One connection may have so much of what its caller may. */
 const shareOfConnection = 0.25;
@@ -24,9 +24,11 @@ export class SubscriptionCosts {
   readonly #most: number;
   readonly #ownerOf: OwnerOf;
   readonly #ofCallers: Quota;
+  readonly #places: Quota;
 
-  constructor(options: { most: number; ownerOf: OwnerOf }) {
+  constructor(options: { most: number; places: Quota; ownerOf: OwnerOf }) {
     this.#most = options.most;
+    this.#places = options.places;
     this.#ownerOf = options.ownerOf;
     this.#ofCallers = new Quota({ mostPerCaller: options.most });
   }
@@ -51,12 +53,34 @@ export class SubscriptionCosts {
       const cost = costOf(args) ?? leastCost;
       // What is too much for any operation is refused by the schema, which names the limit.
       const isRefused = cost > (args.contextValue as unknown as Services).maxQueryCost;
+      const place = this.#takePlace(args);
+      if (place === undefined) {
+        const extensions = { code: 'TOO_MANY_OPERATIONS', http: { status: 429 } };
+        const message = 'This caller has as many subscriptions as it may, or its tenant has.';
+        return setResultAndStopExecution({ errors: [new GraphQLError(message, { extensions })] });
+      }
       if (this.#charge(args, isRefused ? leastCost : Math.max(leastCost, cost))) return;
+      place.release();
       const extensions = { code: 'TOO_MANY_OPERATIONS', http: { status: 429 } };
       const message = `The subscriptions of this caller would cost too much together; ${this.#most.toLocaleString('en')} are allowed for a caller, and a quarter of that for one connection.`;
       setResultAndStopExecution({ errors: [new GraphQLError(message, { extensions })] });
     },
   };
+
+  /** It is given back when the subscription ends. */
+  #takePlace({ contextValue }: ExecutionArgs): Share | undefined {
+    const { engine, caller, whenEnded, res } = contextValue as Services & {
+      whenEnded?: (call: () => void) => void;
+      res?: ServerResponse;
+    };
+    const { limits } = caller;
+    const place = this.#places.share({ tenant: engine.tenant, account: engine.account, limits } as Owner);
+    if (place.take() !== undefined) return undefined;
+    const end = () => place.release();
+    if (whenEnded !== undefined) whenEnded(end);
+    else res?.once('close', end);
+    return place;
+  }
 
   /** Says whether it fits. A socket counts its operations itself; an event stream has one, which ends with it. */
   #charge({ contextValue }: ExecutionArgs, cost: number): boolean {

@@ -46,19 +46,25 @@ function open(app: App): Socket {
 const lines = (first: string, headers: Record<string, string>) =>
   `${[first, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)].join('\r\n')}\r\n\r\n`;
 
-/** A request whose body never comes. */
-function hang(app: App, headers: Record<string, string>): Socket {
+/** A request whose body never comes; the server has it. */
+async function hang(app: App, headers: Record<string, string>): Promise<void> {
   const socket = open(app);
-  const all = { host: 'localhost', 'content-type': 'application/json', 'content-length': '1000', ...headers };
+  const all = {
+    host: 'localhost',
+    'content-type': 'application/json',
+    'content-length': '1000',
+    expect: '100-continue',
+    ...headers,
+  };
   socket.write(lines('POST /graphql HTTP/1.1', all));
-  return socket;
+  await once(socket, 'data');
 }
 
 describe('requests under way', () => {
   it('of one key count together from all addresses, and those of two keys at one address do not', async () => {
     const app = await start({ JOBTREE_MAX_REQUESTS: '10', JOBTREE_TRUSTED_PROXIES: '1' });
     const [one, other] = [await makeKey(db, ['admin']), await makeKey(db, ['admin'])];
-    for (let i = 0; i < 9; i++) hang(app, { ...bearer(one.key), 'x-forwarded-for': `198.51.100.${i}` });
+    for (let i = 0; i < 9; i++) await hang(app, { ...bearer(one.key), 'x-forwarded-for': `198.51.100.${i}` });
     const from = (address: string) => ({ 'x-forwarded-for': address });
     await expect
       .poll(async () => (await ask(app, { ...bearer(one.key), ...from('198.51.100.200') })).status)

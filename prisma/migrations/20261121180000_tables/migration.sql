@@ -469,6 +469,7 @@ create table "jobtree"."api_key" (
   "expires_at" timestamptz(3),
   "last_used_at" timestamptz(3),
   "revoked_at" timestamptz(3),
+  "limits" jsonb not null default '{}',
   constraint "api_key_pkey" primary key ("id"),
   constraint "api_key_name_check" check (length("name") between 1 and 200),
   constraint "api_key_hash_check" check (length("hash") = 32 and length("previous_hash") = 32),

@@ -1,6 +1,6 @@
 import { createApiKey } from '../../domain/api-keys.ts';
 import { InvalidInputError } from '../../errors.ts';
-import { apiKeyField, Role } from '../api-keys.ts';
+import { apiKeyField, limitMeanings, Role } from '../api-keys.ts';
 import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';
 
@@ -12,6 +12,16 @@ const Payload = builder.objectRef<{ id: string; key: string }>('CreateApiKeyPayl
       authScopes: { may: 'administer' },
       description: 'The text of the key, for `Authorization: Bearer`. It is never told again.',
     }),
+  }),
+});
+
+const Limits = builder.inputType('ApiKeyLimitsInput', {
+  description: 'What a key may have of each server: whole numbers from 1 to 1,000,000,000.',
+  fields: (t) => ({
+    requestsPerSecond: t.int({ description: `${limitMeanings.requestsPerSecond}.` }),
+    costPerSecond: t.int({ description: `${limitMeanings.costPerSecond}.` }),
+    connections: t.int({ description: `${limitMeanings.connections}.` }),
+    subscriptions: t.int({ description: `${limitMeanings.subscriptions}.` }),
   }),
 });
 
@@ -28,6 +38,10 @@ const Input = builder.inputType('CreateApiKeyInput', {
       description: 'Only the trees of these roots, up to 100. Not with the role ADMIN. Default: all.',
     }),
     expiresAt: t.field({ type: 'DateTime', description: 'When it is over. Default: never.' }),
+    limits: t.field({
+      type: Limits,
+      description: 'Limits of its own. Default: what the settings of the servers say.',
+    }),
   }),
 });
 

@@ -64,6 +64,7 @@ export type ApiKeyCountAggregateOutputType = {
   expiresAt: number
   lastUsedAt: number
   revokedAt: number
+  limits: number
   _all: number
 }
 
@@ -108,6 +109,7 @@ export type ApiKeyCountAggregateInputType = {
   expiresAt?: true
   lastUsedAt?: true
   revokedAt?: true
+  limits?: true
   _all?: true
 }
 
@@ -197,6 +199,7 @@ export type ApiKeyGroupByOutputType = {
   expiresAt: Date | null
   lastUsedAt: Date | null
   revokedAt: Date | null
+  limits: runtime.JsonValue
   _count: ApiKeyCountAggregateOutputType | null
   _min: ApiKeyMinAggregateOutputType | null
   _max: ApiKeyMaxAggregateOutputType | null
@@ -234,6 +237,7 @@ export type ApiKeyWhereInput = {
   expiresAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   lastUsedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   revokedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
+  limits?: Prisma.JsonFilter<"ApiKey">
 }
 
 export type ApiKeyOrderByWithRelationInput = {
@@ -250,6 +254,7 @@ export type ApiKeyOrderByWithRelationInput = {
   expiresAt?: Prisma.SortOrderInput | Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   revokedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  limits?: Prisma.SortOrder
 }
 
 export type ApiKeyWhereUniqueInput = Prisma.AtLeast<{
@@ -269,6 +274,7 @@ export type ApiKeyWhereUniqueInput = Prisma.AtLeast<{
   expiresAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   lastUsedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   revokedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
+  limits?: Prisma.JsonFilter<"ApiKey">
 }, "id" | "hash" | "previousHash">
 
 export type ApiKeyOrderByWithAggregationInput = {
@@ -285,6 +291,7 @@ export type ApiKeyOrderByWithAggregationInput = {
   expiresAt?: Prisma.SortOrderInput | Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   revokedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  limits?: Prisma.SortOrder
   _count?: Prisma.ApiKeyCountOrderByAggregateInput
   _max?: Prisma.ApiKeyMaxOrderByAggregateInput
   _min?: Prisma.ApiKeyMinOrderByAggregateInput
@@ -307,6 +314,7 @@ export type ApiKeyScalarWhereWithAggregatesInput = {
   expiresAt?: Prisma.DateTimeNullableWithAggregatesFilter<"ApiKey"> | Date | string | null
   lastUsedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"ApiKey"> | Date | string | null
   revokedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"ApiKey"> | Date | string | null
+  limits?: Prisma.JsonWithAggregatesFilter<"ApiKey">
 }
 
 export type ApiKeyCreateInput = {
@@ -323,6 +331,7 @@ export type ApiKeyCreateInput = {
   expiresAt?: Date | string | null
   lastUsedAt?: Date | string | null
   revokedAt?: Date | string | null
+  limits?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type ApiKeyUncheckedCreateInput = {
@@ -339,6 +348,7 @@ export type ApiKeyUncheckedCreateInput = {
   expiresAt?: Date | string | null
   lastUsedAt?: Date | string | null
   revokedAt?: Date | string | null
+  limits?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type ApiKeyUpdateInput = {
@@ -355,6 +365,7 @@ export type ApiKeyUpdateInput = {
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  limits?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type ApiKeyUncheckedUpdateInput = {
@@ -371,6 +382,7 @@ export type ApiKeyUncheckedUpdateInput = {
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  limits?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type ApiKeyCreateManyInput = {
@@ -387,6 +399,7 @@ export type ApiKeyCreateManyInput = {
   expiresAt?: Date | string | null
   lastUsedAt?: Date | string | null
   revokedAt?: Date | string | null
+  limits?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type ApiKeyUpdateManyMutationInput = {
@@ -403,6 +416,7 @@ export type ApiKeyUpdateManyMutationInput = {
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  limits?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type ApiKeyUncheckedUpdateManyInput = {
@@ -419,6 +433,7 @@ export type ApiKeyUncheckedUpdateManyInput = {
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  limits?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type ApiKeyCountOrderByAggregateInput = {
@@ -435,6 +450,7 @@ export type ApiKeyCountOrderByAggregateInput = {
   expiresAt?: Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrder
+  limits?: Prisma.SortOrder
 }
 
 export type ApiKeyMaxOrderByAggregateInput = {
@@ -514,6 +530,7 @@ export type ApiKeySelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   expiresAt?: boolean
   lastUsedAt?: boolean
   revokedAt?: boolean
+  limits?: boolean
 }, ExtArgs["result"]["apiKey"]>
 
 export type ApiKeySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -530,6 +547,7 @@ export type ApiKeySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   expiresAt?: boolean
   lastUsedAt?: boolean
   revokedAt?: boolean
+  limits?: boolean
 }, ExtArgs["result"]["apiKey"]>
 
 export type ApiKeySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -546,6 +564,7 @@ export type ApiKeySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   expiresAt?: boolean
   lastUsedAt?: boolean
   revokedAt?: boolean
+  limits?: boolean
 }, ExtArgs["result"]["apiKey"]>
 
 export type ApiKeySelectScalar = {
@@ -562,9 +581,10 @@ export type ApiKeySelectScalar = {
   expiresAt?: boolean
   lastUsedAt?: boolean
   revokedAt?: boolean
+  limits?: boolean
 }
 
-export type ApiKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "name" | "hash" | "previousHash" | "previousUntil" | "roles" | "types" | "rootIds" | "createdAt" | "createdBy" | "expiresAt" | "lastUsedAt" | "revokedAt", ExtArgs["result"]["apiKey"]>
+export type ApiKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "name" | "hash" | "previousHash" | "previousUntil" | "roles" | "types" | "rootIds" | "createdAt" | "createdBy" | "expiresAt" | "lastUsedAt" | "revokedAt" | "limits", ExtArgs["result"]["apiKey"]>
 
 export type $ApiKeyPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "ApiKey"
@@ -598,6 +618,10 @@ export type $ApiKeyPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
      */
     lastUsedAt: Date | null
     revokedAt: Date | null
+    /**
+     * What it may have of servers, where it is not what their settings say.
+     */
+    limits: runtime.JsonValue
   }, ExtArgs["result"]["apiKey"]>
   composites: {}
 }
@@ -1034,6 +1058,7 @@ export interface ApiKeyFieldRefs {
   readonly expiresAt: Prisma.FieldRef<"ApiKey", 'DateTime'>
   readonly lastUsedAt: Prisma.FieldRef<"ApiKey", 'DateTime'>
   readonly revokedAt: Prisma.FieldRef<"ApiKey", 'DateTime'>
+  readonly limits: Prisma.FieldRef<"ApiKey", 'Json'>
 }
     
 
