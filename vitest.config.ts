@@ -13,7 +13,7 @@ const alone = [
 
 /** Processes that are killed, clients that are hostile, and other programs around: they take long, and have a command of their own. */
 const faults = [
-  'test/{crash,deploy,releases}/**/*.test.ts',
+  'test/{conformance,crash,deploy,packages,releases}/**/*.test.ts',
   'test/server/{hostile,hostile-bytes,object-store}.test.ts',
 ];
 

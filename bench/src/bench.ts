@@ -28,16 +28,12 @@ export async function withJobtree<T>(
   {
     name = 'bench_jobtree',
     nodeArgs = [],
-    settings = {},
-  }: { name?: string; nodeArgs?: readonly string[]; settings?: Readonly<Record<string, string>> } = {},
+    env = {},
+  }: { name?: string; nodeArgs?: readonly string[]; env?: Readonly<Record<string, string>> } = {},
 ): Promise<T> {
   const database = await postgres.createDatabase(name);
   const profiling = options.profiles === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', options.profiles];
-  const server = await startServer(database.url, {
-    redisUrl,
-    nodeArgs: [...profiling, ...nodeArgs],
-    settings,
-  });
+  const server = await startServer(database.url, { redisUrl, env, nodeArgs: [...profiling, ...nodeArgs] });
   try {
     return await use({ database, server });
   } finally {

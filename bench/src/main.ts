@@ -27,6 +27,7 @@ import { measureNotify } from './measures/notify.ts';
 import { measurePriorities } from './measures/priorities.ts';
 import { measureReplay } from './measures/replay.ts';
 import { measureRetention } from './measures/retention.ts';
+import { measureRights } from './measures/rights.ts';
 import { measureSerialize } from './measures/serialize.ts';
 import { measureSlow } from './measures/slow.ts';
 import { measureSnapshot } from './measures/snapshot.ts';
@@ -52,6 +53,7 @@ const run: Record<Measure, (bench: Bench) => Promise<Report>> = {
   priorities: measurePriorities,
   limits: measureLimits,
   fairness: measureFairness,
+  rights: measureRights,
   serialize: measureSerialize,
   memory: measureMemory,
   import: measureImport,

@@ -16,6 +16,7 @@ export const measures = [
   'priorities',
   'limits',
   'fairness',
+  'rights',
   'serialize',
   'memory',
   'import',

@@ -18,7 +18,7 @@ export async function startServer(
   options: {
     readonly redisUrl?: string | undefined;
     readonly nodeArgs?: readonly string[];
-    readonly settings?: Readonly<Record<string, string>>;
+    readonly env?: Readonly<Record<string, string>>;
   } = {},
 ): Promise<Server> {
   const child = spawn(process.execPath, [...(options.nodeArgs ?? []), program, 'start'], {
@@ -31,7 +31,7 @@ export async function startServer(
       JOBTREE_GRAPHIQL: 'false',
       // All subscribers come from one address, and the worker does too.
       JOBTREE_CALLER_CONNECTIONS: '100000',
-      ...options.settings,
+      ...options.env,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -14,6 +14,8 @@ export interface WorkerTask {
   readonly url: string;
   /** The type, or the task identifier. */
   readonly target: string;
+  /** What it shows the server. */
+  readonly token?: string;
   /** After how many it is done; without it, it works until it is killed, and tells how far it is. */
   readonly items?: number;
   readonly batch: number;
@@ -27,8 +29,6 @@ export interface WorkerTask {
   readonly handlerMs?: number;
   /** Every so many items one fails, the first time. */
   readonly failEvery?: number;
-  /** What it shows the server, if that asks. */
-  readonly token?: string;
   /** How many it does in a second, if not as many as it can. */
   readonly perSecond?: number;
 }

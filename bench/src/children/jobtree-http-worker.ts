@@ -3,7 +3,7 @@
  * it has a pace, a request waits for its time.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { exchange, exchangeParts } from '../../../dist/client/operations.js';
+import { Exchange, ExchangeParts } from '../../../dist/generated/operations.js';
 import { finish, readTask, workUntilStopped } from '../child.ts';
 import { type Payload, result } from '../payload.ts';
 import type { WorkerTask } from '../task.ts';
@@ -54,9 +54,9 @@ async function loop(worker: string): Promise<void> {
     const claim = { worker, requests: [{ type: target, limit: batch }] };
     const request =
       reports.length > 0
-        ? { query: String(exchange), variables: { input: { reports, claim } } }
+        ? { query: String(Exchange), variables: { input: { reports, claim } } }
         : {
-            query: String(exchangeParts),
+            query: String(ExchangeParts),
             variables: { withReports: false, withReleases: false, withClaims: true, claims: claim },
           };
     const response = await fetch(url, {

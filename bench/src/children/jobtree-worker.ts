@@ -1,12 +1,12 @@
 /** Works with jobtree's Worker, in one process, over its WebSocket. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Handler, Worker } from '../../../dist/client/index.js';
+import { createClient, type Handler, Worker } from '../../../dist/client/index.js';
 import { finish, readTask, workUntilStopped } from '../child.ts';
 import { type Payload, result } from '../payload.ts';
 import type { WorkerTask } from '../task.ts';
 
 const task = readTask<WorkerTask>();
-const { url, items, handlerMs, failEvery, claimAhead } = task;
+const { url, token, items, handlerMs, failEvery, claimAhead } = task;
 // It claims ahead what its handlers begin in a moment, and has two exchanges under way, of half of all that each.
 const { concurrency = task.batch } = task;
 let start = 0;
@@ -26,7 +26,7 @@ const handler: Handler = async (payload, { attempt }) => {
 };
 const types = [task.target, ...(task.laterTargets ?? [])];
 const worker = new Worker({
-  url,
+  client: createClient({ url, token }),
   types: Object.fromEntries(types.map((type) => [type, { concurrency, claimAhead, handler }])),
 });
 // When the server has acknowledged the result.

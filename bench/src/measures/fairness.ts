@@ -31,7 +31,7 @@ const shareOf = ({ alone, beside, large }: Course) => beside / Math.min(alone, (
 
 export async function measureFairness(bench: Bench): Promise<Report> {
   const found = await withJobtree(bench, (jobtree) => run(jobtree), {
-    settings: { JOBTREE_AUTH: 'keys' },
+    env: { JOBTREE_AUTH: 'keys' },
   });
   const share = median(found.map(shareOf));
   return {

@@ -1,0 +1,121 @@
+/**
+ * What it costs that the server asks who calls and what they may: claims and reports with a key whose scope is a pattern of types, and
+ * requests for next to nothing, against a server that asks nobody.
+ */
+import { execFile } from 'node:child_process';
+import { Agent, request } from 'node:http';
+import { promisify } from 'node:util';
+import { alternate, type Bench, type Jobtree, type Report, withJobtree } from '../bench.ts';
+import { cpu, median, medianRun, ratio, whole } from '../figures.ts';
+import { inFlight } from '../in-flight.ts';
+import { cleanEnvironment, program } from '../server.ts';
+import { cpuMs } from '../usage.ts';
+import { atLeast, atMost } from '../verdicts.ts';
+import { runWork } from '../worked.ts';
+
+const batch = 100;
+const requests = 20_000;
+const width = 8;
+
+export async function measureRights(bench: Bench): Promise<Report> {
+  const { options } = bench;
+  return withJobtree(bench, (open) =>
+    withJobtree(
+      bench,
+      async (asking) => {
+        const token = await createKey(asking.database.url);
+        const work = await withToken(token, () =>
+          alternate(options, options.items, {
+            open: (items) => runWork(bench, open, { items, batch, token }),
+            asking: (items) => runWork(bench, asking, { items, batch, token }),
+          }),
+        );
+        const small: Record<'open' | 'asking', number[]> = { open: [], asking: [] };
+        // The first of each warms up.
+        for (let round = 0; round <= options.rounds; round++) {
+          small.open.push(await microsOfRequest(open, token));
+          small.asking.push(await microsOfRequest(asking, token));
+        }
+        const micros = { open: median(small.open.slice(1)), asking: median(small.asking.slice(1)) };
+        const runs = { open: medianRun(work.open), asking: medianRun(work.asking) };
+        const row = (name: string, which: 'open' | 'asking') => [
+          name,
+          whole(runs[which].perSecond),
+          ratio(runs[which].perSecond / runs.open.perSecond),
+          cpu(runs[which]),
+          micros[which].toFixed(0),
+        ];
+        return {
+          tables: [
+            {
+              title: `rights: ${whole(options.items)} items claimed and reported in batches of ${batch}, and requests for next to nothing`,
+              columns: ['', 'items per second', 'ratio', 'CPU of an item', 'CPU of a request'],
+              rows: [row('nobody is asked', 'open'), row('a key with a scope', 'asking')],
+              note: 'CPU: microseconds per item of worker + server + Postgres; per request of the server.',
+            },
+          ],
+          verdicts: [
+            atLeast({
+              name: 'claims and reports with a key, against a server that asks nobody',
+              limit: 0.97,
+              found: runs.asking.perSecond / runs.open.perSecond,
+            }),
+            atMost({
+              name: 'what a key adds to a request',
+              limit: 10,
+              found: micros.asking - micros.open,
+              unit: ' µs',
+              digits: 1,
+            }),
+          ],
+          figures: { work, small },
+        };
+      },
+      { name: 'bench_rights', env: { JOBTREE_AUTH: 'keys' } },
+    ),
+  );
+}
+
+async function createKey(databaseUrl: string): Promise<string> {
+  const roles = ['producer', 'worker', 'watcher'].flatMap((role) => ['--role', role]);
+  const words = [program, 'api-keys', 'create', 'bench', ...roles, '--type', 'bench-*'];
+  const env = { ...cleanEnvironment(), DATABASE_URL: databaseUrl };
+  const { stdout } = await promisify(execFile)(process.execPath, words, { env });
+  const [token] = /jobtree_\w+/.exec(stdout) ?? [];
+  if (token === undefined) throw new Error(`The key is not to be seen: ${stdout}`);
+  return token;
+}
+
+/** What makes jobs and looks at them takes the token of the environment. */
+async function withToken<T>(token: string, use: () => Promise<T>): Promise<T> {
+  process.env.JOBTREE_TOKEN = token;
+  try {
+    return await use();
+  } finally {
+    delete process.env.JOBTREE_TOKEN;
+  }
+}
+
+/** CPU time of the server for one of many requests, on connections that are kept. */
+async function microsOfRequest({ server }: Jobtree, token: string): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: width });
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
+  const body = JSON.stringify({ query: '{ __typename }' });
+  const before = cpuMs(server.pid) ?? Number.NaN;
+  await inFlight(
+    requests,
+    width,
+    () =>
+      new Promise<void>((resolve, reject) => {
+        request(server.url, { method: 'POST', agent, headers }, (response) => {
+          if (response.statusCode !== 200) reject(new Error(`HTTP ${response.statusCode}`));
+          response.resume().on('end', resolve);
+        })
+          .on('error', reject)
+          .end(body);
+      }),
+  );
+  const after = cpuMs(server.pid) ?? Number.NaN;
+  agent.destroy();
+  return ((after - before) * 1000) / requests;
+}

@@ -1,0 +1,361 @@
+"""A jobtree worker in Python's standard library alone: copy it, and change what you like.
+
+    from jobtree_worker import PermanentError, Worker
+
+    def greet(name, item):
+        return f"Hello, {name}!"
+
+    Worker({"greeting": greet}).run()
+
+It speaks the protocol of docs/workers.md over HTTP: it claims, heartbeats and reports, waits for hints on an event stream, and sends
+again whatever got no answer. A handler takes a payload and the item, in a thread of its own, and gives the result; it raises to fail,
+PermanentError to fail for good. While `item.wanted()` is false its work is of no use any more, so one that takes long asks now and then.
+"""
+
+import http.client
+import json
+import logging
+import os
+import random
+import secrets
+import signal
+import socket
+import threading
+import time
+import uuid
+from urllib.parse import urlsplit
+
+log = logging.getLogger("jobtree")
+
+FIELDS = "assignments { id itemId type payload attempt heartbeatIntervalMs } limitedTypes"
+REPORTED = "entries(all: false) { index status error { message } }"
+ERROR = "... on Error { code message field }"
+
+CLAIM = f"""mutation ($claim: ClaimItemsInput!) {{
+  answer: claimItems(input: $claim) {{ ... on ClaimItemsPayload {{ {FIELDS} }} {ERROR} }} }}"""
+REPORT = f"""mutation ($reports: [ReportInput!]!) {{
+  answer: reportOutcomes(input: {{ reports: $reports }}) {{ ... on ReportOutcomesPayload {{ {REPORTED} }} {ERROR} }} }}"""
+EXCHANGE = f"""mutation ($reports: [ReportInput!]!, $claim: ClaimItemsInput!) {{
+  answer: exchange(input: {{ reports: $reports, claim: $claim }}) {{
+    ... on ExchangePayload {{ reported {{ {REPORTED} }} {FIELDS} claimError {{ code message field }} }} {ERROR} }} }}"""
+HEARTBEAT = f"""mutation ($ids: [ID!]!) {{
+  answer: heartbeat(input: {{ assignmentIds: $ids }}) {{ ... on HeartbeatPayload {{ entries {{ assignmentId status }} }} {ERROR} }} }}"""
+RELEASE = f"""mutation ($ids: [ID!]!) {{
+  answer: releaseAssignments(input: {{ assignmentIds: $ids }}) {{ ... on ReleaseAssignmentsPayload {{ entries {{ status }} }} {ERROR} }} }}"""
+HINTS = "subscription ($types: [String!]!) { workAvailable(types: $types) { types } }"
+
+# Nothing was done, or it is not known and may be repeated: all that a worker sends may.
+TRANSIENT = {"BUSY", "UNAVAILABLE", "OUTCOME_UNKNOWN", "TOO_MANY_OPERATIONS", "TOO_MANY_CONNECTIONS"}
+
+
+class PermanentError(Exception):
+    """Trying again is useless."""
+
+
+class Refused(Exception):
+    """The server refuses what this worker asks for, and would refuse it again."""
+
+
+class NoAnswer(Exception):
+    """No answer came, or one that says to try again."""
+
+
+class Server:
+    """One connection to the server, for one thread."""
+
+    def __init__(self, url, token, timeout):
+        self.url, self.token, self.timeout = urlsplit(url), token, timeout
+        self.connection = None
+
+    def open(self, query, variables, accept="application/json"):
+        if self.connection is None:
+            kind = http.client.HTTPSConnection if self.url.scheme == "https" else http.client.HTTPConnection
+            self.connection = kind(self.url.netloc, timeout=self.timeout)
+        headers = {"content-type": "application/json", "accept": accept}
+        if self.token:
+            headers["authorization"] = f"Bearer {self.token}"
+        body = json.dumps({"query": query, "variables": variables}, allow_nan=False)
+        self.connection.request("POST", self.url.path or "/graphql", body.encode(), headers)
+        return self.connection.getresponse()
+
+    def ask(self, query, variables):
+        try:
+            response = self.open(query, variables)
+            text = response.read()
+            status = response.status
+        except (OSError, http.client.HTTPException) as error:
+            self.close()
+            raise NoAnswer(str(error) or type(error).__name__) from error
+        if status in (429, 502, 503, 504):
+            raise NoAnswer(f"HTTP {status}")
+        try:
+            answer = json.loads(text)
+        except ValueError as error:
+            raise NoAnswer(f"HTTP {status} without JSON") from error
+        for problem in answer.get("errors", []):
+            code = problem.get("extensions", {}).get("code", "")
+            raise (NoAnswer if code in TRANSIENT else Refused)(f"{code} {problem['message']}")
+        data = answer["data"]["answer"]
+        if "code" in data:
+            raise (NoAnswer if data["code"] in TRANSIENT else Refused)(f"{data['code']} {data['message']}")
+        return data
+
+    def close(self):
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+
+class Item:
+    """What a handler knows of its item."""
+
+    def __init__(self, assignment):
+        self.assignment_id = assignment["id"]
+        self.key = assignment["itemId"]  # the same at each attempt
+        self.type = assignment["type"]
+        self.payload = assignment["payload"]
+        self.attempt = assignment["attempt"]
+        self.heartbeat_seconds = assignment["heartbeatIntervalMs"] / 1000
+        self.unwanted = threading.Event()
+
+    def wanted(self):
+        return not self.unwanted.is_set()
+
+
+class Worker:
+    """Works on items of some types until it is stopped, by `stop()` or, when `run()` is in the main thread, by SIGTERM or SIGINT."""
+
+    def __init__(self, handlers, *, concurrency=10, url=None, token=None, name=None, poll_seconds=5.0, stop_seconds=30.0):
+        """handlers: by type. concurrency: how many items of a type at a time. stop_seconds: what handlers get to end in."""
+        self.handlers, self.concurrency = handlers, concurrency
+        self.url = url or os.environ.get("JOBTREE_URL", "http://127.0.0.1:4000/graphql")
+        self.token = token or os.environ.get("JOBTREE_TOKEN")
+        self.name = name or f"{socket.gethostname()}:{os.getpid()}"
+        self.poll_seconds, self.stop_seconds = poll_seconds, stop_seconds
+        self.changed = threading.Condition()
+        # All below are read and written by whoever has `changed`.
+        self.running = {}  # assignment id -> item whose handler runs
+        self.reports = {}  # assignment id -> report whose answer has not come
+        self.releases = []  # assignment ids to be given back
+        self.intervals = {}  # assignment id -> seconds, of all that the server takes for held
+        self.claim = None  # the one whose answer has not come
+        self.look = True  # whether there may be work
+        self.limited = set()  # types of which there may be more when an item ends
+        self.stop_by = None
+
+    def run(self):
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, lambda *_: threading.Thread(target=self.stop).start())
+        for loop in (self._heartbeats, self._hints):
+            threading.Thread(target=loop, daemon=True).start()
+        server, failures = Server(self.url, self.token, timeout=30), 0
+        while True:
+            with self.changed:
+                self.changed.wait_for(self._has_something_to_say, timeout=self._patience())
+                if self.stop_by is not None:
+                    if time.monotonic() >= self.stop_by:
+                        self._give_back(list(self.running))
+                    if self._is_done():
+                        return
+                reports = list(self.reports.values())[:1000]
+                releases = self.releases[:1000]
+                claim = self._next_claim()
+            try:
+                if releases:
+                    server.ask(RELEASE, {"ids": releases})
+                    self._released(releases)
+                if reports and claim:
+                    data = server.ask(EXCHANGE, {"reports": reports, "claim": claim})
+                    self._reported(reports, data["reported"]["entries"])
+                    self._claimed(data)
+                elif reports:
+                    self._reported(reports, server.ask(REPORT, {"reports": reports})["entries"])
+                elif claim:
+                    self._claimed(server.ask(CLAIM, {"claim": claim}))
+                failures = 0
+            except NoAnswer as error:
+                failures += 1
+                if failures == 1:
+                    log.warning("no answer from %s: %s; trying again", self.url, error)
+                time.sleep(min(2.0, 0.05 * 2**failures) * random.uniform(0.5, 1))
+
+    def stop(self):
+        """Claims no more, lets handlers end, and gives back the rest."""
+        with self.changed:
+            if self.stop_by is None:
+                self.stop_by = time.monotonic() + self.stop_seconds
+            self.changed.notify_all()
+
+    # What the loop does, and when. Its callers have `changed`.
+
+    def _has_something_to_say(self):
+        if self.reports or self.releases or self.claim:
+            return True
+        return not self.running if self.stop_by is not None else self.look and bool(self._room())
+
+    def _patience(self):
+        if self.stop_by is not None:
+            return max(0.0, self.stop_by - time.monotonic())
+        return self.poll_seconds
+
+    def _is_done(self):
+        return not (self.running or self.reports or self.releases or self.claim)
+
+    def _room(self):
+        taken = {}
+        for item in self.running.values():
+            taken[item.type] = taken.get(item.type, 0) + 1
+        rooms = {type: self.concurrency - taken.get(type, 0) for type in self.handlers}
+        return [{"type": type, "limit": room} for type, room in rooms.items() if room > 0]
+
+    def _next_claim(self):
+        """The one that got no answer comes first: the server then gives what it gave, and nothing is claimed twice."""
+        if self.claim is None and self.stop_by is None:
+            room = self._room()
+            if room:
+                # What is heard of from now on may have come too late for it.
+                self.look = False
+                self.claim = {"worker": self.name, "claimId": new_claim_id(), "requests": room}
+        return self.claim
+
+    def _give_back(self, ids):
+        for id in ids:
+            self.running.pop(id).unwanted.set()
+            self.releases.append(id)
+
+    # Answers.
+
+    def _claimed(self, data):
+        if data.get("claimError"):
+            raise Refused(f"{data['claimError']['code']} {data['claimError']['message']}")
+        with self.changed:
+            asked = {request["type"]: request["limit"] for request in self.claim["requests"]}
+            self.claim = None
+            self.limited = set(data["limitedTypes"])
+            items = [Item(assignment) for assignment in data["assignments"]]
+            for item in items:
+                asked[item.type] -= 1
+                self.running[item.assignment_id] = item
+                self.intervals[item.assignment_id] = item.heartbeat_seconds
+            # Who got all that it asked for may get more.
+            self.look = self.look or min(asked.values()) <= 0
+            if self.stop_by is not None:
+                self._give_back([item.assignment_id for item in items])
+                items = []
+            self.changed.notify_all()
+        for item in items:
+            threading.Thread(target=self._handle, args=(item,), daemon=True).start()
+
+    def _reported(self, reports, entries):
+        problems = {entry["index"]: entry for entry in entries}
+        with self.changed:
+            for index, report in enumerate(reports):
+                id = report["assignmentId"]
+                problem = problems.get(index, {})
+                if problem.get("status") == "INVALID" and "failure" not in report:
+                    message = (problem["error"] or {}).get("message", "")
+                    self.reports[id] = failure_of(id, "INVALID_RESULT", message, permanent=True)
+                    continue
+                if problem.get("status") == "INVALID":
+                    log.error("the failure of %s was refused: %s", id, problem["error"])
+                self.reports.pop(id, None)
+                self.intervals.pop(id, None)
+
+    def _released(self, ids):
+        with self.changed:
+            self.releases = [id for id in self.releases if id not in ids]
+            for id in ids:
+                self.intervals.pop(id, None)
+
+    # Threads beside the loop.
+
+    def _handle(self, item):
+        try:
+            result = self.handlers[item.type](item.payload, item)
+            json.dumps(result, allow_nan=False)
+            report = {"assignmentId": item.assignment_id, "result": result}
+        except Exception as error:  # whatever a handler raises is a failure of its item
+            report = failure_of(
+                item.assignment_id, type(error).__name__, str(error), permanent=isinstance(error, PermanentError)
+            )
+        with self.changed:
+            # An item that was lost, or given back, has no outcome of this worker.
+            if self.running.pop(item.assignment_id, None) is not None:
+                if "failure" in report and not item.wanted():
+                    self.releases.append(item.assignment_id)
+                else:
+                    self.reports[item.assignment_id] = report
+                self.look = self.look or item.type in self.limited
+            self.changed.notify_all()
+
+    def _heartbeats(self):
+        failures = 0
+        while True:
+            with self.changed:
+                self.changed.wait_for(lambda: self.intervals)
+                pause = min(self.intervals.values()) / 3
+            time.sleep(pause)
+            with self.changed:
+                ids = list(self.intervals)
+            try:
+                server = Server(self.url, self.token, timeout=pause)
+                for start in range(0, len(ids), 1000):
+                    answers = server.ask(HEARTBEAT, {"ids": ids[start : start + 1000]})
+                    self._heard(answers["entries"])
+                failures = 0
+            except (NoAnswer, Refused) as error:
+                failures += 1
+                log.warning("heartbeat: %s", error)
+                if failures >= 2:
+                    with self.changed:
+                        for item in self.running.values():
+                            item.unwanted.set()
+            finally:
+                server.close()
+
+    def _heard(self, entries):
+        with self.changed:
+            for entry in entries:
+                if entry["status"] == "HELD":
+                    continue
+                self.intervals.pop(entry["assignmentId"], None)
+                item = self.running.pop(entry["assignmentId"], None)
+                if item is not None:
+                    log.info("%s is %s: its work is stopped", item.key, entry["status"])
+                    item.unwanted.set()
+                    self.look = True
+            self.changed.notify_all()
+
+    def _hints(self):
+        """A hint may come for nothing or get lost: it only makes the loop look before it would have."""
+        while True:
+            server = Server(self.url, self.token, timeout=60)
+            try:
+                stream = server.open(HINTS, {"types": list(self.handlers)}, "text/event-stream")
+                for line in stream:
+                    if line.startswith(b"data:") and line.strip() != b"data:":
+                        self._look_again()
+            except (OSError, http.client.HTTPException):
+                pass
+            finally:
+                server.close()
+            self._look_again()
+            time.sleep(random.uniform(0.5, 2))
+
+    def _look_again(self):
+        with self.changed:
+            self.look = True
+            self.changed.notify_all()
+
+
+def failure_of(id, code, message, permanent=False):
+    failure = {"code": code[:200] or "ERROR", "message": message[:10_000], "permanent": permanent}
+    return {"assignmentId": id, "failure": failure}
+
+
+def new_claim_id():
+    """A UUID of version 7: the time in milliseconds, then random bits."""
+    value = (time.time_ns() // 1_000_000) << 80 | secrets.randbits(80)
+    value = value & ~(0xF << 76) | 0x7 << 76
+    return str(uuid.UUID(int=value & ~(0x3 << 62) | 0x2 << 62))

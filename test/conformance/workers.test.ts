@@ -1,0 +1,211 @@
+/**
+ * What every worker must do, whatever its language: the one of the client in TypeScript, and the example in Python, which is written after
+ * `docs/workers.md`. Each is a process that does as its payloads say, and prints when it begins and ends with one.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createClient, type ItemSpec } from '../../src/client/index.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { startProxy, type TcpProxy } from '../support/proxy.ts';
+import { startServer } from '../support/server.ts';
+
+const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const languages: [string, string[]][] = [
+  ['TypeScript', [process.execPath, '--import', 'tsx', file('worker.ts')]],
+  ['Python', ['python3', file('worker.py')]],
+];
+
+interface Created {
+  readonly id: string;
+}
+
+let db: TestDatabase;
+let app: App;
+let proxy: TcpProxy;
+beforeAll(async () => {
+  db = await createDatabase();
+  app = await startServer(db.url);
+  proxy = await startProxy(app.url);
+});
+afterAll(async () => {
+  await proxy.close();
+  await app.close();
+  await db.drop();
+});
+
+describe.each(languages)('the worker in %s', (language, [program = '', ...words]) => {
+  const running = new Set<ChildProcess>();
+  const said = new WeakMap<ChildProcess, string>();
+  afterEach(async () => {
+    for (const child of running) {
+      child.kill('SIGKILL');
+      await once(child, 'close');
+    }
+  });
+
+  let types = 0;
+  const newType = () => `${language} ${++types}`;
+
+  function start(type: string, { concurrency = 5, pollSeconds = 600, stopSeconds = 600 } = {}): ChildProcess {
+    const settings = [proxy.url, concurrency, pollSeconds, stopSeconds].map(String);
+    const child = spawn(program, [...words, ...settings, type], { stdio: ['ignore', 'pipe', 'inherit'] });
+    running.add(child);
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said.set(child, (said.get(child) ?? '') + text);
+    });
+    child.once('close', () => running.delete(child));
+    return child;
+  }
+
+  const says = (worker: ChildProcess, word: string, times = 1) =>
+    eventually(() => expect(said.get(worker)?.split(word)).toHaveLength(times + 1));
+
+  async function create(type: string, items: ItemSpec[], policies = {}): Promise<Created> {
+    const client = createClient({ url: app.url });
+    try {
+      return await client.createJob({ type, items, sealed: true, backoffMs: [0], ...policies });
+    } finally {
+      await client.close();
+    }
+  }
+
+  /** The outcomes of a complete job, in the order of its items. */
+  async function outcomes({
+    id,
+  }: Created): Promise<{ result: unknown; failed: boolean; attempts: number }[]> {
+    return await eventually(async () => {
+      const rows = await db.query<{ result: unknown; failed: boolean; attempts: number; open: boolean }>(
+        `select o.result, o.failed, o.job_id is null as open,
+           (select count(*)::int from jobtree.assignment a where a.job_id = i.job_id and a.position = i.position and a.state <> 'RELEASED') as attempts
+         from jobtree.job_item i left join jobtree.outcome o on o.job_id = i.job_id and o.position = i.position
+         where i.job_id = $1 order by i.position`,
+        [id.slice(4)],
+      );
+      expect(rows.filter(({ open }) => open)).toEqual([]);
+      return rows.map(({ result, failed, attempts }) => ({ result, failed, attempts }));
+    });
+  }
+
+  const isHeld = (job: Created, count = 1) =>
+    eventually(async () => {
+      const [row] = await db.query<{ held: number }>(
+        `select count(*)::int as held from jobtree.assignment where job_id = $1 and state = 'HELD'`,
+        [job.id.slice(4)],
+      );
+      expect(row?.held).toBe(count);
+    });
+
+  const done = (result: unknown) => ({ result, failed: false, attempts: 1 });
+
+  it('claims all there is, hears of what is new, and reports each result once', async () => {
+    const type = newType();
+    const numbers = Array.from({ length: 200 }, (_, n) => n);
+    const first = await create(
+      type,
+      numbers.map((n) => ({ payload: { result: { n, text: 'Grüße 🌳' } } })),
+    );
+    start(type);
+    expect(await outcomes(first)).toEqual(numbers.map((n) => done({ n, text: 'Grüße 🌳' })));
+    expect(await outcomes(await create(type, [{ payload: { result: null } }]))).toEqual([done(null)]);
+  });
+
+  it('reports failures, those for good too, and tries again what may be tried', async () => {
+    const type = newType();
+    start(type);
+    const items = [{ payload: { failures: 2, result: 1 } }, { payload: { permanent: true } }];
+    expect(await outcomes(await create(type, items))).toEqual([
+      { result: 1, failed: false, attempts: 3 },
+      { result: null, failed: true, attempts: 1 },
+    ]);
+  });
+
+  it('keeps by heartbeats what takes longer than their interval', async () => {
+    const type = newType();
+    start(type);
+    const job = await create(type, [{ payload: { sleepMs: 4_000, result: 1 } }], {
+      heartbeatIntervalMs: 1_000,
+    });
+    expect(await outcomes(job)).toEqual([done(1)]);
+  });
+
+  it('stops the work on an item that it has lost, and has room for another', async () => {
+    const type = newType();
+    start(type, { concurrency: 1 });
+    const lost = await create(type, [{ payload: { untilUnwanted: true } }], { heartbeatIntervalMs: 1_000 });
+    await isHeld(lost);
+    const next = await create(type, [{ payload: { result: 2 } }]);
+    const client = createClient({ url: app.url });
+    await client.cancelJob(lost.id);
+    await client.close();
+    expect(await outcomes(next)).toEqual([done(2)]);
+  });
+
+  it('asks again for a claim whose answer was lost, and gets what it got', async () => {
+    const type = newType();
+    const job = await create(type, [{ payload: { result: 1 } }, { payload: { result: 2 } }]);
+    const wasCut = proxy.cutAt('heartbeatIntervalMs');
+    start(type);
+    await wasCut;
+    proxy.mend();
+    expect(await outcomes(job)).toEqual([done(1), done(2)]);
+  });
+
+  it('sends a report again whose answer was lost, and it counts once', async () => {
+    const type = newType();
+    start(type);
+    const job = await create(type, [{ payload: { sleepMs: 1_000, result: 1 } }]);
+    await isHeld(job);
+    const wasCut = proxy.cutAt('"entries":[');
+    await wasCut;
+    proxy.mend();
+    expect(await outcomes(job)).toEqual([done(1)]);
+    expect(await outcomes(await create(type, [{ payload: { result: 2 } }]))).toEqual([done(2)]);
+  });
+
+  it('goes on after the server was away for longer than its handler took', async () => {
+    const type = newType();
+    const worker = start(type);
+    const job = await create(type, [
+      { payload: { sleepMs: 500, result: 1 } },
+      { payload: { sleepMs: 500, result: 2 } },
+    ]);
+    await isHeld(job, 2);
+    await app.close();
+    await says(worker, 'ended', 2);
+    app = await startServer(db.url);
+    proxy.mend(app.url);
+    expect(await outcomes(job)).toEqual([done(1), done(2)]);
+    expect(await outcomes(await create(type, [{ payload: { result: 3 } }]))).toEqual([done(3)]);
+  });
+
+  it('stops at SIGTERM: what runs is finished, and nothing more is claimed', async () => {
+    const type = newType();
+    const worker = start(type, { concurrency: 1 });
+    const items = [{ payload: { sleepMs: 1_000, result: 1 } }, { payload: { result: 2 } }];
+    const job = await create(type, items);
+    await says(worker, 'begun');
+    worker.kill('SIGTERM');
+    expect(await once(worker, 'close')).toEqual([0, null]);
+    const [row] = await db.query('select count(*)::int as count from jobtree.outcome where job_id = $1', [
+      job.id.slice(4),
+    ]);
+    expect(row).toEqual({ count: 1 });
+    start(type);
+    expect(await outcomes(job)).toEqual([done(1), done(2)]);
+  });
+
+  it('gives back what does not end in time, at no cost', async () => {
+    const type = newType();
+    const worker = start(type, { stopSeconds: 0.5 });
+    const job = await create(type, [{ payload: { untilUnwanted: true } }]);
+    await isHeld(job);
+    worker.kill('SIGTERM');
+    expect(await once(worker, 'close')).toEqual([0, null]);
+    const [row] = await db.query(`select state from jobtree.assignment where job_id = $1`, [job.id.slice(4)]);
+    expect(row).toEqual({ state: 'RELEASED' });
+  });
+});
