@@ -7,21 +7,20 @@ import { errors, type JWTPayload, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { JwtConfig } from '../config.ts';
-import { Turns } from '../db/turns.ts';
 import { checkRoles, checkRootIds, checkTypePatterns } from '../domain/api-keys.ts';
 import { createCaller } from '../domain/rights.ts';
 import { JobtreeError, UnauthenticatedError, UnavailableError } from '../errors.ts';
 import { KeySet, KeysUnknownError } from './key-set.ts';
 import { Right } from './right.ts';
-import { Tries, tooMany } from './tries.ts';
+import { Tries } from './tries.ts';
 
 const mostKnown = 10_000;
 /** A key that the issuer has taken back counts no longer than that for requests. */
 const knownMs = 300_000;
 const mostUnknown = 10_000;
 const unknownMs = 10_000;
-/** Each takes a core for a moment. Addresses take turns. */
-const verifiedAtOnce = 4;
+/** Of one address: each takes a core for a moment, or waits for the issuer. */
+const verifiedAtOnce = 20;
 const longestTimerMs = 2_147_483_647;
 const maxNameLength = 200;
 
@@ -30,8 +29,7 @@ export class KnownTokens {
   readonly #keys: KeySet;
   readonly #known = new LRUCache<string, Right>({ max: mostKnown, ttl: knownMs });
   readonly #unknown = new LRUCache<string, true>({ max: mostUnknown, ttl: unknownMs });
-  readonly #tries = new Tries();
-  readonly #turns = new Turns(verifiedAtOnce);
+  readonly #tries = new Tries({ atOnce: verifiedAtOnce });
   readonly #timers = new Map<Right, NodeJS.Timeout>();
 
   constructor({ config, logger }: { config: JwtConfig; logger: Logger }) {
@@ -45,15 +43,8 @@ export class KnownTokens {
     const known = this.#known.get(digest);
     if (known !== undefined && known.until > performance.now()) return known;
     if (this.#unknown.has(digest)) throw refused();
-    return this.#tries.run(address, () =>
-      this.#turns.run({ account: address }, async () => {
-        // The same one, or one that its neighbour had shown, may have come meanwhile.
-        const late = this.#known.get(digest);
-        if (late !== undefined) return late;
-        if (this.#tries.isSpent(address)) throw tooMany();
-        return this.#verify(token, digest);
-      }),
-    );
+    // One with this text may have come meanwhile.
+    return this.#tries.run(address, async () => this.#known.get(digest) ?? this.#verify(token, digest));
   }
 
   stop(): void {

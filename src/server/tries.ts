@@ -4,6 +4,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import { UnauthenticatedError, UnavailableError } from '../errors.ts';
+import { Semaphore } from '../events/semaphore.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 const perSecond = 10;
@@ -15,11 +16,18 @@ const mostAddresses = 10_000;
 
 interface OfAddress {
   readonly bucket: TokenBucket;
+  readonly turns: Semaphore;
   pending: number;
 }
 
 export class Tries {
+  readonly #atOnce: number;
   readonly #addresses = new LRUCache<string, OfAddress>({ max: mostAddresses });
+
+  /** So many of an address are looked at in one moment; its others wait, and nobody else's. */
+  constructor({ atOnce = mostPending } = {}) {
+    this.#atOnce = atOnce;
+  }
 
   /**
    * Gives what a try came to, or throws why it is none.
@@ -29,15 +37,18 @@ export class Tries {
   async run<T>(address: string, check: () => Promise<T>): Promise<T> {
     let one = this.#addresses.get(address);
     if (one === undefined) {
-      one = { bucket: new TokenBucket(perSecond), pending: 0 };
+      one = { bucket: new TokenBucket(perSecond), turns: new Semaphore(this.#atOnce), pending: 0 };
       this.#addresses.set(address, one);
     }
-    const { bucket } = one;
-    if (bucket.restMs() > 0) throw tooMany();
-    if (one.pending >= mostPending) throw tooMany();
+    const { bucket, turns } = one;
+    if (bucket.restMs() > 0 || one.pending >= mostPending) throw tooMany();
     one.pending++;
     try {
-      return await check();
+      return await turns.run(() => {
+        // Those before it may have been none.
+        if (bucket.restMs() > 0) throw tooMany();
+        return check();
+      });
     } catch (error) {
       if (error instanceof UnauthenticatedError && bucket.restMs() < longestRestMs) bucket.take();
       throw error;
@@ -45,12 +56,6 @@ export class Tries {
       one.pending--;
     }
   }
-
-  /** The address has shown too many meanwhile: what it has waiting need not be looked at. */
-  isSpent(address: string): boolean {
-    return (this.#addresses.get(address)?.bucket.restMs() ?? 0) > 0;
-  }
 }
 
-export const tooMany = () =>
-  new UnavailableError('This address shows too many keys or tokens that are none.');
+const tooMany = () => new UnavailableError('This address shows too many keys or tokens that are none.');
