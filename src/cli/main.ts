@@ -314,6 +314,45 @@ program
   .action(run('end', async (keys, options) => (await import('./commands/keys.ts')).listKeys(keys, options)));
 
 program
+  .command('create')
+  .description('Create a tree of jobs as a file says it, and print its id.')
+  .argument('<file>', 'the tree in JSON or YAML, with the fields of JobInput; - for standard input')
+  .option('--watch', 'show how far the root is, until it is complete')
+  .addOption(urlOption())
+  .addOption(jsonOption('the outcome as JSON'))
+  .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'itemsFailed', 'unreachable', 'badFile'))
+  .action(
+    run('end', async (file, options) => (await import('./commands/create.ts')).createTree(file, options)),
+  );
+
+program
+  .command('seal')
+  .description('Say that no more items come into a job, so that it can be complete.')
+  .argument('<id>', 'the job')
+  .addOption(urlOption())
+  .addOption(jsonOption('the outcome as JSON'))
+  .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable'))
+  .action(run('end', async (id, options) => (await import('./commands/seal.ts')).sealJob(id, options)));
+
+program
+  .command('items')
+  .description('List the items of a job, in their order.')
+  .argument('<id>', 'the job')
+  .addOption(
+    new Option('--status <status>', 'only items of this status').choices([
+      'pending',
+      'succeeded',
+      'failed',
+      'cancelled',
+    ]),
+  )
+  .option('--limit <n>', 'how many', parseWholeNumber(1, 1_000_000_000), 100)
+  .addOption(urlOption())
+  .addOption(jsonOption('an object a line, with results and failures'))
+  .addHelpText('after', exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable'))
+  .action(run('end', async (id, options) => (await import('./commands/items.ts')).listItems(id, options)));
+
+program
   .command('cancel')
   .description(
     'Cancel a job and all below it. What is done stays; what is pending is not worked on any more.',

@@ -1,0 +1,45 @@
+/** `jobtree create`: a tree of jobs as a file says it, in JSON or YAML. */
+import { readFileSync } from 'node:fs';
+import { JSON_SCHEMA, load, type YAMLException } from 'js-yaml';
+import type { JobSpec } from '../../client/index.ts';
+import { type ApiOptions, withClient } from '../api-options.ts';
+import { CommandError } from '../command-error.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { catchInterruption } from '../interruption.ts';
+import { print, printError } from '../output.ts';
+import { watch } from './watch.ts';
+
+export interface CreateOptions extends ApiOptions {
+  readonly watch?: true;
+}
+
+export async function createTree(file: string, options: CreateOptions): Promise<number> {
+  const spec = read(file);
+  const interruption = catchInterruption();
+  const job = await withClient(options, (client) => client.createJob(spec as JobSpec));
+  if (options.json && !options.watch) print(`${JSON.stringify({ jobId: job.id, created: job.created })}\n`);
+  else if (options.watch) printError(`${job.id}\n`);
+  else print(`${job.id}\n`);
+  if (!job.created)
+    printError('It exists since an earlier call with this dedupe key: nothing was created.\n');
+  return options.watch ? watch(job.id, options, interruption) : exitCodes.success;
+}
+
+/** JSON is YAML, too. Of YAML there is what JSON can say: a time, for one, is a text. */
+function read(file: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (error) {
+    throw new CommandError(exitCodes.badFile, `${file} can't be read: ${(error as Error).message}`);
+  }
+  try {
+    const spec = file.endsWith('.json') ? JSON.parse(text) : load(text, { schema: JSON_SCHEMA });
+    if (typeof spec !== 'object' || spec === null || Array.isArray(spec))
+      throw new Error('it is not an object');
+    return spec;
+  } catch (error) {
+    const why = (error as Partial<YAMLException>).reason ?? (error as Error).message;
+    throw new CommandError(exitCodes.badFile, `${file} does not describe a job: ${why}`);
+  }
+}

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import { work } from '../support/api.ts';
+import { example } from '../support/documentation.ts';
+import { makeFile } from './folder.ts';
+import { run } from './program.ts';
+import { unknownJob, useServer } from './setup.ts';
+
+const server = useServer();
+const env = () => ({ env: server.env });
+
+test('the tree of the documentation, in YAML, and its items', async () => {
+  const created = await run(['create', await makeFile('tree.yaml', example('cli.md', 'create'))], env());
+  expect(created).toMatchObject({ code: 0, stderr: '' });
+  const id = created.stdout.trim();
+  const job = await server.client.job(id);
+  expect(job).toMatchObject({ type: 'fetch', children: [{ id: expect.stringMatching(/^Job:/) }] });
+  const items = await run(['items', id], env());
+  expect(items.stdout.split('\n')).toEqual([
+    expect.stringMatching(/^ID +STATUS +FAILURES {2}PAYLOAD$/),
+    expect.stringMatching(/^JobItem:\S+ +pending +0 {2}\{"url":"https:\/\/example.com\/a.csv"\}$/),
+    expect.stringMatching(/b\.csv/),
+    '',
+  ]);
+});
+
+test('JSON, once for a dedupe key', async () => {
+  const path = await makeFile(
+    'tree.json',
+    JSON.stringify({ type: 'once', dedupeKey: 'a', items: [{ payload: '2026-01-01' }] }),
+  );
+  const first = await run(['create', path, '--json'], env());
+  const again = await run(['create', path, '--json'], env());
+  const { jobId } = JSON.parse(first.stdout);
+  expect(JSON.parse(first.stdout)).toEqual({ jobId, created: true });
+  expect(JSON.parse(again.stdout)).toEqual({ jobId, created: false });
+  expect(again.stderr).toMatch(/nothing was created/);
+});
+
+test('a time in YAML is the text that it is', async () => {
+  const { stdout } = await run(
+    ['create', await makeFile('time.yml', 'type: time\nitems: [{payload: 2026-01-01}]')],
+    env(),
+  );
+  const page = await server.client.items(stdout.trim());
+  expect(page.nodes).toMatchObject([{ payload: '2026-01-01' }]);
+});
+
+test.each([
+  ['no.yaml', undefined, 6, /no\.yaml can't be read/],
+  ['list.yaml', '- a\n- b', 6, /does not describe a job: it is not an object/],
+  ['broken.yaml', 'type: [a', 6, /broken\.yaml does not describe a job: /],
+  ['broken.json', '{', 6, /broken\.json does not describe a job: /],
+  ['empty.yaml', '', 6, /does not describe a job/],
+  ['typo.yaml', 'type: a\nitem: []', 2, /item/],
+  ['wrong.yaml', 'type: ""', 2, /type/],
+] as const)('%s is refused, and nothing is created', async (name, text, code, message) => {
+  const path = text === undefined ? `/nowhere/${name}` : await makeFile(name, text);
+  const before = (await server.client.jobs({ first: 1 })).nodes[0]?.id;
+  const refused = await run(['create', path], env());
+  expect(refused).toMatchObject({ code, stdout: '' });
+  expect(refused.stderr).toMatch(message);
+  expect((await server.client.jobs({ first: 1 })).nodes[0]?.id).toBe(before);
+});
+
+test('seal lets a job be complete; items tells why one has failed', async () => {
+  const { id } = await server.client.createJob({ type: 'sealed', maxFailuresPerItem: 0, items: [{}, {}] });
+  await work(server.url, 'sealed', 1);
+  const [assignment] = await server.client.claimItems('me', [{ type: 'sealed', limit: 1 }]);
+  await server.client.reportOutcomes([
+    { assignmentId: assignment?.id ?? '', failure: { code: 'WRONG', message: 'not\u001b[2J this one' } },
+  ]);
+  expect(await run(['seal', id], env())).toEqual({ code: 0, stdout: 'Sealed: 2 items.\n', stderr: '' });
+  const failed = await run(['items', id, '--status', 'failed'], env());
+  expect(failed.stdout).toMatch(/failed +1 {2}WRONG: not\\u001b\[2J this one\n$/);
+  const json = await run(['items', id, '--json', '--limit', '1'], env());
+  expect(
+    json.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).status),
+  ).toEqual(['SUCCEEDED']);
+  expect((await run(['watch', id], env())).code).toBe(3);
+});
+
+test.each(['seal', 'items'])('%s of a job that there is not', async (command) => {
+  expect(await run([command, unknownJob], env())).toMatchObject({
+    code: 4,
+    stdout: expect.not.stringMatching(/Job:/),
+  });
+});
