@@ -25,6 +25,14 @@ const seconds = (lowest: number, highest: number, standard: number | 'never') =>
       error: `must be a whole number from ${lowest} to ${highest}, or never`,
     })
     .default(standard);
+/** Of a caller or a tenant. */
+const limit = () =>
+  z
+    .union([z.literal('none'), z.coerce.number().int().min(1).max(1_000_000_000)], {
+      error: 'must be a whole number from 1 to 1000000000, or none',
+    })
+    .default('none');
+const numberOf = (value: number | 'none') => (value === 'none' ? null : value);
 const orNull = (value: number | 'never') => (value === 'never' ? null : value);
 
 const postgresUrl = z
@@ -292,7 +300,7 @@ const settings = {
     .max(1_000_000)
     .default(5_000)
     .describe(
-      'The most queries and mutations that may be under way at once, in all; 90 % of them from one address over HTTP. The last quarter is for those that keep leases alive: heartbeats, reports, exchanges and releases. One more is refused with UNAVAILABLE.',
+      'The most queries and mutations that may be under way at once, in all; 90 % of them of one caller or tenant over HTTP. The last quarter is for those that keep leases alive: heartbeats, reports, exchanges and releases. One more is refused with UNAVAILABLE.',
     ),
   JOBTREE_MAX_OPERATIONS_PER_SOCKET: z.coerce
     .number()
@@ -308,30 +316,49 @@ const settings = {
     .max(1_000_000)
     .default(5_000)
     .describe('How many messages a second are read from a WebSocket; after a rest, as many at once.'),
-  JOBTREE_MAX_CONNECTIONS_PER_ADDRESS: z.coerce
+  JOBTREE_CALLER_CONNECTIONS: z.coerce
     .number()
     .int()
     .min(1)
     .max(1_000_000)
     .default(10_000)
-    .describe('The most WebSockets and event streams, together, that a client address may have open.'),
-  JOBTREE_MAX_SUBSCRIPTION_COST: z.coerce
+    .describe(
+      'The most WebSockets and event streams, together, that a caller may have open: a key or user, or an address where nobody is asked who they are.',
+    ),
+  JOBTREE_CALLER_REQUESTS_PER_SECOND: limit().describe(
+    'How many operations a second a caller may send to each server, over HTTP and on sockets; beyond, they are refused (429). An API key may have a limit of its own.',
+  ),
+  JOBTREE_CALLER_COST_PER_SECOND: limit().describe(
+    'How much the operations of a caller may cost a second on each server, counted as for JOBTREE_MAX_QUERY_COST. An API key may have a limit of its own.',
+  ),
+  JOBTREE_CALLER_SUBSCRIPTIONS: limit().describe(
+    'The most subscriptions that a caller may have open on each server. An API key may have a limit of its own.',
+  ),
+  JOBTREE_TENANT_REQUESTS_PER_SECOND: limit().describe(
+    'The same as for a caller, for all of a tenant together.',
+  ),
+  JOBTREE_TENANT_COST_PER_SECOND: limit().describe('The same as for a caller, for all of a tenant together.'),
+  JOBTREE_TENANT_CONNECTIONS: limit().describe(
+    'The most WebSockets and event streams that all callers of a tenant together may have open on each server.',
+  ),
+  JOBTREE_TENANT_SUBSCRIPTIONS: limit().describe('The same for subscriptions.'),
+  JOBTREE_CALLER_SUBSCRIPTION_COST: z.coerce
     .number()
     .int()
     .min(1_000)
     .max(1_000_000_000)
     .default(2_000_000)
     .describe(
-      'The most that the open subscriptions of a client address may cost together, counted as for JOBTREE_MAX_QUERY_COST and at least 100 each; one connection may have a quarter of it.',
+      'The most that the open subscriptions of a caller may cost together, counted as for JOBTREE_MAX_QUERY_COST and at least 100 each; one connection may have a quarter of it.',
     ),
-  JOBTREE_MAX_BYTES_PER_ADDRESS: z.coerce
+  JOBTREE_CALLER_BYTES_UNDER_WAY: z.coerce
     .number()
     .int()
     .min(100_000)
     .max(10_000_000_000)
     .default(100_000_000)
     .describe(
-      'The most bytes of requests and answers that a client address may have under way; beyond, requests are refused (429) until less is. One request alone is never refused.',
+      'The most bytes of requests and answers that a caller, or a tenant, may have under way; beyond, requests are refused (429) until less is. One request alone is never refused.',
     ),
   JOBTREE_MAX_BYTES_UNDER_WAY: z.coerce
     .number()
@@ -339,7 +366,7 @@ const settings = {
     .min(100_000)
     .max(10_000_000_000)
     .default(200_000_000)
-    .describe('The same for all clients together (503).'),
+    .describe('The same for all callers together (503).'),
   JOBTREE_TRUSTED_PROXIES: z.coerce
     .number()
     .int()
@@ -491,6 +518,13 @@ export interface ProxyConfig {
   readonly networks: readonly string[];
 }
 
+/** What a caller, or a tenant, may have; null for no limit. */
+export interface LimitedRates {
+  readonly requestsPerSecond: number | null;
+  readonly costPerSecond: number | null;
+  readonly subscriptions: number | null;
+}
+
 export interface Config {
   readonly databaseUrl: string | undefined;
   readonly directDatabaseUrl: string | undefined;
@@ -526,9 +560,13 @@ export interface Config {
   readonly maxRequests: number;
   readonly maxOperationsPerSocket: number;
   readonly maxMessagesPerSecond: number;
-  readonly maxConnectionsPerAddress: number;
-  readonly maxSubscriptionCost: number;
-  readonly maxBytesPerAddress: number;
+  readonly callerConnections: number;
+  readonly callerSubscriptionCost: number;
+  /** Null for none. */
+  readonly callerRates: LimitedRates;
+  readonly tenantRates: LimitedRates;
+  readonly tenantConnections: number | null;
+  readonly callerBytes: number;
   readonly maxBytesUnderWay: number;
   readonly trustedProxies: number;
   readonly foldIntervalMs: number;
@@ -623,9 +661,20 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     maxRequests: value.JOBTREE_MAX_REQUESTS,
     maxOperationsPerSocket: value.JOBTREE_MAX_OPERATIONS_PER_SOCKET,
     maxMessagesPerSecond: value.JOBTREE_MAX_MESSAGES_PER_SECOND,
-    maxConnectionsPerAddress: value.JOBTREE_MAX_CONNECTIONS_PER_ADDRESS,
-    maxSubscriptionCost: value.JOBTREE_MAX_SUBSCRIPTION_COST,
-    maxBytesPerAddress: value.JOBTREE_MAX_BYTES_PER_ADDRESS,
+    callerConnections: value.JOBTREE_CALLER_CONNECTIONS,
+    callerSubscriptionCost: value.JOBTREE_CALLER_SUBSCRIPTION_COST,
+    callerRates: Object.freeze({
+      requestsPerSecond: numberOf(value.JOBTREE_CALLER_REQUESTS_PER_SECOND),
+      costPerSecond: numberOf(value.JOBTREE_CALLER_COST_PER_SECOND),
+      subscriptions: numberOf(value.JOBTREE_CALLER_SUBSCRIPTIONS),
+    }),
+    tenantRates: Object.freeze({
+      requestsPerSecond: numberOf(value.JOBTREE_TENANT_REQUESTS_PER_SECOND),
+      costPerSecond: numberOf(value.JOBTREE_TENANT_COST_PER_SECOND),
+      subscriptions: numberOf(value.JOBTREE_TENANT_SUBSCRIPTIONS),
+    }),
+    tenantConnections: numberOf(value.JOBTREE_TENANT_CONNECTIONS),
+    callerBytes: value.JOBTREE_CALLER_BYTES_UNDER_WAY,
     maxBytesUnderWay: value.JOBTREE_MAX_BYTES_UNDER_WAY,
     trustedProxies: value.JOBTREE_TRUSTED_PROXIES,
     foldIntervalMs: value.JOBTREE_FOLD_INTERVAL_MS,

@@ -16,8 +16,12 @@ export interface Jobs {
   readonly type: string;
 }
 
-export async function withClient<T>(url: string, use: (client: Client) => Promise<T>): Promise<T> {
-  const client = createClient({ url });
+export async function withClient<T>(
+  url: string,
+  use: (client: Client) => Promise<T>,
+  token?: string,
+): Promise<T> {
+  const client = createClient({ url, ...(token !== undefined && { token }) });
   try {
     return await use(client);
   } finally {
@@ -29,9 +33,10 @@ export async function withClient<T>(url: string, use: (client: Client) => Promis
 export async function createJob(
   url: string,
   policies: JobPolicies = {},
+  token?: string,
 ): Promise<{ id: string; type: string }> {
   const type = newType();
-  const { id } = await withClient(url, (client) => client.createJob({ type, ...policies }));
+  const { id } = await withClient(url, (client) => client.createJob({ type, ...policies }), token);
   return { id, type };
 }
 

@@ -13,6 +13,7 @@ import { measureAdd } from './measures/add.ts';
 import { measureCancel } from './measures/cancel.ts';
 import { measureDeadRows } from './measures/dead-rows.ts';
 import { measureFailures } from './measures/failures.ts';
+import { measureFairness } from './measures/fairness.ts';
 import { measureFanout } from './measures/fanout.ts';
 import { measureFed } from './measures/fed.ts';
 import { measureHeartbeats } from './measures/heartbeats.ts';
@@ -52,6 +53,7 @@ const run: Record<Measure, (bench: Bench) => Promise<Report>> = {
   heartbeats: measureHeartbeats,
   priorities: measurePriorities,
   limits: measureLimits,
+  fairness: measureFairness,
   rights: measureRights,
   serialize: measureSerialize,
   memory: measureMemory,

@@ -15,6 +15,7 @@ export const measures = [
   'heartbeats',
   'priorities',
   'limits',
+  'fairness',
   'rights',
   'serialize',
   'memory',

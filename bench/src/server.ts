@@ -30,7 +30,7 @@ export async function startServer(
       JOBTREE_LOG_LEVEL: 'warn',
       JOBTREE_GRAPHIQL: 'false',
       // All subscribers come from one address, and the worker does too.
-      JOBTREE_MAX_CONNECTIONS_PER_ADDRESS: '100000',
+      JOBTREE_CALLER_CONNECTIONS: '100000',
       ...options.env,
     },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -5,7 +5,7 @@
 -- p_used     the ids of keys that were used lately
 -- returns    the keys of the hashes, without those that are revoked or over; `left_ms` is for how long a hash is good, if that is known
 create or replace function jobtree.check_api_keys(p_hashes bytea[], p_used uuid[])
-returns table (hash bytea, id uuid, name text, roles text[], types text[], root_ids uuid[], left_ms bigint, tenant text)
+returns table (hash bytea, id uuid, name text, roles text[], types text[], root_ids uuid[], left_ms bigint, tenant text, limits jsonb)
 language plpgsql volatile
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
@@ -24,7 +24,7 @@ begin
   end if;
   return query
   select h.hash, k.id, k.name, k.roles, k.types, k.root_ids, 
-    ceil(extract(epoch from least(k.expires_at, case when k.hash <> h.hash then k.previous_until end) - v_now) * 1000)::bigint, k.tenant
+    ceil(extract(epoch from least(k.expires_at, case when k.hash <> h.hash then k.previous_until end) - v_now) * 1000)::bigint, k.tenant, k.limits
   from unnest(p_hashes) h(hash)
   cross join lateral (
     select * from jobtree.api_key c where c.hash = h.hash

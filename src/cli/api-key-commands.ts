@@ -44,6 +44,10 @@ ${exitCodesHelp('success', 'failure', 'usage', 'notFound', 'unreachable')}`,
       'until when it is good: a time, or in how long (90d); for ever by default',
       parseEnd,
     )
+    .option('--requests-per-second <n>', 'how many operations it may send a second', Number)
+    .option('--cost-per-second <n>', 'how much its operations may cost a second', Number)
+    .option('--connections <n>', 'how many sockets and event streams it may have', Number)
+    .option('--subscriptions <n>', 'how many subscriptions it may have', Number)
     .action(run('end', async (name, options) => (await commands()).createKey(name, options)));
   add('list', 'List the keys by name, also those that are revoked or over.').action(
     run('end', async (options) => (await commands()).listApiKeys(options)),

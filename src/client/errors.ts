@@ -94,10 +94,12 @@ export class AssignmentEndedError extends Error {
 export function fromGraphqlErrors(errors: readonly unknown[]): JobtreeError {
   const [first] = errors as readonly {
     message?: unknown;
-    extensions?: { code?: unknown; field?: unknown };
+    extensions?: { code?: unknown; field?: unknown; retryAfter?: unknown };
   }[];
   const message = typeof first?.message === 'string' ? first.message : 'The server failed.';
-  const { code, field } = first?.extensions ?? {};
+  const { code, field, retryAfter } = first?.extensions ?? {};
+  if (code === 'RATE_LIMITED')
+    return new JobtreeError('UNREACHABLE', message, { outcome: 'NOTHING_DONE', cause: { retryAfter } });
   if (typeof code !== 'string' || !expected.has(code))
     return new JobtreeError('BAD_RESPONSE', message, { cause: errors });
   return refusal(code as ErrorCode, message, { field: typeof field === 'string' ? field : undefined });
@@ -133,6 +135,12 @@ export function isRefusal(error: unknown): boolean {
 /** Whether the same operation may well succeed a little later. */
 export function isTransient({ code }: JobtreeError): boolean {
   return code === 'UNREACHABLE' || code === 'BUSY';
+}
+
+/** How long a server, or what stands before it, asks to be left alone. */
+export function retryAfterMs({ cause }: JobtreeError): number {
+  const seconds = Number((cause as { retryAfter?: unknown } | undefined)?.retryAfter ?? 0);
+  return Number.isFinite(seconds) ? seconds * 1_000 : 0;
 }
 
 /** Whether the server, an older one, does not know something that the operation names. */

@@ -5,7 +5,7 @@
 import type { TypedDocumentString } from '../generated/operations.ts';
 import { backoffMs, wait } from './backoff.ts';
 import type { Credentials } from './credentials.ts';
-import { fromGraphqlErrors, isRefusal, isTransient, JobtreeError } from './errors.ts';
+import { fromGraphqlErrors, isRefusal, isTransient, JobtreeError, retryAfterMs } from './errors.ts';
 import type { Post, PostAnswer } from './post.ts';
 
 const unauthorized = 401;
@@ -126,12 +126,6 @@ function notRepeated(error: JobtreeError): JobtreeError {
   const advice =
     'It may have been carried out all the same, and is not tried again, since that could do it twice.';
   return new JobtreeError(error.code, `${error.message} ${advice}`, { cause: error });
-}
-
-/** How long a server, or what stands before it, asks to be left alone. */
-function retryAfterMs({ cause }: JobtreeError): number {
-  const seconds = Number((cause as { retryAfter?: unknown } | undefined)?.retryAfter ?? 0);
-  return Number.isFinite(seconds) ? seconds * 1_000 : 0;
 }
 
 /** The system's code; it hides in the cause of fetch's own error. */

@@ -6,7 +6,7 @@
  */
 import type { TypedDocumentString } from '../generated/operations.ts';
 import { backoffMs, wait } from './backoff.ts';
-import { isNotUnderstood, isTransient, JobtreeError } from './errors.ts';
+import { isNotUnderstood, isTransient, JobtreeError, retryAfterMs } from './errors.ts';
 import { Signal } from './signal.ts';
 import type { Socket } from './socket.ts';
 
@@ -76,6 +76,6 @@ export async function* watch<R, V, T>(
     onLost?.(ended);
     // What lasted had begun, though nothing came: what is known is not told again.
     tries = performance.now() - startedAt > steadyMs ? 1 : tries + 1;
-    await wait(backoffMs(tries), signal);
+    await wait(Math.max(backoffMs(tries), retryAfterMs(ended)), signal);
   }
 }

@@ -1,23 +1,17 @@
-/**
- * So many at a time. Those who wait are taken by turns from each client, and of each client from each of its requests: so one with
- * thousands of them waits for its own, and nobody else does.
- */
+/** So many at a time. Those who wait are taken by turns from each tenant, each of its callers, and each request of a caller. */
 import { ClientGoneError, UnavailableError } from '../errors.ts';
+import { FairQueue, type Owner, pathOf } from './fair-queue.ts';
 
 /** Whose it is. All that belongs to one request comes with the same object. */
-export interface Request {
-  readonly client?: string | undefined;
+export interface Request extends Owner {
   /** Whether nobody waits for it any more. */
   readonly isGone?: (() => boolean) | undefined;
 }
 
-type Begin = () => void;
-
 export class Turns {
   readonly #waitMs: number;
   #free: number;
-  /** By client and by request, the ones whose turn is next first. */
-  readonly #waiting = new Map<string, Map<Request, Begin[]>>();
+  readonly #waiting = new FairQueue<() => void>();
 
   /** After `waitMs`, whoever has waited for longer is refused. */
   constructor(atOnce: number, { waitMs = Number.POSITIVE_INFINITY } = {}) {
@@ -43,30 +37,12 @@ export class Turns {
   }
 
   #wait(request: Request): Promise<void> {
-    const { client = '' } = request;
-    const ofClient = this.#waiting.get(client) ?? new Map<Request, Begin[]>();
-    this.#waiting.set(client, ofClient);
-    const waiting = ofClient.get(request) ?? [];
-    ofClient.set(request, waiting);
-    return new Promise((begin) => waiting.push(begin));
+    return new Promise((begin) => this.#waiting.push([...pathOf(request), request], begin));
   }
 
   #next(): void {
-    for (const [client, ofClient] of this.#waiting) {
-      for (const [request, waiting] of ofClient) {
-        const begin = waiting.shift();
-        putBehind(ofClient, request, waiting, waiting.length);
-        putBehind(this.#waiting, client, ofClient, ofClient.size);
-        begin?.();
-        return;
-      }
-    }
-    this.#free++;
+    const begin = this.#waiting.take();
+    if (begin === undefined) this.#free++;
+    else begin();
   }
-}
-
-/** Behind all others, if it has more. */
-function putBehind<Key, Rest>(all: Map<Key, Rest>, key: Key, rest: Rest, left: number): void {
-  all.delete(key);
-  if (left > 0) all.set(key, rest);
 }

@@ -5,7 +5,7 @@ import type { Queries } from '../db/database.ts';
 import { InvalidInputError } from '../errors.ts';
 import { checkId, checkInstant, checkInteger, checkText } from './checks.ts';
 import { keepPreviousMsRange, maxNameLength, maxScopeEntries } from './limits.ts';
-import { roles as allRoles, type Role } from './rights.ts';
+import { roles as allRoles, type CallerLimits, noLimits, type Role } from './rights.ts';
 import { checkTenant } from './tenants.ts';
 
 export const keyPrefix = 'jobtree_';
@@ -33,6 +33,8 @@ export interface ApiKey {
   readonly lastUsedAt: Date | null;
   readonly previousUntil: Date | null;
   readonly revokedAt: Date | null;
+  /** Of its own; those that are not there are what the settings say. */
+  readonly limits: Partial<CallerLimits>;
 }
 
 export interface NewApiKey {
@@ -43,6 +45,7 @@ export interface NewApiKey {
   readonly expiresAt?: Date | null | undefined;
   /** The tenant that its callers belong to, and that the types are of. None by default. */
   readonly tenant?: string | null | undefined;
+  readonly limits?: { readonly [Name in keyof CallerLimits]?: number | null | undefined } | null | undefined;
 }
 
 type Calls = Pick<Queries, 'call'>;
@@ -67,6 +70,7 @@ export async function createApiKey(
     key.expiresAt == null ? null : checkInstant(key.expiresAt, 'expiresAt'),
     createdBy,
     key.tenant == null ? null : checkTenant(key.tenant),
+    JSON.stringify(checkLimits(key.limits ?? {})),
   );
   if (row === undefined) throw new Error('create_api_key returned no row');
   return { id: row.create_api_key, key: text };
@@ -96,7 +100,7 @@ export async function revokeApiKey(
 }
 
 const columns = `id, name, tenant, roles, types, root_ids as "rootIds", created_at as "createdAt", created_by as "createdBy",
-  expires_at as "expiresAt", coalesce(expires_at <= now(), false) as "isOver", last_used_at as "lastUsedAt", revoked_at as "revokedAt",
+  expires_at as "expiresAt", coalesce(expires_at <= now(), false) as "isOver", last_used_at as "lastUsedAt", revoked_at as "revokedAt", limits,
   case when previous_until > now() then previous_until end as "previousUntil"`;
 
 /** By name, behind the key with this id. Also those that are revoked. Only keys of the tenant, unless it is null. */
@@ -163,6 +167,17 @@ export function checkRoles(names: readonly string[]): Role[] {
     );
   if (names.length === 0) throw new InvalidInputError('roles is empty.', 'roles');
   return [...new Set(names as readonly Role[])];
+}
+
+const maxLimit = 1_000_000_000;
+
+function checkLimits(limits: NonNullable<NewApiKey['limits']>): Partial<CallerLimits> {
+  const names = Object.keys(noLimits) as (keyof CallerLimits)[];
+  const given = names.flatMap((name) => {
+    const limit = limits[name];
+    return limit == null ? [] : [[name, checkInteger(limit, `limits.${name}`, 1, maxLimit)]];
+  });
+  return Object.fromEntries(given);
 }
 
 export function checkTypePatterns(patterns: readonly string[]): string[] {

@@ -38,7 +38,7 @@ export async function claim(
 ): Promise<Claimed> {
   const entries = checkRequests(worker, requests, claimId);
   const given = await inTurn(engine.claimsUnderWay, entries, async () =>
-    askAgain(engine, entries, await engine.merged.claims.submit(entries, engine.isGone)),
+    askAgain(engine, entries, await engine.merged.claims.submit(entries, engine, engine.isGone)),
   );
   return toClaimed(engine, entries, given);
 }
@@ -65,7 +65,7 @@ export async function askAgain(
     if (ms > soonMs || performance.now() + ms > until) break;
     await delay(ms);
     try {
-      given = await engine.merged.claims.submit(requests, engine.isGone);
+      given = await engine.merged.claims.submit(requests, engine, engine.isGone);
     } catch (error) {
       // Nothing was claimed: what came before, such as reports, counts all the same.
       if (error instanceof UnavailableError || error instanceof BusyError) break;

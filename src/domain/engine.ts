@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { Database, Queries } from '../db/database.ts';
+import type { Owner } from '../db/fair-queue.ts';
 import type { Turns } from '../db/turns.ts';
 import type { CallbackAddresses } from './callback-addresses.ts';
 import type { Figures } from './figures.ts';
@@ -38,7 +39,8 @@ export interface RetentionPolicy {
   readonly idleExpirySeconds: number | null;
 }
 
-export interface Engine<Source extends Queries = Queries> {
+/** Of a request also whose it is. */
+export interface Engine<Source extends Queries = Queries> extends Owner {
   readonly database: Source;
   readonly limits: Limits;
   readonly effects: Effects;
@@ -60,8 +62,6 @@ export interface Engine<Source extends Queries = Queries> {
   readonly slowAfter: SlowAfter;
   readonly workers: Workers;
   readonly merged: Merged;
-  /** Of a request: whose it is, by address. */
-  readonly client?: string | undefined;
   /** Of a request: whether its client has gone, so that nobody waits for the answer. */
   readonly isGone?: () => boolean;
   /** Large trees that are created. */
@@ -74,9 +74,9 @@ export interface Engine<Source extends Queries = Queries> {
 export function forRequest(
   engine: Engine<Database>,
   isGone: () => boolean,
-  client: string | undefined,
+  { tenant, account }: Owner,
 ): Engine {
-  const request = { client, isGone };
+  const request = { tenant, account, isGone };
   return { ...engine, ...request, database: engine.database.forRequest(request) };
 }
 

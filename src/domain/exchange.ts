@@ -48,7 +48,7 @@ export async function exchange(
   const { prepared, answer } = await prepareReports(engine, reports, refused);
   const part = { reports: prepared, requests };
   const done = await inTurn(engine.claimsUnderWay, requests, async () => {
-    const [first] = await engine.merged.exchanges.submit([part]);
+    const [first] = await engine.merged.exchanges.submit([part], engine);
     if (first === undefined) throw new Error('an exchange without an answer');
     if (first.claimed instanceof JobtreeError) return { reports: first.reports, claimed: first.claimed };
     return { reports: first.reports, claimed: await askAgain(engine, requests, first.claimed) };
@@ -93,7 +93,7 @@ export async function exchangeParts(
 
 /** What is wrong with a claim must not keep the reports that came with it from counting. */
 async function apart(engine: Engine, { reports, requests }: ExchangePart): Promise<ExchangePartAnswer> {
-  const answers = reports.length === 0 ? [] : await engine.merged.reports.submit([...reports]);
+  const answers = reports.length === 0 ? [] : await engine.merged.reports.submit([...reports], engine);
   try {
     return { reports: answers, claimed: await claimForRequests(engine, requests) };
   } catch (error) {

@@ -11,7 +11,7 @@ export async function heartbeat(
   assignmentIds: readonly string[],
 ): Promise<HeartbeatStatus[]> {
   checkBatch(assignmentIds.length, 'assignmentIds');
-  return engine.merged.heartbeats.submit([...assignmentIds]);
+  return engine.merged.heartbeats.submit([...assignmentIds], engine);
 }
 
 /** The call itself, for the assignments of one or several workers: one row a lease goes there, and what is not held comes back. */

@@ -38,7 +38,7 @@ export async function reportOutcomes(
 ): Promise<ReportAnswer[]> {
   checkBatch(reports.length, 'reports');
   const { prepared, answer } = await prepareReports(engine, reports, refused);
-  return answer(prepared.length === 0 ? [] : await engine.merged.reports.submit(prepared));
+  return answer(prepared.length === 0 ? [] : await engine.merged.reports.submit(prepared, engine));
 }
 
 /** The reports that can go to the database, and what is to be answered to all of them once it has answered to those. */
@@ -131,7 +131,8 @@ async function settleBusy(
   const answers = [...merged];
   const busy = [...answers.keys()].filter((i) => answers[i]?.status === 'BUSY');
   if (busy.length > 0) {
-    const again = await engine.merged.busyReports.submit(busy.map((i) => prepared[i] as PreparedReport));
+    const alone = busy.map((i) => prepared[i] as PreparedReport);
+    const again = await engine.merged.busyReports.submit(alone, engine);
     for (const [k, i] of busy.entries()) answers[i] = again[k] as MergedAnswer;
   }
   if (answers.some(({ status }) => status === 'BUSY')) throw new BusyError(errorCodes.BUSY);

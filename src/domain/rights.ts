@@ -5,6 +5,7 @@
  * The caller is one value, made when a request, a socket or a stream comes in, and passed down with its operations.
  */
 
+import type { Owner } from '../db/fair-queue.ts';
 import { beginningOf } from './tenants.ts';
 
 export const roles = ['admin', 'producer', 'worker', 'watcher'] as const;
@@ -74,11 +75,29 @@ export interface WatchedTree {
   readonly expiresMs: number;
 }
 
-export interface Caller extends Scope {
+/** What a caller may have of the server, where it is not what the settings say; null for what they say. */
+export interface CallerLimits {
+  readonly requestsPerSecond: number | null;
+  readonly costPerSecond: number | null;
+  readonly connections: number | null;
+  readonly subscriptions: number | null;
+}
+
+export const noLimits: CallerLimits = Object.freeze({
+  requestsPerSecond: null,
+  costPerSecond: null,
+  connections: null,
+  subscriptions: null,
+});
+
+export interface Caller extends Scope, Owner {
   /** Who it is, for people: in the log, and in the audit. Never a secret. */
   readonly name: string;
   /** Null for one that belongs to no tenant, and sees all of them. */
   readonly tenant: string | null;
+  /** For whom counts what it takes of the server: the same for all that shows the same key, or is the same user. Null where nobody is asked. */
+  readonly account: string | null;
+  readonly limits: CallerLimits;
   readonly roles: readonly Role[];
   readonly permissions: ReadonlySet<Permission>;
   /** Of a watch token: the token. Null for all others, whose permissions say it all. */
@@ -91,9 +110,9 @@ export interface Caller extends Scope {
 export function createCaller(
   name: string,
   roles: readonly Role[],
-  scope: Partial<Scope> & { readonly tenant?: string | null } = {},
+  scope: Partial<Scope> & Partial<Pick<Caller, 'tenant' | 'account' | 'limits'>> = {},
 ): Caller {
-  const { tenant = null, types = null, rootIds = null } = scope;
+  const { tenant = null, types = null, rootIds = null, account = null, limits = noLimits } = scope;
   // A tenant is no scope: it takes no permission away, and narrows what there is.
   const permitted = (Object.keys(permissions) as Permission[]).filter((permission) => {
     const grant: Grant = permissions[permission];
@@ -107,6 +126,9 @@ export function createCaller(
   return Object.freeze({
     name,
     tenant,
+    // Two tenants may have users of one name.
+    account: account === null || tenant === null ? account : `${tenant}//${account}`,
+    limits,
     roles,
     types: tenant === null ? types : (types ?? ['*']).map((pattern) => beginningOf(tenant) + pattern),
     rootIds,
@@ -124,6 +146,9 @@ export function createTokenCaller(watchToken: WatchedTree): Caller {
   return Object.freeze({
     name: `watch token for ${rootId}`,
     tenant,
+    // Whoever shows it comes from an address of their own.
+    account: null,
+    limits: noLimits,
     roles: [],
     types: tenant === null ? null : [`${beginningOf(tenant)}*`],
     rootIds: [rootId],

@@ -7,6 +7,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Database, Queries } from '../db/database.ts';
+import type { Owner } from '../db/fair-queue.ts';
 import { Turns } from '../db/turns.ts';
 import { InvalidInputError } from '../errors.ts';
 import type { S3Store } from '../object-store/s3.ts';
@@ -43,7 +44,7 @@ const objectBytes = 2 * 1_024 * 1_024;
 /** What an upload takes in memory while it comes, in parts: what is gathered, and what is being stored. */
 const partsInMemory = 2;
 
-/** So many parts are stored at a time, by turns of their clients: rows, each with a connection, and objects. */
+/** So many parts are stored at a time, by turns of their callers: rows, each with a connection, and objects. */
 const chunksAtOnce = 3;
 const objectsAtOnce = 16;
 /** How long a part waits for its turn while the object store is slow. */
@@ -114,11 +115,11 @@ export class Uploads {
   /** False if these are not the next bytes, or the upload takes none any more. */
   async append(
     { id, store }: Upload,
-    { position, data, digestState, length, client }: Part,
+    { position, data, digestState, length, owner }: Part,
   ): Promise<boolean> {
     const object = store === null ? null : `${position}-${randomUUID()}`;
     if (object !== null) {
-      const isStored = await this.#objectTurns.run({ client }, async () => {
+      const isStored = await this.#objectTurns.run(owner, async () => {
         // Asked just before, so that nothing is stored for an upload that was removed long ago.
         const found = await this.find(id);
         if (found?.size !== position || found.sha256 !== null) return false;
@@ -127,7 +128,7 @@ export class Uploads {
       });
       if (!isStored) return false;
     }
-    const [row] = await this.#chunkTurns.run({ client }, () =>
+    const [row] = await this.#chunkTurns.run(owner, () =>
       this.#database.call<{ append_upload: boolean }>(
         'append_upload',
         id,
@@ -280,7 +281,7 @@ export interface Part {
   /** How large the upload will be; null while that is not known. */
   readonly length: number | null;
   /** Whose they are. */
-  readonly client: string;
+  readonly owner: Owner;
 }
 
 /** Of an object in the store; without a name, how those of the upload begin. */

@@ -44,6 +44,18 @@ export type AddStatus =
   /** It breaks a rule; nothing was added. */
   | 'INVALID';
 
+/** What a key may have of each server: whole numbers from 1 to 1,000,000,000. */
+export type ApiKeyLimitsInput = {
+  /** WebSockets and event streams at once. */
+  connections?: InputMaybe<Scalars['Int']['input']>;
+  /** What its operations may cost a second, in values that their answers could have. */
+  costPerSecond?: InputMaybe<Scalars['Int']['input']>;
+  /** Operations a second, over HTTP and on sockets. */
+  requestsPerSecond?: InputMaybe<Scalars['Int']['input']>;
+  /** Subscriptions at once. */
+  subscriptions?: InputMaybe<Scalars['Int']['input']>;
+};
+
 /** Which entries a list shows; all conditions hold together. */
 export type AuditFilter = {
   /** Only this mutation or command. */
@@ -158,6 +170,8 @@ export type ClaimRequestInput = {
 export type CreateApiKeyInput = {
   /** When it is over. Default: never. */
   expiresAt?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Limits of its own. Default: what the settings of the servers say. */
+  limits?: InputMaybe<ApiKeyLimitsInput>;
   /** What it is called, for people: 1 to 200 characters. */
   name: Scalars['String']['input'];
   /** What it is for: at least one role. */

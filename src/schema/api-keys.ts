@@ -2,7 +2,7 @@ import type { FieldRef } from '@pothos/core';
 import { type ApiKey as ApiKeyState, findApiKey, listApiKeys } from '../domain/api-keys.ts';
 import { checkInteger } from '../domain/checks.ts';
 import { maxBatch } from '../domain/limits.ts';
-import { type Role as RoleName, roleMeanings, roles } from '../domain/rights.ts';
+import { type CallerLimits, type Role as RoleName, roleMeanings, roles } from '../domain/rights.ts';
 import { NotFoundError } from '../errors.ts';
 import { builder } from './builder.ts';
 import { encodeGlobalId, keyOf } from './global-id.ts';
@@ -12,6 +12,40 @@ export const Role = builder.enumType('Role', {
   values: Object.fromEntries(
     roles.map((role) => [role.toUpperCase(), { value: role, description: roleMeanings[role] }]),
   ) as Record<Uppercase<RoleName>, { value: RoleName; description: string }>,
+});
+
+/** What each limit of a key is. */
+export const limitMeanings = {
+  requestsPerSecond: 'Operations a second, over HTTP and on sockets',
+  costPerSecond: 'What its operations may cost a second, in values that their answers could have',
+  connections: 'WebSockets and event streams at once',
+  subscriptions: 'Subscriptions at once',
+} as const;
+
+const ApiKeyLimits = builder.objectRef<Partial<CallerLimits>>('ApiKeyLimits').implement({
+  description: 'What a key may have of each server. Null for what the settings of the server say.',
+  fields: (t) => ({
+    requestsPerSecond: t.int({
+      nullable: true,
+      description: `${limitMeanings.requestsPerSecond}.`,
+      resolve: ({ requestsPerSecond }) => requestsPerSecond ?? null,
+    }),
+    costPerSecond: t.int({
+      nullable: true,
+      description: `${limitMeanings.costPerSecond}.`,
+      resolve: ({ costPerSecond }) => costPerSecond ?? null,
+    }),
+    connections: t.int({
+      nullable: true,
+      description: `${limitMeanings.connections}.`,
+      resolve: ({ connections }) => connections ?? null,
+    }),
+    subscriptions: t.int({
+      nullable: true,
+      description: `${limitMeanings.subscriptions}.`,
+      resolve: ({ subscriptions }) => subscriptions ?? null,
+    }),
+  }),
 });
 
 export const ApiKey = builder.objectRef<ApiKeyState>('ApiKey').implement({
@@ -39,6 +73,10 @@ export const ApiKey = builder.objectRef<ApiKeyState>('ApiKey').implement({
       description: 'The trees that it is for, by the ids of their roots. Null for all.',
       resolve: ({ rootIds }) =>
         rootIds.length === 0 ? null : rootIds.map((id) => encodeGlobalId('Job', id)),
+    }),
+    limits: t.expose('limits', {
+      type: ApiKeyLimits,
+      description: 'What it may have, where that is not what the settings of the servers say.',
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
     createdBy: t.exposeString('createdBy', { description: 'Who made it.' }),

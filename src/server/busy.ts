@@ -5,10 +5,11 @@ import { answerError } from './answer-error.ts';
 import type { Share, UsedUp } from './quota.ts';
 
 const messages: Record<UsedUp, string> = {
-  address: 'Too much of this client is under way; try again in a moment.',
+  caller: 'Too much of this caller is under way; try again in a moment.',
+  tenant: 'Too much of this tenant is under way; try again in a moment.',
   server: 'The server has too much under way; try again in a moment.',
 };
-const statuses: Record<UsedUp, number> = { address: 429, server: 503 };
+const statuses: Record<UsedUp, number> = { caller: 429, tenant: 429, server: 503 };
 const retryAfter = '1';
 
 export function busyError(usedUp: UsedUp): GraphQLError {
@@ -25,6 +26,13 @@ export function takeOrRefuse(share: Share, more: number): void {
 export function busyHttpError(usedUp: UsedUp): GraphQLError {
   const http = { status: statuses[usedUp], headers: { 'retry-after': retryAfter } };
   return new GraphQLError(messages[usedUp], { extensions: { code: 'UNAVAILABLE', http } });
+}
+
+/** A lasting connection more than the caller may have. */
+export function tooManyConnections(): GraphQLError {
+  const http = { status: 429, headers: { 'retry-after': retryAfter } };
+  const extensions = { code: 'TOO_MANY_CONNECTIONS', http };
+  return new GraphQLError('This caller has too many connections.', { extensions });
 }
 
 export function answerBusy(response: ServerResponse, usedUp: UsedUp): void {

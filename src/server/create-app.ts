@@ -44,8 +44,10 @@ import { createMetrics } from './metrics.ts';
 import { createMultipartPost } from './multipart-post.ts';
 import { Operations } from './operations.ts';
 import { createGuard } from './origin.ts';
+import { createOwnerOf, limitOf } from './owners.ts';
 import { Parts } from './parts.ts';
 import { Quota } from './quota.ts';
+import { RateLimits } from './rate-limits.ts';
 import { createReaper } from './reaper.ts';
 import { createRemover } from './remover.ts';
 import { createResults } from './results.ts';
@@ -61,6 +63,9 @@ import { SocketServer, type SocketServerOptions } from './websocket.ts';
 
 /** A connection on which nothing of what waits to be sent has moved for so long is ended. */
 const stalledAfterMs = 30_000;
+/** Requests of those who need not say who they are (GraphiQL's page, what browsers ask first), under way. */
+const strangersPerAddress = 50;
+const mostStrangers = 500;
 
 export interface AppOptions {
   readonly config: Config;
@@ -196,28 +201,56 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     logger,
     maxTokens: config.maxQueryTokens,
     maxActive: config.maxRequests,
+    rates: new RateLimits({
+      caller: config.callerRates,
+      tenant: config.tenantRates,
+      setHeaders: (request, headers) => exchanges.setHeaders(request, headers),
+    }),
   });
   const addressOf = createAddressOf(config.trustedProxies);
   const quotas = {
-    connections: new Quota({ mostPerAddress: config.maxConnectionsPerAddress }),
-    bytes: new Quota({ mostPerAddress: config.maxBytesPerAddress, most: config.maxBytesUnderWay }),
+    connections: new Quota({
+      mostPerCaller: (owner) => limitOf(owner, 'connections', config.callerConnections),
+      mostPerTenant: config.tenantConnections ?? Number.POSITIVE_INFINITY,
+    }),
+    bytes: new Quota({
+      mostPerCaller: config.callerBytes,
+      mostPerTenant: config.callerBytes,
+      most: config.maxBytesUnderWay,
+    }),
   };
   const stalls = new Stalls({ afterMs: times?.stalledAfterMs ?? stalledAfterMs });
-  const exchanges = new Exchanges({
-    bytes: quotas.bytes,
-    addressOf,
-    stalls,
-    // One address alone can't keep the others out.
-    requests: new Quota({ mostPerAddress: Math.ceil(config.maxRequests * 0.9), most: config.maxRequests }),
-    maxRequestBytes: config.maxRequestBytes,
-  });
-  const costs = new SubscriptionCosts({ most: config.maxSubscriptionCost, addressOf });
   const keys = config.auth.includes('keys') ? new KnownKeys({ database, logger }) : undefined;
   const tokens = config.jwt && new KnownTokens({ config: config.jwt, logger });
   const proxy = config.proxy && new TrustedProxy(config.proxy);
   const watchTokens = new KnownWatchTokens({ database, logger });
   const authentication = new Authentication({ keys, tokens, proxy, watchTokens, addressOf });
-  const streams = new EventStreams({ authentication, addressOf, connections: quotas.connections });
+  const ownerOf = createOwnerOf(authentication, addressOf);
+  // One caller or tenant alone can't keep the others out.
+  const mostOfOne = Math.ceil(config.maxRequests * 0.9);
+  const exchanges = new Exchanges({
+    bytes: quotas.bytes,
+    ownerOf,
+    stalls,
+    requests: new Quota({ mostPerCaller: mostOfOne, mostPerTenant: mostOfOne, most: config.maxRequests }),
+    maxRequestBytes: config.maxRequestBytes,
+  });
+  const strangers = new Exchanges({
+    bytes: new Quota({ mostPerCaller: config.callerBytes, most: config.maxBytesUnderWay }),
+    ownerOf,
+    stalls,
+    requests: new Quota({ mostPerCaller: strangersPerAddress, most: mostStrangers }),
+    maxRequestBytes: config.maxRequestBytes,
+  });
+  const costs = new SubscriptionCosts({
+    most: config.callerSubscriptionCost,
+    places: new Quota({
+      mostPerCaller: (owner) => limitOf(owner, 'subscriptions', config.callerRates.subscriptions),
+      mostPerTenant: config.tenantRates.subscriptions ?? Number.POSITIVE_INFINITY,
+    }),
+    ownerOf,
+  });
+  const streams = new EventStreams({ authentication, ownerOf, connections: quotas.connections });
   const { maxQueryCost, maxAnswerBytes } = config;
   const audit = new Audit({ logger });
   const services = { engine, folds, hub, hints, audit, maxQueryCost, maxAnswerBytes };
@@ -229,7 +262,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
     streams,
     exchanges,
     authentication,
-    addressOf,
+    ownerOf,
     peerOf: createPeerOf(config.trustedProxies),
     bytes: quotas.bytes,
   });
@@ -257,6 +290,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       logger,
     }),
     exchanges,
+    strangers,
     graphiql: createGraphiQL({
       endpoint: yoga.graphqlEndpoint,
       isShown: config.graphiql,
@@ -267,13 +301,13 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       uploads,
       callerOf,
       store: uploadStore,
-      addressOf,
+      ownerOf,
       isClosing: () => lifetime.isClosing,
       logger,
     }),
     uploadBytes: uploads.streamedBytes,
-    multipartPost: createMultipartPost({ yoga, operations, store: uploadStore, callerOf, addressOf }),
-    jsonPost: createJsonPost({ yoga, operations, maxBytes: config.maxRequestBytes }),
+    multipartPost: createMultipartPost({ yoga, operations, store: uploadStore, callerOf, ownerOf }),
+    jsonPost: createJsonPost({ yoga, operations, ownerOf, maxBytes: config.maxRequestBytes }),
     yoga,
     certificate,
   });
@@ -341,6 +375,7 @@ function wire({ config, databaseUrl, logger, times, lookUp }: AppOptions) {
       { name: 'HTTP connections', stop: () => http.end() },
       { name: 'stalls', stop: () => stalls.close() },
       { name: 'exchanges', stop: () => exchanges.close() },
+      { name: 'exchanges of strangers', stop: () => strangers.close() },
       { name: 'event streams', stop: () => streams.cut() },
       { name: 'WebSockets', stop: () => webSocket.close() },
       { name: 'requests under way', stop: requestsEnd },

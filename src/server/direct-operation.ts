@@ -79,5 +79,10 @@ export async function toContent(
   const headers = { 'content-type': `${type}; charset=utf-8` };
   if (result.errors === undefined) return { status: 200, content: serialize(result), headers };
   const response = processRegularResult({ ...result, stringify }, yoga.fetchAPI, type);
-  return { status: response.status, content: await response.text(), headers };
+  const retryAfter = response.headers.get('retry-after');
+  return {
+    status: response.status,
+    content: await response.text(),
+    headers: { ...headers, ...(retryAfter !== null && { 'retry-after': retryAfter }) },
+  };
 }

@@ -1,20 +1,20 @@
-/** Subscriptions over HTTP (server-sent events): counted for each address, and cut at the end of the server, or of the caller's right. */
+/** Subscriptions over HTTP (server-sent events): counted for each caller, and cut at the end of the server, or of the caller's right. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { GraphQLError } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
-import type { AddressOf } from './addresses.ts';
 import type { Authentication } from './authentication.ts';
+import { tooManyConnections } from './busy.ts';
+import type { OwnerOf } from './owners.ts';
 import type { Quota } from './quota.ts';
 
 export class EventStreams {
   readonly #authentication: Authentication;
-  readonly #addressOf: AddressOf;
+  readonly #ownerOf: OwnerOf;
   readonly #connections: Quota;
   readonly #open = new Set<ServerResponse>();
 
-  constructor(options: { authentication: Authentication; addressOf: AddressOf; connections: Quota }) {
+  constructor(options: { authentication: Authentication; ownerOf: OwnerOf; connections: Quota }) {
     this.#authentication = options.authentication;
-    this.#addressOf = options.addressOf;
+    this.#ownerOf = options.ownerOf;
     this.#connections = options.connections;
   }
 
@@ -25,11 +25,9 @@ export class EventStreams {
       if (req === undefined || res === undefined) return;
       // Its client has left before it came to this: nothing would ever end what begins now.
       if (res.destroyed) return setResultAndStopExecution({});
-      const connections = this.#connections.share(this.#addressOf(req));
+      const connections = this.#connections.share(this.#ownerOf(req));
       if (connections.take() !== undefined) {
-        const extensions = { code: 'TOO_MANY_CONNECTIONS', http: { status: 429 } };
-        const error = new GraphQLError('This address has too many connections.', { extensions });
-        setResultAndStopExecution({ errors: [error] });
+        setResultAndStopExecution({ errors: [tooManyConnections()] });
         return;
       }
       this.#open.add(res);

@@ -1,11 +1,11 @@
 /**
  * HTTP requests from their first byte to the last one of their answer: they are counted, and so is what they take in memory,
- * by address and in all; one too many is told so before anything of its body is read. Those that stand still are ended.
+ * by caller and in all; one too many is told so before anything of its body is read. Those that stand still are ended.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import type { AddressOf } from './addresses.ts';
 import { answerBusy, busyHttpError } from './busy.ts';
+import type { OwnerOf } from './owners.ts';
 import type { Quota, Share } from './quota.ts';
 import type { Stalls } from './stalls.ts';
 
@@ -23,7 +23,7 @@ const lookEveryMs = 250;
 
 export class Exchanges {
   readonly #bytes: Quota;
-  readonly #addressOf: AddressOf;
+  readonly #ownerOf: OwnerOf;
   readonly #stalls: Stalls;
   readonly #requests: Quota;
   readonly #maxRequestBytes: number;
@@ -32,13 +32,13 @@ export class Exchanges {
 
   constructor(options: {
     bytes: Quota;
-    addressOf: AddressOf;
+    ownerOf: OwnerOf;
     stalls: Stalls;
     requests: Quota;
     maxRequestBytes: number;
   }) {
     this.#bytes = options.bytes;
-    this.#addressOf = options.addressOf;
+    this.#ownerOf = options.ownerOf;
     this.#stalls = options.stalls;
     this.#requests = options.requests;
     this.#maxRequestBytes = options.maxRequestBytes;
@@ -47,12 +47,16 @@ export class Exchanges {
 
   /**
    * Says whether the request may go on; if not, it is answered. A body counts before it is read, as large as it says it is; one that is passed on
-   * as it comes counts for `streamedBytes`, and may take as long as it moves.
+   * as it comes counts for `streamedBytes`, and may take as long as it moves. With `isStream` the answer may go on and on.
    */
-  begin(request: IncomingMessage, response: ServerResponse, streamedBytes?: number): boolean {
-    const address = this.#addressOf(request);
-    const turn = this.#requests.share(address);
-    const share = this.#bytes.share(address);
+  begin(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { streamedBytes, isStream }: { streamedBytes?: number | undefined; isStream: boolean },
+  ): boolean {
+    const owner = this.#ownerOf(request);
+    const turn = this.#requests.share(owner);
+    const share = this.#bytes.share(owner);
     // More than is allowed is never read.
     const received =
       streamedBytes ?? Math.min(Number(request.headers['content-length'] ?? 0), this.#maxRequestBytes);
@@ -64,7 +68,7 @@ export class Exchanges {
       answerBusy(response, usedUp);
       return false;
     }
-    endWithIts(request, response, () => turn.release());
+    endWithIts(request, response, isStream, () => turn.release());
     const exchange = { response, share, received, announced: 0 };
     this.#open.set(request, exchange);
     this.#stalls.watch(request.socket);
@@ -87,6 +91,13 @@ export class Exchanges {
     exchange.announced += bytes;
   }
 
+  /** For the answer to a request, if it has not begun. */
+  setHeaders(request: IncomingMessage, headers: Readonly<Record<string, string>>): void {
+    const response = this.#open.get(request)?.response;
+    if (response === undefined || response.headersSent) return;
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  }
+
   close(): void {
     clearInterval(this.#timer);
   }
@@ -106,8 +117,12 @@ function whenRead(request: IncomingMessage, end: () => void): void {
 }
 
 /** An event stream counts until its request is read: then it is a lasting connection, of which there are others. */
-function endWithIts(request: IncomingMessage, response: ServerResponse, end: () => void): void {
-  const isStream = request.headers.accept?.includes('text/event-stream') === true;
+function endWithIts(
+  request: IncomingMessage,
+  response: ServerResponse,
+  isStream: boolean,
+  end: () => void,
+): void {
   (isStream ? request : response).once('close', end);
   // Of a request without a body nothing is read, so its end is not told.
   if (isStream && request.method === 'GET') request.resume();

@@ -107,6 +107,7 @@ export function createGraphiQL(options: {
 }): Page {
   const { endpoint, isShown, needsHeaders } = options;
   let page: ReturnType<typeof makePage> | undefined;
+  let unpacked: Promise<Buffer> | undefined;
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     page ??= makePage(needsHeaders ? 'SSE' : 'WS');
@@ -127,7 +128,9 @@ export function createGraphiQL(options: {
     response.setHeader('content-type', 'text/html; charset=utf-8');
     const takesPacked = /\bgzip\b/.test(String(request.headers['accept-encoding']));
     if (takesPacked) response.setHeader('content-encoding', 'gzip');
-    response.end(takesPacked ? packed : await promisify(gunzip)(packed));
+    // One for all, or each who asks would take nine megabytes.
+    if (!takesPacked) unpacked ??= promisify(gunzip)(packed);
+    response.end(takesPacked ? packed : await unpacked);
   };
 
   const isFor = (request: IncomingMessage) =>

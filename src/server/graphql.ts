@@ -3,6 +3,7 @@ import { GraphQLError } from 'graphql';
 import { createYoga, type GraphQLParams, isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
+import type { Owner } from '../db/fair-queue.ts';
 import { type Engine, forRequest } from '../domain/engine.ts';
 import { stringify } from '../domain/json-text.ts';
 import type { Caller } from '../domain/rights.ts';
@@ -14,6 +15,7 @@ import { documentCache } from './documents.ts';
 import type { EventStreams } from './event-streams.ts';
 import type { Exchanges } from './exchanges.ts';
 import type { Operations } from './operations.ts';
+import type { OwnerOf } from './owners.ts';
 import type { Quota } from './quota.ts';
 import { badRequest, parseJsonText, readJsonBody } from './request-body.ts';
 import type { Right } from './right.ts';
@@ -31,8 +33,8 @@ interface Initial {
   /** Over a WebSocket, where it aborts when the client does not want the operation any more. */
   readonly signal?: AbortSignal;
   readonly announce?: Services['announce'];
-  /** Over a WebSocket, its address. */
-  readonly client?: string;
+  /** Over a WebSocket. */
+  readonly owner?: Owner;
   /** Over a WebSocket, what opened it. */
   readonly opening?: IncomingMessage;
   readonly caller?: Caller;
@@ -47,26 +49,16 @@ export function createGraphQL(options: {
   streams: EventStreams;
   exchanges: Exchanges;
   authentication: Authentication;
-  addressOf: AddressOf;
+  ownerOf: OwnerOf;
   peerOf: AddressOf;
   bytes: Quota;
 }) {
-  const {
-    config,
-    services,
-    operations,
-    costs,
-    streams,
-    exchanges,
-    authentication,
-    addressOf,
-    peerOf,
-    bytes,
-  } = options;
+  const { config, services, operations, costs, streams, exchanges, authentication, ownerOf, peerOf, bytes } =
+    options;
   const { engine } = services;
   return createYoga<object, Services>({
     schema,
-    context: ({ req, request, announce, signal, client, opening, caller }: Initial) => {
+    context: ({ req, request, announce, signal, owner, opening, caller }: Initial) => {
       // Over HTTP; a socket brings its own.
       const received = req ?? (request as Partial<IncomingMessage> | undefined);
       return {
@@ -76,7 +68,7 @@ export function createGraphQL(options: {
         engine: forRequest(
           engine,
           signal ? () => signal.aborted : () => received?.socket?.destroyed === true,
-          client ?? addressOf(received as IncomingMessage),
+          owner ?? ownerOf(received as IncomingMessage),
         ),
         ...(announce === undefined && { announce: (more: number) => exchanges.announce(received, more) }),
       };
@@ -89,7 +81,7 @@ export function createGraphQL(options: {
     graphiql: false,
     parserAndValidationCache: { documentCache: documentCache(), errorCache: documentCache() },
     plugins: [
-      readBodies,
+      readBodies(ownerOf),
       writeAnswers,
       operations.plugin,
       streams.plugin,
@@ -115,13 +107,15 @@ function callerOf(right: Right | undefined): Caller {
  * Reads bodies in bounded time, and refuses what can't be read: Yoga quotes it in its error, or takes it for a fault of the
  * server.
  */
-const readBodies: Plugin = {
-  onRequestParse: ({ requestParser, setRequestParser }) => {
+const readBodies = (ownerOf: OwnerOf): Plugin => ({
+  onRequestParse: ({ requestParser, setRequestParser, serverContext }) => {
     if (requestParser === undefined) return;
+    const { req } = serverContext as Initial;
     setRequestParser(async (request) => {
       const type = request.method === 'POST' ? request.headers.get('content-type') : null;
       try {
-        if (type !== null && /^application\/(graphql\+)?json\b/.test(type)) return await readJson(request);
+        if (type !== null && /^application\/(graphql\+)?json\b/.test(type))
+          return await readJson(request, req === undefined ? {} : ownerOf(req));
         if (type?.startsWith('application/x-www-form-urlencoded')) return readForm(await request.text());
         return await requestParser(request);
       } catch (error) {
@@ -134,7 +128,7 @@ const readBodies: Plugin = {
       }
     });
   },
-};
+});
 
 /** Payloads and results are written as they are: with all their digits, and unread. */
 const writeAnswers: Plugin = {
@@ -143,10 +137,10 @@ const writeAnswers: Plugin = {
   },
 };
 
-async function readJson(request: Request): Promise<GraphQLParams> {
+async function readJson(request: Request, owner: Owner): Promise<GraphQLParams> {
   // Yoga's own requests give a Buffer, of which this would be a copy.
   const bytes: ArrayBuffer | Buffer = await request.arrayBuffer();
-  const params = await readJsonBody(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes));
+  const params = await readJsonBody(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes), owner);
   if (typeof params !== 'object' || params === null) throw badRequest('The body must be a JSON object.');
   return params;
 }

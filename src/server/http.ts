@@ -54,6 +54,8 @@ export class Http {
     maskError: (error: unknown) => GraphQLError;
     metrics: ServeMetrics;
     exchanges: Exchanges;
+    /** Of those who need not say who they are. */
+    strangers: Exchanges;
     graphiql: Page;
     results: ServeResults;
     uploads: ServeUploads;
@@ -65,9 +67,8 @@ export class Http {
     /** With one, all of it is TLS. */
     certificate: Certificate | undefined;
   }) {
-    const { lifetime, health, guard, authentication, maskError, metrics, exchanges, graphiql, results } =
-      options;
-    const { uploads, uploadBytes, multipartPost, jsonPost, yoga } = options;
+    const { lifetime, health, guard, authentication, maskError, metrics, exchanges, graphiql } = options;
+    const { strangers, results, uploads, uploadBytes, multipartPost, jsonPost, yoga } = options;
     this.#lifetime = lifetime;
     this.#certificate = options.certificate;
     const carryOut = (request: IncomingMessage, response: ServerResponse, right?: Right) => {
@@ -84,13 +85,24 @@ export class Http {
       const streamed = streamedBytesOf(request, uploadBytes);
       // What is left of one that is refused may be any number of bytes, which nobody has to read.
       if (streamed !== undefined) response.shouldKeepAlive = false;
-      if (!exchanges.begin(request, response, streamed)) return;
+      const isStream = acceptsEvents(request) && request.method !== 'OPTIONS' && !graphiql.isFor(request);
+      if (!exchanges.begin(request, response, { streamedBytes: streamed, isStream })) return;
       if (streamed !== undefined) response.shouldKeepAlive = lifetime.isReady;
       if (uploads(request, response)) return;
       if (graphiql.answers(request, response) || metrics(request, response) || results(request, response))
         return;
       if (multipartPost(request, response)) return;
       if (!jsonPost(request, response)) void yoga(request, response);
+    };
+    /** Takes nothing that those who are known have: neither their places, nor more of a connection than its answer. */
+    const answerStranger = (request: IncomingMessage, response: ServerResponse) => {
+      if (hasBody(request)) {
+        response.shouldKeepAlive = false;
+        // Some answers say that the connection stays.
+        response.once('finish', () => request.socket.destroySoon());
+      }
+      if (!strangers.begin(request, response, { isStream: false })) return;
+      if (!graphiql.answers(request, response) && !uploads(request, response)) void yoga(request, response);
     };
     const serve = (request: IncomingMessage, response: ServerResponse) => {
       // So that clients and load balancers come back over another connection, elsewhere.
@@ -101,8 +113,8 @@ export class Http {
       if (lifetime.isClosing) return refuse(response, shuttingDown);
       const refusal = guard(request);
       if (refusal !== undefined) return refuse(response, refusal);
-      if (authentication.isOpen || request.method === 'OPTIONS' || graphiql.isFor(request))
-        return carryOut(request, response);
+      if (authentication.isOpen) return carryOut(request, response);
+      if (request.method === 'OPTIONS' || graphiql.isFor(request)) return answerStranger(request, response);
       const strange = (error: unknown) => refuseStranger(request, response, maskError(error));
       try {
         const right = authentication.admit(request);
@@ -156,6 +168,9 @@ export class Http {
     await this.#closed;
   }
 }
+
+const acceptsEvents = ({ headers }: IncomingMessage) =>
+  headers.accept?.includes('text/event-stream') === true;
 
 const hasBody = ({ headers }: IncomingMessage) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;

@@ -8,6 +8,7 @@ import { Readable } from 'node:stream';
 import { type DirectOperation, prepareOperation, toContent, toParams } from './direct-operation.ts';
 import type { Yoga } from './graphql.ts';
 import type { Operations } from './operations.ts';
+import type { OwnerOf } from './owners.ts';
 import { readJsonBody } from './request-body.ts';
 
 const json = 'application/json';
@@ -27,8 +28,13 @@ type Run = DirectOperation['run'];
 /** Answers the request if it is one of its own, and says whether it was. */
 export type JsonPost = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-export function createJsonPost(options: { yoga: Yoga; operations: Operations; maxBytes: number }): JsonPost {
-  const { yoga, operations, maxBytes } = options;
+export function createJsonPost(options: {
+  yoga: Yoga;
+  operations: Operations;
+  ownerOf: OwnerOf;
+  maxBytes: number;
+}): JsonPost {
+  const { yoga, operations, ownerOf, maxBytes } = options;
 
   const answer = async (response: ServerResponse, run: Run, type: string): Promise<void> => {
     const { status, content, headers } = await run()
@@ -47,7 +53,7 @@ export function createJsonPost(options: { yoga: Yoga; operations: Operations; ma
   ): Promise<void> => {
     let run: Run | undefined;
     try {
-      const params = toParams(await readJsonBody(body));
+      const params = toParams(await readJsonBody(body, ownerOf(request)));
       run = params && prepareOperation({ yoga, operations, request, params })?.run;
     } catch (error) {
       run = () => Promise.reject(error);

@@ -10,7 +10,7 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Queries } from '../db/database.ts';
 import { isKeyText } from '../domain/api-keys.ts';
-import { createCaller, type Role } from '../domain/rights.ts';
+import { type CallerLimits, createCaller, noLimits, type Role } from '../domain/rights.ts';
 import { UnauthenticatedError, UnavailableError } from '../errors.ts';
 import { Loop } from './loop.ts';
 import { Right } from './right.ts';
@@ -25,6 +25,7 @@ interface Row {
   readonly root_ids: readonly string[];
   readonly left_ms: number | null;
   readonly tenant: string | null;
+  readonly limits: Partial<CallerLimits>;
 }
 
 interface Known {
@@ -156,7 +157,11 @@ export class KnownKeys {
       rootIds: row.root_ids.length === 0 ? null : row.root_ids,
     };
     const right = new Right({
-      caller: createCaller(`key ${row.name} (${row.id})`, row.roles, scope),
+      caller: createCaller(`key ${row.name} (${row.id})`, row.roles, {
+        ...scope,
+        account: `key ${row.id}`,
+        limits: { ...noLimits, ...row.limits },
+      }),
       until: untilOf(row),
       whenOver: 'The API key is over.',
       onUse: (_, isUsed) => {

@@ -20,6 +20,8 @@ const mostKnown = 10_000;
 const knownMs = 300_000;
 const mostUnknown = 10_000;
 const unknownMs = 10_000;
+/** Of one address: each takes a core for a moment, or waits for the issuer. */
+const verifiedAtOnce = 20;
 const maxNameLength = 200;
 
 export class KnownTokens {
@@ -27,7 +29,7 @@ export class KnownTokens {
   readonly #keys: KeySet;
   readonly #known = new LRUCache<string, Right>({ max: mostKnown, ttl: knownMs });
   readonly #unknown = new LRUCache<string, true>({ max: mostUnknown, ttl: unknownMs });
-  readonly #tries = new Tries();
+  readonly #tries = new Tries({ atOnce: verifiedAtOnce });
 
   constructor({ config, logger }: { config: JwtConfig; logger: Logger }) {
     this.#config = config;
@@ -40,7 +42,8 @@ export class KnownTokens {
     const known = this.#known.get(digest);
     if (known !== undefined && known.until > performance.now()) return known;
     if (this.#unknown.has(digest)) throw refused();
-    return this.#tries.run(address, () => this.#verify(token, digest));
+    // One with this text may have come meanwhile.
+    return this.#tries.run(address, async () => this.#known.get(digest) ?? this.#verify(token, digest));
   }
 
   async #verify(token: string, digest: string): Promise<Right> {
@@ -79,6 +82,7 @@ export class KnownTokens {
       return new Right({
         caller: createCaller(`token ${sub.slice(0, maxNameLength)}`, roles, {
           tenant: toTenant(payload[tenantClaim]),
+          account: `token ${sub}`,
           types: types && checkTypePatterns(types),
           rootIds: trees === undefined ? null : checkRootIds(trees),
         }),

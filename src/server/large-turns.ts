@@ -5,6 +5,7 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { FairQueue, type Owner, pathOf } from '../db/fair-queue.ts';
 import { measured } from '../schema/answer-size.ts';
 import type { Services } from '../schema/services.ts';
 
@@ -17,27 +18,43 @@ export const largeBytes = 1_000_000;
  */
 const garbageBytes = 10_000_000;
 
-let before: Promise<unknown> = Promise.resolve();
+interface Large {
+  readonly bytes: number;
+  readonly begin: () => void;
+}
+
+const waiting = new FairQueue<Large>({ turn: largeBytes, costOf: ({ bytes }) => bytes });
+let isUnderWay = false;
 let collect: (() => void) | undefined;
 
-/** Resolves when it is the turn of a caller who has so many bytes, which lasts until the caller waits for something. */
-export function largeTurn(bytes: number): Promise<void> {
+/**
+ * Resolves when it is the turn of an owner who has so many bytes, which lasts until the owner waits for something. Tenants and callers
+ * take turns.
+ */
+export function largeTurn(bytes: number, owner: Owner): Promise<void> {
   return new Promise((begin) => {
-    before = before.then(async () => {
-      await nextTurn();
-      const startedAt = performance.now();
-      begin();
-      await nextTurn();
-      await delay(performance.now() - startedAt);
-      if (bytes >= garbageBytes) collectGarbage();
-    });
+    waiting.push(pathOf(owner), { bytes, begin });
+    if (!isUnderWay) void carryOutAll();
   });
+}
+
+async function carryOutAll(): Promise<void> {
+  isUnderWay = true;
+  for (let next = waiting.take(); next !== undefined; next = waiting.take()) {
+    await nextTurn();
+    const startedAt = performance.now();
+    next.begin();
+    await nextTurn();
+    await delay(performance.now() - startedAt);
+    if (next.bytes >= garbageBytes) collectGarbage();
+  }
+  isUnderWay = false;
 }
 
 /** Before an answer is bounded and written; nothing if it is not large. */
 export function turnToWrite(context: Services): Promise<void> | undefined {
   const { bytes } = measured(context);
-  return bytes > largeBytes ? largeTurn(bytes) : undefined;
+  return bytes > largeBytes ? largeTurn(bytes, context.engine) : undefined;
 }
 
 function collectGarbage(): void {

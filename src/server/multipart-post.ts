@@ -7,7 +7,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { Caller } from '../domain/rights.ts';
 import { ReceivedFile } from '../schema/received-file.ts';
-import type { AddressOf } from './addresses.ts';
 import { answerEarly } from './answer-early.ts';
 import {
   type DirectOperation,
@@ -21,6 +20,7 @@ import type { Yoga } from './graphql.ts';
 import { maxFormBytes, RequestCutError, readForm } from './multipart-form.ts';
 import { type Place, placesOf } from './multipart-map.ts';
 import type { Operations } from './operations.ts';
+import type { OwnerOf } from './owners.ts';
 import { badRequest, readJsonBody } from './request-body.ts';
 import { toRefusal, UploadError, type UploadStore } from './upload-store.ts';
 
@@ -45,9 +45,9 @@ export function createMultipartPost(options: {
   operations: Operations;
   store: UploadStore;
   callerOf: (request: IncomingMessage) => Caller;
-  addressOf: AddressOf;
+  ownerOf: OwnerOf;
 }): MultipartPost {
-  const { yoga, operations, store, callerOf, addressOf } = options;
+  const { yoga, operations, store, callerOf, ownerOf } = options;
 
   /** The operation, with its files in `received`. */
   const read = async (request: IncomingMessage, received: ReceivedFile[]): Promise<DirectOperation> => {
@@ -60,7 +60,7 @@ export function createMultipartPost(options: {
         const isFirst = name === 'operations';
         if (isFirst ? params !== undefined : params === undefined || places !== undefined)
           throw badRequest('The first part must be operations, the second one map, and then come the files.');
-        const value = await readJsonBody(Buffer.from(text));
+        const value = await readJsonBody(Buffer.from(text), ownerOf(request));
         if (isFirst) {
           params = paramsOf(value);
           operation = prepareOperation({ yoga, operations, request, params });
@@ -79,10 +79,7 @@ export function createMultipartPost(options: {
             `map does not name the part ${JSON.stringify((name ?? '').slice(0, 80))}, or it came before.`,
           );
         places.delete(name);
-        const upload = await store.whole(file, {
-          tenant: callerOf(request).tenant,
-          client: addressOf(request),
-        });
+        const upload = await store.whole(file, { tenant: callerOf(request).tenant, owner: ownerOf(request) });
         if (upload === undefined) return; // the form fails, too
         const stored = new ReceivedFile(upload);
         received.push(stored);

@@ -27,6 +27,8 @@ import { createExecute } from './compiled-execution.ts';
 import { costOf } from './cost-of.ts';
 import { readDocument } from './documents.ts';
 import { turnToWrite } from './large-turns.ts';
+import { LoopTurns } from './loop-turns.ts';
+import type { RateLimits } from './rate-limits.ts';
 import { refuseVariables } from './variables.ts';
 
 /** Of an invalid document. */
@@ -34,7 +36,7 @@ const maxErrors = 10;
 const maxMessageLength = 500;
 /**
  * Of a query, in values that the answer could have. Until it is written each takes up to a kilobyte, so those with more are carried out
- * a few at a time, by turns of their clients.
+ * a few at a time, by turns of their callers.
  */
 const heavyCost = 20_000;
 const heavyAtOnce = 2;
@@ -48,16 +50,19 @@ export class Operations {
   readonly #logger: Logger;
   readonly #maxTokens: number;
   readonly #maxActive: number;
+  readonly #rates: RateLimits;
   /** For the events of subscriptions too. */
   readonly execute = createExecute();
   readonly #heavy = new Turns(heavyAtOnce);
+  readonly #turns = new LoopTurns();
   #active = 0;
   #onIdle: (() => void) | undefined;
 
-  constructor(options: { logger: Logger; maxTokens: number; maxActive: number }) {
+  constructor(options: { logger: Logger; maxTokens: number; maxActive: number; rates: RateLimits }) {
     this.#logger = options.logger;
     this.#maxTokens = options.maxTokens;
     this.#maxActive = options.maxActive;
+    this.#rates = options.rates;
   }
 
   /** Resolves once no query or mutation is under way. */
@@ -79,17 +84,11 @@ export class Operations {
       }
       const unseen = this.#refuseUnseen(args);
       if (unseen !== undefined) return setResultAndStopExecution({ errors: [unseen] });
+      const refusal = this.#rates.refuse(args);
+      if (refusal !== undefined) return setResultAndStopExecution({ errors: [refusal] });
       setExecuteFn((operation: ExecutionArgs) => {
-        try {
-          const errors = refuseVariables(operation);
-          if (errors !== undefined) return { errors };
-          const result = isHeavy(operation)
-            ? this.#heavy.run(engineOf(operation), async () => this.execute(operation))
-            : this.execute(operation);
-          return isPromise(result) ? result.then((answer) => inTurn(answer, operation), toAnswer) : result;
-        } catch (error) {
-          return toAnswer(error);
-        }
+        const turn = this.#turns.turn(engineOf(operation));
+        return turn === undefined ? this.#carryOut(operation) : turn.then(() => this.#carryOut(operation));
       });
       this.#active++;
       const end = this.#started(args);
@@ -109,6 +108,8 @@ export class Operations {
       if (unseen !== undefined) return setResultAndStopExecution({ errors: [unseen] });
       const errors = refuseVariables(args);
       if (errors !== undefined) return setResultAndStopExecution({ errors });
+      const refusal = this.#rates.refuse(args);
+      if (refusal !== undefined) return setResultAndStopExecution({ errors: [refusal] });
       const end = this.#started(args);
       return {
         onSubscribeResult: ({ result }) => {
@@ -128,6 +129,19 @@ export class Operations {
       return undefined;
     } catch (error) {
       return this.maskError(error);
+    }
+  }
+
+  #carryOut(operation: ExecutionArgs): ExecutionResult | Promise<ExecutionResult> {
+    try {
+      const errors = refuseVariables(operation);
+      if (errors !== undefined) return { errors };
+      const result = isHeavy(operation)
+        ? this.#heavy.run(engineOf(operation), async () => this.execute(operation))
+        : this.execute(operation);
+      return isPromise(result) ? result.then((answer) => inTurn(answer, operation), toAnswer) : result;
+    } catch (error) {
+      return toAnswer(error);
     }
   }
 

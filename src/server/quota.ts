@@ -1,7 +1,11 @@
-/** So much of something for each client address, and for all of them together. */
+/**
+ * So much of something for each caller, for those of a tenant together, and for all. Callers that nobody knows count by their address
+ * (`owners.ts`).
+ */
+import type { Owner } from '../db/fair-queue.ts';
 
 /** Whose part is used up. */
-export type UsedUp = 'address' | 'server';
+export type UsedUp = 'caller' | 'tenant' | 'server';
 
 /** A tenth is kept for what is small: a few large requests must not shut out heartbeats. */
 const small = 64 * 1024;
@@ -14,44 +18,63 @@ interface Held {
 }
 
 export class Quota {
-  readonly #mostPerAddress: number;
+  readonly #mostPerCaller: (owner: Owner) => number;
+  readonly #mostPerTenant: number;
   readonly #most: number;
-  readonly #byAddress = new Map<string, Held>();
+  readonly #byAccount = new Map<string, Held>();
+  readonly #byTenant = new Map<string, Held>();
   readonly #total: Held = { all: 0, small: 0 };
 
-  constructor(options: { mostPerAddress: number; most?: number }) {
-    this.#mostPerAddress = options.mostPerAddress;
-    this.#most = options.most ?? Number.POSITIVE_INFINITY;
+  constructor(options: {
+    mostPerCaller: number | ((owner: Owner) => number);
+    mostPerTenant?: number;
+    most?: number;
+  }) {
+    const { mostPerCaller, mostPerTenant, most } = options;
+    this.#mostPerCaller = typeof mostPerCaller === 'number' ? () => mostPerCaller : mostPerCaller;
+    this.#mostPerTenant = mostPerTenant ?? Number.POSITIVE_INFINITY;
+    this.#most = most ?? Number.POSITIVE_INFINITY;
   }
 
-  /** What an address holds of it, nothing at first. */
-  share(address: string): Share {
-    return new Share(this, address);
+  /** What a caller holds of it in one place, nothing at first. */
+  share(owner: Owner): Share {
+    return new Share(this, owner);
   }
 
   /**
-   * Whether a share that holds so much can have so much more. An address that has nothing can have anything once: what is allowed must
+   * Whether a share that holds so much can have so much more. Whoever has nothing can have anything once: what is allowed must
    * be possible.
    */
-  lacks(address: string, more: number, has = 0): UsedUp | undefined {
-    const held = this.#byAddress.get(address);
+  lacks(owner: Owner, more: number, has = 0): UsedUp | undefined {
     const isLarge = has + more > small;
-    if (held !== undefined && !fits(held, more, this.#mostPerAddress, isLarge)) return 'address';
+    const ofCaller = this.#byAccount.get(owner.account ?? '');
+    if (ofCaller !== undefined && !fits(ofCaller, more, this.#mostPerCaller(owner), isLarge)) return 'caller';
+    const ofTenant = owner.tenant ? this.#byTenant.get(owner.tenant) : undefined;
+    if (ofTenant !== undefined && !fits(ofTenant, more, this.#mostPerTenant, isLarge)) return 'tenant';
     if (this.#total.all > 0 && !fits(this.#total, more, this.#most, isLarge)) return 'server';
     return undefined;
   }
 
-  /** A share of the address holds so much now, instead of what it held. */
-  change(address: string, before: number, now: number): void {
-    const held = this.#byAddress.get(address) ?? { all: 0, small: 0 };
-    const more = { all: now - before, small: smallPart(now) - smallPart(before) };
-    for (const one of [held, this.#total]) {
-      one.all += more.all;
-      one.small += more.small;
-    }
-    if (held.all === 0) this.#byAddress.delete(address);
-    else this.#byAddress.set(address, held);
+  /** A share of the caller holds so much now, instead of what it held. */
+  change({ account, tenant }: Owner, before: number, now: number): void {
+    const all = now - before;
+    const small = smallPart(now) - smallPart(before);
+    change(this.#byAccount, account ?? '', all, small);
+    if (tenant) change(this.#byTenant, tenant, all, small);
+    this.#total.all += all;
+    this.#total.small += small;
   }
+}
+
+function change(held: Map<string, Held>, key: string, all: number, small: number): void {
+  const one = held.get(key);
+  if (one === undefined) {
+    if (all !== 0) held.set(key, { all, small });
+    return;
+  }
+  one.all += all;
+  one.small += small;
+  if (one.all === 0) held.delete(key);
 }
 
 const smallPart = (held: number) => (held > small ? 0 : held);
@@ -64,18 +87,18 @@ function fits(held: Held, more: number, most: number, isLarge: boolean): boolean
 
 export class Share {
   readonly #quota: Quota;
-  readonly #address: string;
+  readonly #owner: Owner;
   #held = 0;
   #isOver = false;
 
-  constructor(quota: Quota, address: string) {
+  constructor(quota: Quota, owner: Owner) {
     this.#quota = quota;
-    this.#address = address;
+    this.#owner = owner;
   }
 
   /** Takes so much more; if that can't be had it takes nothing, and says why. */
   take(more = 1): UsedUp | undefined {
-    const usedUp = this.#quota.lacks(this.#address, more, this.#held);
+    const usedUp = this.#quota.lacks(this.#owner, more, this.#held);
     if (usedUp === undefined) this.set(this.#held + more);
     return usedUp;
   }
@@ -83,7 +106,7 @@ export class Share {
   /** There is so much, whether it can be had or not. */
   set(held: number): void {
     if (this.#isOver || held === this.#held) return;
-    this.#quota.change(this.#address, this.#held, held);
+    this.#quota.change(this.#owner, this.#held, held);
     this.#held = held;
   }
 
@@ -98,7 +121,7 @@ export class Share {
   }
 }
 
-/** What a client address may have of each. */
+/** What a caller may have of each. */
 export interface Quotas {
   /** WebSockets and event streams. */
   readonly connections: Quota;

@@ -5,6 +5,7 @@
 import { isUtf8 } from 'node:buffer';
 import { randomInt } from 'node:crypto';
 import { GraphQLError } from 'graphql';
+import type { Owner } from '../db/fair-queue.ts';
 import { limitExceeded } from '../schema/limit-exceeded.ts';
 import { largeBytes, largeTurn } from './large-turns.ts';
 
@@ -29,11 +30,11 @@ export function parseJsonBody(body: Buffer): unknown {
 }
 
 /** The same for a body of any size: a large one is parsed in a turn of the event loop, and what comes next has another. */
-export async function readJsonBody(body: Buffer): Promise<unknown> {
+export async function readJsonBody(body: Buffer, owner: Owner): Promise<unknown> {
   if (body.length <= largeBytes) return parseJsonBody(body);
-  await largeTurn(body.length);
+  await largeTurn(body.length, owner);
   const value = parseJsonBody(body);
-  await largeTurn(0);
+  await largeTurn(0, owner);
   return value;
 }
 

@@ -4,8 +4,8 @@
  * memory, and holds up nobody.
  *
  * "The same" is the same text of the operation, the same variables, and the same rights of those who ask. An execution belongs to
- * nobody: its context has the parts of the server, and of who subscribed first only the rights, and the address, which what it reads is
- * counted for.
+ * nobody: its context has the parts of the server, and of who subscribed first only the rights, and whom what it reads is counted
+ * for.
  */
 import {
   createSourceEventStream,
@@ -107,7 +107,7 @@ export class SharedSubscriptions {
       args: { schema, document, operationName, variableValues },
       services: this.#services,
       caller: contextValue.caller,
-      client: contextValue.engine.client,
+      owner: { tenant: contextValue.engine.tenant, account: contextValue.engine.account },
       bytes: this.#bytes,
       execute: this.#execute,
       maskError: this.#maskError,

@@ -6,7 +6,9 @@ import type { Logger } from 'pino';
 import type { WebSocket } from 'ws';
 import type { AddressOf } from './addresses.ts';
 import { type Authentication, nobody } from './authentication.ts';
+import { tooManyConnections } from './busy.ts';
 import type { Yoga } from './graphql.ts';
+import { ownerOf } from './owners.ts';
 import type { Quotas } from './quota.ts';
 import { checkParts } from './request-body.ts';
 import type { Right } from './right.ts';
@@ -16,7 +18,7 @@ import { SocketOperations } from './socket-operations.ts';
 import { SocketPings } from './socket-pings.ts';
 import { SocketProtocol } from './socket-protocol.ts';
 import { SocketWindow } from './socket-reader.ts';
-import type { SubscriptionCosts } from './subscription-costs.ts';
+import type { Charge, SubscriptionCosts } from './subscription-costs.ts';
 
 const terminateAfterMs = 1_000;
 
@@ -47,7 +49,11 @@ export class SocketConnection {
     this.#pongWithinMs = options.pongWithinMs;
     this.#pings = new SocketPings(socket);
     const address = addressOf(request);
-    this.#bytes = new SocketBytes(socket, request.socket, () => quotas.bytes.share(address));
+    // Until it says who it is.
+    let owner = ownerOf(undefined, () => address);
+    let place = quotas.connections.share(owner);
+    place.set(1);
+    this.#bytes = new SocketBytes(socket, request.socket, () => quotas.bytes.share(owner));
     this.#flow = new SocketFlow(socket, request.socket, {
       messagesPerSecond: limits.maxMessagesPerSecond,
       onWaiting: () => this.#bytes.waitingChanged(),
@@ -55,9 +61,16 @@ export class SocketConnection {
     const window = new SocketWindow(socket, request.socket, this.#pings, () => this.#bytes.waitingChanged());
     let right: Right | undefined;
     let leave = () => {};
+    let charge: Charge = () => undefined;
     const takeRight = (admitted: Right) => {
       // Whoever has gone while it was looked up rests upon nothing.
       if (socket.readyState !== socket.OPEN) return;
+      owner = ownerOf(admitted.caller, () => address);
+      const itsPlace = quotas.connections.share(owner);
+      place.release();
+      if (itsPlace.take() !== undefined) throw tooManyConnections();
+      place = itsPlace;
+      charge = costs.open(owner);
       right = admitted;
       leave = admitted.enter(endWith);
     };
@@ -70,11 +83,11 @@ export class SocketConnection {
         yoga,
         maskError,
         window,
-        address,
+        owner: () => owner,
         opening: request,
         callerOf: () => right?.caller ?? nobody,
         bytes: quotas.bytes,
-        charge: costs.open(address),
+        charge: (cost) => charge(cost),
       }).run,
       send: (message) => this.#flow.send(message),
       close: (code, reason) => socket.close(code, reason),
@@ -121,6 +134,7 @@ export class SocketConnection {
     socket.on('close', () => {
       end();
       this.#bytes.release();
+      place.release();
       onClose();
     });
   }

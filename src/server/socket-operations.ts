@@ -1,6 +1,7 @@
 /** Runs the operations of a socket through the plugins that serve HTTP, and ends what its client has left. */
 import type { IncomingMessage } from 'node:http';
 import { type ExecutionArgs, type ExecutionResult, GraphQLError, getOperationAST } from 'graphql';
+import type { Owner } from '../db/fair-queue.ts';
 import type { Caller } from '../domain/rights.ts';
 import { Semaphore } from '../events/semaphore.ts';
 import { takeOrRefuse } from './busy.ts';
@@ -20,28 +21,28 @@ export class SocketOperations {
   readonly #yoga: Yoga;
   readonly #maskError: (error: unknown) => GraphQLError;
   readonly #window: SocketWindow;
-  readonly #address: string;
+  readonly #owner: () => Owner;
   readonly #opening: IncomingMessage;
   readonly #callerOf: () => Caller;
   readonly #bytes: Quota;
-  readonly #charge: Charge;
+  readonly #charge: (cost: number) => ReturnType<Charge>;
   #queries: Semaphore | undefined;
 
   constructor(options: {
     yoga: Yoga;
     maskError: (error: unknown) => GraphQLError;
     window: SocketWindow;
-    address: string;
+    owner: () => Owner;
     /** The request that it was opened with. */
     opening: IncomingMessage;
     callerOf: () => Caller;
     bytes: Quota;
-    charge: Charge;
+    charge: (cost: number) => ReturnType<Charge>;
   }) {
     this.#yoga = options.yoga;
     this.#maskError = options.maskError;
     this.#window = options.window;
-    this.#address = options.address;
+    this.#owner = options.owner;
     this.#opening = options.opening;
     this.#callerOf = options.callerOf;
     this.#bytes = options.bytes;
@@ -66,7 +67,8 @@ export class SocketOperations {
   /** Rejects what is not to be executed. */
   async #prepare(operation: Operation): Promise<() => Promise<Outcome>> {
     const { payload, signal, length } = operation;
-    const bytes = this.#bytes.share(this.#address);
+    const owner = this.#owner();
+    const bytes = this.#bytes.share(owner);
     takeOrRefuse(bytes, length);
     operation.onEnd.push(releaseOf(bytes));
     const reader = new SocketReader(this.#window, operation);
@@ -75,7 +77,7 @@ export class SocketOperations {
       params: payload,
       signal,
       announce: (more: number) => takeOrRefuse(bytes, more),
-      client: this.#address,
+      owner,
       opening: this.#opening,
       caller: this.#callerOf(),
       reader,

@@ -19,6 +19,13 @@ import { serialize } from '../domain/json-text.ts';
 
 /** The registered code for "service restart": come again. */
 export const restart = 1012;
+/** The registered code for "try again later". */
+const tryAgainLater = 1013;
+/** Of callers that are not let in. */
+const refusalCodes: Readonly<Record<string, number>> = {
+  UNAUTHENTICATED: CloseCode.Forbidden,
+  TOO_MANY_CONNECTIONS: tryAgainLater,
+};
 const initTimeoutMs = 3_000;
 
 export interface Operation {
@@ -159,9 +166,8 @@ export class SocketProtocol {
 
   #refuse(error: unknown): void {
     const { message, extensions } = this.#options.maskError(error);
-    const isStranger = extensions.code === 'UNAUTHENTICATED';
     // Else the client is to come again: what would say who it is can't be asked now.
-    this.#close(isStranger ? CloseCode.Forbidden : restart, cutReason(message));
+    this.#close(refusalCodes[String(extensions.code)] ?? restart, cutReason(message));
   }
 
   #subscribe({ id, payload }: SubscribeMessage, length: number): void {

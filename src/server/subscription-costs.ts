@@ -1,17 +1,18 @@
 /**
- * What the subscriptions of a client cost, for as long as they are open. Each is counted as the schema counts its operation: a page
- * by its rows, hints by their types. Without a bound a thousand large pages of one client would have all readers of pages wait
+ * What the subscriptions of a caller cost, for as long as they are open. Each is counted as the schema counts its operation: a page
+ * by its rows, hints by their types. Without a bound a thousand large pages of one caller would have all readers of pages wait
  * for theirs.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ExecutionArgs, GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
+import type { Owner } from '../db/fair-queue.ts';
 import type { Services } from '../schema/services.ts';
-import type { AddressOf } from './addresses.ts';
 import { costOf } from './cost-of.ts';
-import { Quota } from './quota.ts';
+import type { OwnerOf } from './owners.ts';
+import { Quota, type Share } from './quota.ts';
 
-/** One connection may have so much of what its address may. */
+/** One connection may have so much of what its caller may. */
 const shareOfConnection = 0.25;
 /** However little it reads, there is a reader to be kept. */
 const leastCost = 100;
@@ -21,21 +22,23 @@ export type Charge = (cost: number) => (() => void) | undefined;
 
 export class SubscriptionCosts {
   readonly #most: number;
-  readonly #addressOf: AddressOf;
-  readonly #ofAddresses: Quota;
+  readonly #ownerOf: OwnerOf;
+  readonly #ofCallers: Quota;
+  readonly #places: Quota;
 
-  constructor(options: { most: number; addressOf: AddressOf }) {
+  constructor(options: { most: number; places: Quota; ownerOf: OwnerOf }) {
     this.#most = options.most;
-    this.#addressOf = options.addressOf;
-    this.#ofAddresses = new Quota({ mostPerAddress: options.most });
+    this.#places = options.places;
+    this.#ownerOf = options.ownerOf;
+    this.#ofCallers = new Quota({ mostPerCaller: options.most });
   }
 
   /** For the subscriptions of one connection. */
-  open(address: string): Charge {
+  open(owner: Owner): Charge {
     let open = 0;
     return (cost) => {
       if (open + cost > this.#most * shareOfConnection) return undefined;
-      const share = this.#ofAddresses.share(address);
+      const share = this.#ofCallers.share(owner);
       if (share.take(cost) !== undefined) return undefined;
       open += cost;
       return () => {
@@ -50,12 +53,34 @@ export class SubscriptionCosts {
       const cost = costOf(args) ?? leastCost;
       // What is too much for any operation is refused by the schema, which names the limit.
       const isRefused = cost > (args.contextValue as unknown as Services).maxQueryCost;
+      const place = this.#takePlace(args);
+      if (place === undefined) {
+        const extensions = { code: 'TOO_MANY_OPERATIONS', http: { status: 429 } };
+        const message = 'This caller has as many subscriptions as it may, or its tenant has.';
+        return setResultAndStopExecution({ errors: [new GraphQLError(message, { extensions })] });
+      }
       if (this.#charge(args, isRefused ? leastCost : Math.max(leastCost, cost))) return;
+      place.release();
       const extensions = { code: 'TOO_MANY_OPERATIONS', http: { status: 429 } };
-      const message = `The subscriptions of this client would cost too much together; ${this.#most.toLocaleString('en')} are allowed for an address, and a quarter of that for one connection.`;
+      const message = `The subscriptions of this caller would cost too much together; ${this.#most.toLocaleString('en')} are allowed for a caller, and a quarter of that for one connection.`;
       setResultAndStopExecution({ errors: [new GraphQLError(message, { extensions })] });
     },
   };
+
+  /** It is given back when the subscription ends. */
+  #takePlace({ contextValue }: ExecutionArgs): Share | undefined {
+    const { engine, caller, whenEnded, res } = contextValue as Services & {
+      whenEnded?: (call: () => void) => void;
+      res?: ServerResponse;
+    };
+    const { limits } = caller;
+    const place = this.#places.share({ tenant: engine.tenant, account: engine.account, limits } as Owner);
+    if (place.take() !== undefined) return undefined;
+    const end = () => place.release();
+    if (whenEnded !== undefined) whenEnded(end);
+    else res?.once('close', end);
+    return place;
+  }
 
   /** Says whether it fits. A socket counts its operations itself; an event stream has one, which ends with it. */
   #charge({ contextValue }: ExecutionArgs, cost: number): boolean {
@@ -66,7 +91,7 @@ export class SubscriptionCosts {
     };
     if (charge !== undefined) return charge(cost);
     if (req === undefined || res === undefined) throw new Error('A subscription on no connection.');
-    const end = this.open(this.#addressOf(req))(cost);
+    const end = this.open(this.#ownerOf(req))(cost);
     if (end !== undefined) res.once('close', end);
     return end !== undefined;
   }

@@ -8,6 +8,7 @@ import {
 } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
 import type { Database } from '../db/database.ts';
+import type { Owner } from '../db/fair-queue.ts';
 import { type Engine, forRequest } from '../domain/engine.ts';
 import type { Caller } from '../domain/rights.ts';
 import { ClientGoneError } from '../errors.ts';
@@ -37,8 +38,8 @@ export interface SubscriptionGroupOptions {
   readonly services: Parts & { readonly engine: Engine<Database> };
   /** Whose rights all readers have. */
   readonly caller: Caller;
-  /** The address for which what is read counts. */
-  readonly client: string | undefined;
+  /** For whom what is read counts. */
+  readonly owner: Owner;
   readonly execute: Execute;
   readonly maskError: (error: unknown) => GraphQLError;
   readonly fairShare: FairShare;
@@ -60,7 +61,7 @@ export async function executeEvent(
   const services = args.contextValue as Services;
   let share: Share | undefined;
   const announce = (more: number) => {
-    share ??= bytes.share(services.engine.client ?? '');
+    share ??= bytes.share(services.engine);
     takeOrRefuse(share, more);
   };
   const contextValue = { ...services, announce };
@@ -99,7 +100,7 @@ export class SubscriptionGroup implements Source {
   constructor(options: SubscriptionGroupOptions) {
     this.#options = options;
     const { services } = options;
-    const engine = forRequest(services.engine, () => this.#isForNobody, options.client);
+    const engine = forRequest(services.engine, () => this.#isForNobody, options.owner);
     this.#args = { ...options.args, contextValue: { ...services, caller: options.caller, engine } };
     this.opened = this.#open();
   }

@@ -47,7 +47,12 @@ export class TrustedProxy {
     let right = this.#known.get(key);
     if (right === undefined) {
       const name = `user ${user.slice(0, maxNameLength)}`;
-      right = new Right({ caller: createCaller(name, toRoles(roles), { tenant: toTenant(tenant) }) });
+      right = new Right({
+        caller: createCaller(name, toRoles(roles), {
+          tenant: toTenant(tenant),
+          account: `user ${user}`,
+        }),
+      });
       this.#known.set(key, right);
     }
     return right;

@@ -5,6 +5,7 @@
 import type { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IHasher } from 'hash-wasm';
+import type { Owner } from '../db/fair-queue.ts';
 import type { Upload, Uploads } from '../domain/uploads.ts';
 
 export interface BodyOptions {
@@ -14,7 +15,7 @@ export interface BodyOptions {
   readonly length: number | null;
   /** The most that the upload may have in all. */
   readonly maxBytes: number;
-  readonly client: string;
+  readonly owner: Owner;
   /** When it says so the stream is cut: its client goes on elsewhere. */
   readonly isLeaving?: (() => boolean) | undefined;
 }
@@ -30,7 +31,7 @@ export interface Stored {
 const hashedBytes = 512 * 1_024;
 
 export async function storeBody(body: Readable, options: BodyOptions): Promise<Stored> {
-  const { uploads, upload, length, maxBytes, client, isLeaving } = options;
+  const { uploads, upload, length, maxBytes, owner, isLeaving } = options;
   const hasher = await hasherOf(upload);
   const partBytes = uploads.partBytes(upload);
   let { size } = upload;
@@ -46,7 +47,7 @@ export async function storeBody(body: Readable, options: BodyOptions): Promise<S
       if (at > 0) await nextTurn();
       hasher.update(data.subarray(at, at + hashedBytes));
     }
-    const part = { position: size, data, digestState: hasher.save(), length, client };
+    const part = { position: size, data, digestState: hasher.save(), length, owner };
     const isStored = await uploads.append(upload, part);
     if (isStored) size += data.length;
     return isStored;

@@ -1,5 +1,6 @@
 /** Stores what clients send, whichever way it comes: as the body of a request, or as a part of one. */
 import type { Readable } from 'node:stream';
+import type { Owner } from '../db/fair-queue.ts';
 import { asRefusal } from '../db/sqlstate.ts';
 import type { NewUpload, Upload, Uploads } from '../domain/uploads.ts';
 import { type ErrorCode, JobtreeError } from '../errors.ts';
@@ -59,7 +60,7 @@ export class UploadStore {
   append(
     body: Readable,
     upload: Upload,
-    options: Pick<BodyOptions, 'length' | 'client' | 'isLeaving'>,
+    options: Pick<BodyOptions, 'length' | 'owner' | 'isLeaving'>,
   ): Promise<Stored> {
     return storeBody(body, {
       ...options,
@@ -87,11 +88,11 @@ export class UploadStore {
   /** The body as a whole upload; nothing is left of one that is refused, or breaks off: then there is no upload. */
   async whole(
     body: Readable,
-    { length, sha256, tenant, client }: Partial<NewUpload> & Pick<NewUpload, 'tenant'> & { client: string },
+    { length, sha256, tenant, owner }: Partial<NewUpload> & Pick<NewUpload, 'tenant'> & { owner: Owner },
   ): Promise<Upload | undefined> {
     const upload = await this.begin({ length, sha256, tenant });
     try {
-      const stored = await this.append(body, upload, { length: length ?? null, client });
+      const stored = await this.append(body, upload, { length: length ?? null, owner });
       if (stored.end === 'CUT') {
         await this.#uploads.remove(upload.id);
         return undefined;

@@ -9,8 +9,8 @@ import type { Caller } from '../domain/rights.ts';
 import { parseDigest, type Upload, type Uploads } from '../domain/uploads.ts';
 import { InvalidInputError, NotFoundError } from '../errors.ts';
 import { encodeGlobalId, keyOf } from '../schema/global-id.ts';
-import type { AddressOf } from './addresses.ts';
 import { answerEarly } from './answer-early.ts';
+import type { OwnerOf } from './owners.ts';
 import { hasherOf } from './upload-body.ts';
 import { conflict, toRefusal, UploadError, type UploadStore } from './upload-store.ts';
 
@@ -33,18 +33,18 @@ export function createUploads(options: {
   uploads: Uploads;
   store: UploadStore;
   callerOf: (request: IncomingMessage) => Caller;
-  addressOf: AddressOf;
+  ownerOf: OwnerOf;
   isClosing: () => boolean;
   logger: Logger;
 }): ServeUploads {
-  const { uploads, store, callerOf, addressOf, isClosing, logger } = options;
+  const { uploads, store, callerOf, ownerOf, isClosing, logger } = options;
 
   const postWhole = async (request: IncomingMessage, response: ServerResponse) => {
     const whole = await store.whole(request, {
       length: headerNumber(request, 'content-length'),
       sha256: digestOf(request),
       tenant: callerOf(request).tenant,
-      client: addressOf(request),
+      owner: ownerOf(request),
     });
     if (whole === undefined) return;
     answer(response, 201, toJson(whole), { location: locationOf(whole), ...digestHeader(whole) });
@@ -70,7 +70,7 @@ export function createUploads(options: {
     const length = lengthOf(request, upload);
     const { end, size, hasher } = await store.append(request, upload, {
       length,
-      client: addressOf(request),
+      owner: ownerOf(request),
       isLeaving: isClosing,
     });
     if (end === 'TOO_LARGE') throw store.tooLarge(length);

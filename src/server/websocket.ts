@@ -79,22 +79,16 @@ export class SocketServer {
     const { guard, addressOf, quotas } = this.#options;
     const refusal = guard(request);
     if (refusal !== undefined) decide(false, refusal.status, refusal.text);
-    else if (quotas.connections.lacks(addressOf(request), 1))
+    // Who it is may only be said on it.
+    else if (quotas.connections.lacks({ account: addressOf(request) }, 1))
       decide(false, 429, 'This address has too many connections.');
     else decide(true);
   }
 
   #open(socket: WebSocket, request: IncomingMessage): void {
-    const { addressOf, quotas, stalls } = this.#options;
-    const connections = quotas.connections.share(addressOf(request));
-    connections.set(1);
-    stalls.watch(request.socket);
+    this.#options.stalls.watch(request.socket);
     let leave = () => {};
-    const onClose = () => {
-      connections.release();
-      leave();
-    };
-    const connection = new SocketConnection(socket, request, onClose, this.#connectionOptions);
+    const connection = new SocketConnection(socket, request, () => leave(), this.#connectionOptions);
     leave = this.#keepAlive.enter(connection);
     if (socket.protocol === '')
       socket.close(CloseCode.SubprotocolNotAcceptable, 'Subprotocol not acceptable');

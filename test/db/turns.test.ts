@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { Turns } from '../../src/db/turns.ts';
 
-it('so many at a time, and those who wait by turns from each client', async () => {
+it('so many at a time, and those who wait by turns from each caller', async () => {
   const turns = new Turns(2);
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   const all = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'].map((name) =>
-    turns.run({ client: name[0] }, async () => {
+    turns.run({ account: name[0] }, async () => {
       begun.push(name);
       await new Promise<void>((end) => ends.push(end));
     }),
@@ -20,9 +20,9 @@ it('so many at a time, and those who wait by turns from each client', async () =
   expect(begun).toEqual(['a1', 'a2', 'a3', 'b1', 'c1', 'a4', 'b2']);
 });
 
-it('those of one client by turns from each of its requests', async () => {
+it('those of one caller by turns from each of its requests', async () => {
   const turns = new Turns(1);
-  const [large, small, other] = [{ client: 'a' }, { client: 'a' }, { client: 'b' }];
+  const [large, small, other] = [{ account: 'a' }, { account: 'a' }, { account: 'b' }];
   const begun: string[] = [];
   await Promise.all(
     [
@@ -48,8 +48,8 @@ it('one whose turn comes too late is told so', async () => {
 
 it('one that fails gives its turn to the next', async () => {
   const turns = new Turns(1);
-  const failing = turns.run({ client: 'a' }, () => Promise.reject(new Error('no')));
-  const next = turns.run({ client: 'a' }, async () => 'done');
+  const failing = turns.run({ account: 'a' }, () => Promise.reject(new Error('no')));
+  const next = turns.run({ account: 'a' }, async () => 'done');
   await expect(failing).rejects.toThrow('no');
   expect(await next).toBe('done');
   expect(await turns.run({}, async () => 'free again')).toBe('free again');

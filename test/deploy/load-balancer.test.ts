@@ -20,7 +20,7 @@ describe.skipIf(withoutNginx || inject('redisUrl') === undefined)('behind nginx'
     startServerProcess(db.url, {
       REDIS_URL: inject('redisUrl') as string,
       JOBTREE_TRUSTED_PROXIES: '1',
-      JOBTREE_MAX_CONNECTIONS_PER_ADDRESS: '200',
+      JOBTREE_CALLER_CONNECTIONS: '200',
       JOBTREE_SHUTDOWN_DELAY_MS: '500',
       JOBTREE_LOG_LEVEL: 'warn',
       ...(port === undefined ? {} : { JOBTREE_PORT: port }),

@@ -31,13 +31,13 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 describe('Batcher', () => {
   it('sends a call at once when nothing is under way', () => {
     const { batcher, batches } = controlled();
-    void batcher.submit([1, 2]);
+    void batcher.submit([1, 2], {});
     expect(batches.map(({ entries }) => entries)).toEqual([[1, 2]]);
   });
 
   it('sends what arrives meanwhile as one, and gives each caller its own answers', async () => {
     const { batcher, batches } = controlled();
-    const calls = [batcher.submit([1]), batcher.submit([2, 3]), batcher.submit([4])];
+    const calls = [batcher.submit([1], {}), batcher.submit([2, 3], {}), batcher.submit([4], {})];
     batches[0]?.finish();
     await settled();
     expect(batches[1]?.entries).toEqual([2, 3, 4]);
@@ -47,7 +47,7 @@ describe('Batcher', () => {
 
   it('sends small calls before large ones, if it is to, and those of one size in their order', async () => {
     const { batcher, batches } = controlled({ maxWeight: 4, smallFirst: true });
-    for (const entries of [[1], [2, 3, 4], [5, 6, 7], [8], [9, 10], [11]]) void batcher.submit(entries);
+    for (const entries of [[1], [2, 3, 4], [5, 6, 7], [8], [9, 10], [11]]) void batcher.submit(entries, {});
     for (let i = 0; i < 4; i++) {
       batches[i]?.finish();
       await settled();
@@ -55,9 +55,55 @@ describe('Batcher', () => {
     expect(batches.map(({ entries }) => entries)).toEqual([[1], [8, 11, 9, 10], [2, 3, 4], [5, 6, 7]]);
   });
 
+  describe('with several tenants or callers', () => {
+    const owner = (tenant: string | null, account: string) => ({ tenant, account });
+    const [a1, a2, b, c] = [owner('a', 'a//1'), owner('a', 'a//2'), owner('b', 'b//1'), owner(null, '::1')];
+    const sent = ({ entries }: { entries: number[] }) => entries;
+
+    it('gives one that is alone all ways, and another that comes one more at once', () => {
+      const { batcher, batches } = controlled({ width: 2 });
+      for (let i = 0; i < 4; i++) void batcher.submit([i], a1);
+      for (let i = 10; i < 14; i++) void batcher.submit([i], b);
+      expect(batches.map(sent)).toEqual([[0], [1], [10]]);
+    });
+
+    it('leaves each one way then, and never merges what fills half a batch with what others send', async () => {
+      const { batcher, batches } = controlled({ width: 2, maxWeight: 4 });
+      for (let i = 0; i < 9; i++) void batcher.submit([i], a1);
+      for (let i = 10; i < 13; i++) void batcher.submit([i], b);
+      batches[0]?.finish();
+      await settled();
+      // One of its batches is still under way.
+      expect(batches.map(sent)).toEqual([[0], [1], [10]]);
+      batches[2]?.finish();
+      await settled();
+      batches[1]?.finish();
+      await settled();
+      expect(batches.slice(3).map(sent)).toEqual([
+        [11, 12],
+        [2, 3, 4, 5],
+      ]);
+    });
+
+    it('merges the little of many, by turns', async () => {
+      const { batcher, batches } = controlled({ maxWeight: 8 });
+      void batcher.submit([0], {});
+      void batcher.submit([0], { account: 'other' });
+      void batcher.submit([1], a1);
+      void batcher.submit([2], a1);
+      void batcher.submit([3], a2);
+      void batcher.submit([20], b);
+      void batcher.submit([21], b);
+      void batcher.submit([30], c);
+      batches[1]?.finish();
+      await settled();
+      expect(batches[2]?.entries).toEqual([1, 20, 30, 3, 21, 2]);
+    });
+  });
+
   it('keeps to its width and to the greatest weight', async () => {
     const { batcher, batches } = controlled({ width: 2, maxWeight: 3 });
-    for (const entries of [[1], [2], [3, 4], [5], [6]]) void batcher.submit(entries);
+    for (const entries of [[1], [2], [3, 4], [5], [6]]) void batcher.submit(entries, {});
     expect(batches).toHaveLength(2);
     batches[0]?.finish();
     await settled();
@@ -66,8 +112,8 @@ describe('Batcher', () => {
 
   it('lets the fault of one caller reach no other', async () => {
     const { batcher, batches } = controlled();
-    void batcher.submit([0]);
-    const calls = Promise.allSettled([batcher.submit([1]), batcher.submit([2])]);
+    void batcher.submit([0], {});
+    const calls = Promise.allSettled([batcher.submit([1], {}), batcher.submit([2], {})]);
     batches[0]?.finish();
     await settled();
     batches[1]?.fail(new InvalidInputError('bad batch'));
@@ -81,8 +127,8 @@ describe('Batcher', () => {
 
   it('does not send again what may have been carried out', async () => {
     const { batcher, batches } = controlled();
-    void batcher.submit([0]);
-    const calls = Promise.allSettled([batcher.submit([1]), batcher.submit([2])]);
+    void batcher.submit([0], {});
+    const calls = Promise.allSettled([batcher.submit([1], {}), batcher.submit([2], {})]);
     batches[0]?.finish();
     await settled();
     batches[1]?.fail(new Error('Connection terminated'));
@@ -93,8 +139,8 @@ describe('Batcher', () => {
   it('tells when it has nothing to do', async () => {
     let idle = 0;
     const { batcher, batches } = controlled({ onIdle: () => idle++ });
-    void batcher.submit([1]);
-    void batcher.submit([2]);
+    void batcher.submit([1], {});
+    void batcher.submit([2], {});
     batches[0]?.finish();
     await settled();
     expect(idle).toBe(0);
@@ -110,24 +156,39 @@ describe('what waits', () => {
     const bounded = { backlog, bytesOf: (entry: number) => entry };
     const [one, other] = [controlled(bounded), controlled(bounded)];
     // What is sent at once does not wait.
-    void one.batcher.submit([1_000]);
-    void other.batcher.submit([1_000]);
-    void one.batcher.submit([60]);
-    await expect(other.batcher.submit([50])).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-    void other.batcher.submit([40]);
-    void other.batcher.submit([0]);
-    await expect(one.batcher.submit([0])).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    void one.batcher.submit([1_000], {});
+    void other.batcher.submit([1_000], {});
+    void one.batcher.submit([60], {});
+    await expect(other.batcher.submit([50], {})).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    void other.batcher.submit([40], {});
+    void other.batcher.submit([0], {});
+    await expect(one.batcher.submit([0], {})).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     one.batches[0]?.finish();
     await settled();
-    void one.batcher.submit([50]);
+    void one.batcher.submit([50], {});
     expect(other.batches).toHaveLength(1);
+  });
+
+  it('is a tenth less of one caller, and of one tenant', () => {
+    const backlog = new Backlog({ maxCalls: 10, maxBytes: 1_000 });
+    const [first, second, other] = [
+      { tenant: 'a', account: 'a//1' },
+      { tenant: 'a', account: 'a//2' },
+      { tenant: 'b', account: 'b//1' },
+    ];
+    for (let i = 0; i < 9; i++) backlog.enter(i < 5 ? first : second, 1);
+    expect(() => backlog.enter(second, 1)).toThrow('More calls wait');
+    backlog.enter(other, 1);
+    expect(() => backlog.enter(other, 1)).toThrow('More calls wait');
+    backlog.leave(first, 1);
+    backlog.enter(second, 1);
   });
 
   it('is dropped when its turn comes and its client has gone', async () => {
     const { batcher, batches } = controlled();
-    void batcher.submit([1]);
-    const gone = batcher.submit([2], () => true);
-    const stays = batcher.submit([3], () => false);
+    void batcher.submit([1], {});
+    const gone = batcher.submit([2], {}, () => true);
+    const stays = batcher.submit([3], {}, () => false);
     batches[0]?.finish();
     await expect(gone).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     expect(batches[1]?.entries).toEqual([3]);

@@ -465,10 +465,13 @@ describe('order of claims', () => {
   it('gives each worker of a merged claim its own share', async () => {
     const type = newType();
     await t.create({ type, items: Array.from({ length: 5 }, (_, i) => ({ payload: i })) });
-    const [a, b] = await t.engine.merged.claims.submit([
-      { worker: 'a', type, limit: 2, claimId: undefined },
-      { worker: 'b', type, limit: 9, claimId: undefined },
-    ]);
+    const [a, b] = await t.engine.merged.claims.submit(
+      [
+        { worker: 'a', type, limit: 2, claimId: undefined },
+        { worker: 'b', type, limit: 9, claimId: undefined },
+      ],
+      {},
+    );
     expect(a?.assignments.map(({ worker, payload }) => [worker, payload.value])).toEqual([
       ['a', 0],
       ['a', 1],

@@ -95,7 +95,7 @@ async function untilServed(url: string, client: string): Promise<void> {
 
 describe('bodies that are held open', () => {
   const large = 10_000_000;
-  const env = { JOBTREE_MAX_BYTES_PER_ADDRESS: '35000000', JOBTREE_MAX_BYTES_UNDER_WAY: '55000000' };
+  const env = { JOBTREE_CALLER_BYTES_UNDER_WAY: '35000000', JOBTREE_MAX_BYTES_UNDER_WAY: '55000000' };
 
   it('are refused beyond what an address may have, and beyond what all may have', async () => {
     const url = await start(env);
@@ -158,7 +158,7 @@ describe('answers that nobody reads', () => {
     const id = await createJob(setUp, { type, items: Array.from({ length: 20 }, () => ({})) });
     await work(setUp, type, 20, 'x'.repeat(990_000));
     // Long enough for all that is asked meanwhile, on a busy machine too.
-    const url = await start({ JOBTREE_MAX_BYTES_PER_ADDRESS: '50000000' }, 8_000);
+    const url = await start({ JOBTREE_CALLER_BYTES_UNDER_WAY: '50000000' }, 8_000);
     const query = `{ job(id: "${id}") { items(first: 20) { nodes { result } } } }`;
     const unread = await Promise.all(
       Array.from({ length: 6 }, () => raw(url, post('1.1.1.1', query), false)),

@@ -370,7 +370,7 @@ test('what stands between and behind the parts is bounded', async () => {
 });
 
 test('an address has only so many at once', async () => {
-  const strict = await startServer(server.db.url, { JOBTREE_MAX_BYTES_PER_ADDRESS: '5000000' });
+  const strict = await startServer(server.db.url, { JOBTREE_CALLER_BYTES_UNDER_WAY: '5000000' });
   onTestFinished(() => strict.close());
   const before = await uploads();
   const some = `${start}${partHead('0')}${'x'.repeat(100)}`;

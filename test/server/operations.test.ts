@@ -3,10 +3,14 @@ import { GraphQLObjectType, GraphQLSchema, GraphQLString } from 'graphql';
 import { createYoga } from 'graphql-yoga';
 import pino from 'pino';
 import { expect, it } from 'vitest';
+import { anybody } from '../../src/domain/rights.ts';
 import { Operations } from '../../src/server/operations.ts';
+import { RateLimits } from '../../src/server/rate-limits.ts';
 
 const fields = { hello: { type: GraphQLString, resolve: () => 'hello' } };
 const schema = new GraphQLSchema({ query: new GraphQLObjectType({ name: 'Query', fields }) });
+
+const none = { requestsPerSecond: null, costPerSecond: null };
 
 it.each([
   [
@@ -21,10 +25,12 @@ it.each([
     logger: pino({ level: 'silent' }),
     maxTokens: 1_000,
     maxActive: 10,
+    rates: new RateLimits({ caller: none, tenant: none, setHeaders: () => {} }),
   });
   Object.assign(operations, { execute });
   const yoga = createYoga({
     schema,
+    context: { engine: {}, caller: anybody },
     plugins: [operations.plugin],
     maskedErrors: { maskError: operations.maskError },
     logging: false,

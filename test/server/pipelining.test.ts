@@ -14,7 +14,7 @@ beforeAll(async () => {
   db = await createDatabase();
   app = await startServer(db.url, {
     JOBTREE_MAX_REQUESTS: '20',
-    JOBTREE_MAX_CONNECTIONS_PER_ADDRESS: '10',
+    JOBTREE_CALLER_CONNECTIONS: '10',
   });
 });
 afterAll(async () => {

@@ -202,7 +202,7 @@ describe('connections of an address', () => {
     });
 
   it('are limited, sockets and event streams together, by what the trusted proxy says', async () => {
-    const url = await start({ JOBTREE_MAX_CONNECTIONS_PER_ADDRESS: '2', JOBTREE_TRUSTED_PROXIES: '1' });
+    const url = await start({ JOBTREE_CALLER_CONNECTIONS: '2', JOBTREE_TRUSTED_PROXIES: '1' });
     const id = await createJob(url, { type: 'address', items: [{}] });
     const socket = await open(url, { 'x-forwarded-for': '9.9.9.9, 1.1.1.1' });
     const ending = new AbortController();
@@ -220,7 +220,7 @@ describe('connections of an address', () => {
   });
 
   it('are those of the peer where no proxy is trusted', async () => {
-    const url = await start({ JOBTREE_MAX_CONNECTIONS_PER_ADDRESS: '1' });
+    const url = await start({ JOBTREE_CALLER_CONNECTIONS: '1' });
     await open(url, { 'x-forwarded-for': '1.1.1.1' });
     expect(await refused(url, '2.2.2.2')).toBe(429);
   });

@@ -11,7 +11,7 @@ let app: App;
 beforeAll(async () => {
   db = await createDatabase();
   // A connection may have a quarter.
-  app = await startServer(db.url, { JOBTREE_MAX_SUBSCRIPTION_COST: '40000' });
+  app = await startServer(db.url, { JOBTREE_CALLER_SUBSCRIPTION_COST: '40000' });
 });
 afterAll(async () => {
   await app.close();

@@ -233,7 +233,7 @@ describe.each(storeKinds)('uploads in %s', (kind) => {
   });
 
   test('an address has only so many uploads at once, however large they are', async () => {
-    const strict = await startServer(server.db.url, { JOBTREE_MAX_BYTES_PER_ADDRESS: '2500000' });
+    const strict = await startServer(server.db.url, { JOBTREE_CALLER_BYTES_UNDER_WAY: '2500000' });
     onTestFinished(() => strict.close());
     const before = await uploads();
     const { hostname, port } = new URL(strict.url);

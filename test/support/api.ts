@@ -72,10 +72,11 @@ export async function collectSse(
   url: string,
   query: string,
   variables?: Record<string, unknown>,
+  headers: Record<string, string> = {},
 ): Promise<any[]> {
   const response = await fetch(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers },
     body: JSON.stringify({ query, variables }),
   });
   const text = await response.text();

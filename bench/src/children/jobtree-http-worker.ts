@@ -19,8 +19,21 @@ interface Answer {
   };
 }
 
-const { url, target, items = Number.POSITIVE_INFINITY, batch, perSecond, ...task } = readTask<WorkerTask>();
+const {
+  url,
+  target,
+  items = Number.POSITIVE_INFINITY,
+  batch,
+  perSecond,
+  token,
+  ...task
+} = readTask<WorkerTask>();
 const { concurrency = 2 * batch } = task;
+const headers = {
+  'content-type': 'application/json',
+  accept: 'application/json',
+  ...(token !== undefined && { authorization: `Bearer ${token}` }),
+};
 const start = performance.now();
 const cpu = process.cpuUsage();
 let done = 0;
@@ -48,7 +61,7 @@ async function loop(worker: string): Promise<void> {
           };
     const response = await fetch(url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      headers,
       body: JSON.stringify(request),
     });
     const { data } = (await response.json()) as Answer;

@@ -472,6 +472,7 @@ create table "jobtree"."api_key" (
   "last_used_at" timestamptz(3),
   "revoked_at" timestamptz(3),
   "tenant" text,
+  "limits" jsonb not null default '{}',
   constraint "api_key_pkey" primary key ("id"),
   constraint "api_key_name_check" check (length("name") between 1 and 200),
   constraint "api_key_hash_check" check (length("hash") = 32 and length("previous_hash") = 32),

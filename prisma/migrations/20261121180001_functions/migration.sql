@@ -966,7 +966,7 @@ $$;
 -- p_used     the ids of keys that were used lately
 -- returns    the keys of the hashes, without those that are revoked or over; `left_ms` is for how long a hash is good, if that is known
 create or replace function jobtree.check_api_keys(p_hashes bytea[], p_used uuid[])
-returns table (hash bytea, id uuid, name text, roles text[], types text[], root_ids uuid[], left_ms bigint, tenant text)
+returns table (hash bytea, id uuid, name text, roles text[], types text[], root_ids uuid[], left_ms bigint, tenant text, limits jsonb)
 language plpgsql volatile
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
@@ -985,7 +985,7 @@ begin
   end if;
   return query
   select h.hash, k.id, k.name, k.roles, k.types, k.root_ids, 
-    ceil(extract(epoch from least(k.expires_at, case when k.hash <> h.hash then k.previous_until end) - v_now) * 1000)::bigint, k.tenant
+    ceil(extract(epoch from least(k.expires_at, case when k.hash <> h.hash then k.previous_until end) - v_now) * 1000)::bigint, k.tenant, k.limits
   from unnest(p_hashes) h(hash)
   cross join lateral (
     select * from jobtree.api_key c where c.hash = h.hash
@@ -1559,11 +1559,14 @@ $$;
 -- p_types     the types of jobs that it is for, each a name, or the beginning of names with a star behind it; empty for all
 -- p_root_ids  the trees that it is for; empty for all
 -- p_tenant    the tenant that its callers belong to, and that the types are of; null for callers that see all
+-- p_limits    what it may have, where it is not what the settings of servers say: requestsPerSecond, costPerSecond, connections,
+--             subscriptions; each a whole number from 1 on
 -- returns     its id
 -- errors      JT002, with the field in the error's column
 create or replace function jobtree.create_api_key(
   p_name text, p_hash bytea, p_roles text[], p_types text[], p_root_ids uuid[], p_expires_at timestamptz, p_created_by text,
-  p_tenant text default null
+  p_tenant text default null,
+  p_limits jsonb default '{}'
 )
 returns uuid
 language plpgsql volatile
@@ -1586,8 +1589,14 @@ begin
   if p_tenant !~ '^[a-z0-9-]{1,40}$' then
     raise exception 'tenant must be 1 to 40 of the characters a to z, 0 to 9 and -.' using errcode = 'JT002', column = 'tenant';
   end if;
-  insert into jobtree.api_key (id, name, hash, roles, types, root_ids, created_at, created_by, expires_at, tenant)
-  values (v_id, p_name, p_hash, p_roles, p_types, p_root_ids, clock_timestamp(), p_created_by, p_expires_at, p_tenant);
+  if exists (
+    select from jsonb_each(p_limits) l
+    where l.key not in ('requestsPerSecond', 'costPerSecond', 'connections', 'subscriptions') or (l.value #>> '{}') !~ '^[1-9][0-9]{0,9}$'
+  ) then
+    raise exception 'limits must be whole numbers from 1 on, by their names.' using errcode = 'JT002', column = 'limits';
+  end if;
+  insert into jobtree.api_key (id, name, hash, roles, types, root_ids, created_at, created_by, expires_at, tenant, limits)
+  values (v_id, p_name, p_hash, p_roles, p_types, p_root_ids, clock_timestamp(), p_created_by, p_expires_at, p_tenant, p_limits);
   return v_id;
 end
 $$;

@@ -24,6 +24,10 @@ export interface CreateOptions extends Options {
   readonly tenant?: string;
   readonly tree?: readonly string[];
   readonly expires?: Date;
+  readonly requestsPerSecond?: number;
+  readonly costPerSecond?: number;
+  readonly connections?: number;
+  readonly subscriptions?: number;
 }
 
 const maker = 'the command line';
@@ -45,6 +49,7 @@ export async function createKey(name: string, options: CreateOptions): Promise<n
         types: options.type,
         rootIds: options.tree?.map((tree) => keyOf('Job', tree, '--tree')),
         expiresAt: options.expires,
+        limits: options,
       },
       maker,
     ),

@@ -10,7 +10,7 @@ import type { ExchangeMutation, ExchangePartsMutation, ReportInput } from '../..
 import * as operations from '../../generated/operations.ts';
 import { backoffMs } from '../backoff.ts';
 import { newClaimId } from '../claim-id.ts';
-import { JobtreeError, payloadOf, refusal } from '../errors.ts';
+import { JobtreeError, payloadOf, refusal, retryAfterMs } from '../errors.ts';
 import { maxEntries, maxUnits } from '../limits.ts';
 import type { Socket } from '../socket.ts';
 import { withTraces } from '../tracing.ts';
@@ -215,6 +215,7 @@ export class Exchanges {
       if (this.#closed) return;
       problems.push(error);
       if (isAlone && isTooLarge(error)) this.#refuse(reports);
+      else if (restMs(error) > 0) this.#reports.push(...reports);
       else this.#putBack(reports);
       this.#releases.push(...releases);
       this.#keep(claim);
@@ -320,11 +321,17 @@ export class Exchanges {
     for (const problem of problems) this.#parts.onError(problem);
     if (problems.length > 0) {
       clearTimeout(this.#pause);
-      this.#pause = setTimeout(() => this.wakeNow(), backoffMs(this.#failures));
+      const pauseMs = Math.max(backoffMs(this.#failures), ...problems.map(restMs));
+      this.#pause = setTimeout(() => this.wakeNow(), pauseMs);
     }
     this.#parts.onSettled(problems.length === 0);
     this.wake();
   }
+}
+
+/** How long the server asks to be left alone: there is nothing wrong with what was sent. */
+function restMs(problem: unknown): number {
+  return problem instanceof JobtreeError ? retryAfterMs(problem) : 0;
 }
 
 /** The server closed the WebSocket over the size of a message. */

@@ -1,6 +1,6 @@
 import { createApiKey } from '../../domain/api-keys.ts';
 import { ForbiddenError, InvalidInputError } from '../../errors.ts';
-import { apiKeyField, Role } from '../api-keys.ts';
+import { apiKeyField, limitMeanings, Role } from '../api-keys.ts';
 import { builder } from '../builder.ts';
 import { keyOf } from '../global-id.ts';
 
@@ -12,6 +12,16 @@ const Payload = builder.objectRef<{ id: string; key: string }>('CreateApiKeyPayl
       authScopes: { may: 'administer' },
       description: 'The text of the key, for `Authorization: Bearer`. It is never told again.',
     }),
+  }),
+});
+
+const Limits = builder.inputType('ApiKeyLimitsInput', {
+  description: 'What a key may have of each server: whole numbers from 1 to 1,000,000,000.',
+  fields: (t) => ({
+    requestsPerSecond: t.int({ description: `${limitMeanings.requestsPerSecond}.` }),
+    costPerSecond: t.int({ description: `${limitMeanings.costPerSecond}.` }),
+    connections: t.int({ description: `${limitMeanings.connections}.` }),
+    subscriptions: t.int({ description: `${limitMeanings.subscriptions}.` }),
   }),
 });
 
@@ -32,6 +42,10 @@ const Input = builder.inputType('CreateApiKeyInput', {
         'The tenant that its callers belong to: 1 to 40 of the characters a to z, 0 to 9 and `-`. An admin of a tenant makes keys of that one alone, and FORBIDDEN is any other. Default: that of the caller.',
     }),
     expiresAt: t.field({ type: 'DateTime', description: 'When it is over. Default: never.' }),
+    limits: t.field({
+      type: Limits,
+      description: 'Limits of its own. Default: what the settings of the servers say.',
+    }),
   }),
 });
 

@@ -3943,7 +3943,8 @@ export const ApiKeyScalarFieldEnum = {
   expiresAt: 'expiresAt',
   lastUsedAt: 'lastUsedAt',
   revokedAt: 'revokedAt',
-  tenant: 'tenant'
+  tenant: 'tenant',
+  limits: 'limits'
 } as const
 
 export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]

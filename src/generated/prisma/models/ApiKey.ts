@@ -67,6 +67,7 @@ export type ApiKeyCountAggregateOutputType = {
   lastUsedAt: number
   revokedAt: number
   tenant: number
+  limits: number
   _all: number
 }
 
@@ -114,6 +115,7 @@ export type ApiKeyCountAggregateInputType = {
   lastUsedAt?: true
   revokedAt?: true
   tenant?: true
+  limits?: true
   _all?: true
 }
 
@@ -204,6 +206,7 @@ export type ApiKeyGroupByOutputType = {
   lastUsedAt: Date | null
   revokedAt: Date | null
   tenant: string | null
+  limits: runtime.JsonValue
   _count: ApiKeyCountAggregateOutputType | null
   _min: ApiKeyMinAggregateOutputType | null
   _max: ApiKeyMaxAggregateOutputType | null
@@ -242,6 +245,7 @@ export type ApiKeyWhereInput = {
   lastUsedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   revokedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   tenant?: Prisma.StringNullableFilter<"ApiKey"> | string | null
+  limits?: Prisma.JsonFilter<"ApiKey">
 }
 
 export type ApiKeyOrderByWithRelationInput = {
@@ -259,6 +263,7 @@ export type ApiKeyOrderByWithRelationInput = {
   lastUsedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   revokedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   tenant?: Prisma.SortOrderInput | Prisma.SortOrder
+  limits?: Prisma.SortOrder
 }
 
 export type ApiKeyWhereUniqueInput = Prisma.AtLeast<{
@@ -279,6 +284,7 @@ export type ApiKeyWhereUniqueInput = Prisma.AtLeast<{
   lastUsedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   revokedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   tenant?: Prisma.StringNullableFilter<"ApiKey"> | string | null
+  limits?: Prisma.JsonFilter<"ApiKey">
 }, "id" | "hash" | "previousHash">
 
 export type ApiKeyOrderByWithAggregationInput = {
@@ -296,6 +302,7 @@ export type ApiKeyOrderByWithAggregationInput = {
   lastUsedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   revokedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   tenant?: Prisma.SortOrderInput | Prisma.SortOrder
+  limits?: Prisma.SortOrder
   _count?: Prisma.ApiKeyCountOrderByAggregateInput
   _max?: Prisma.ApiKeyMaxOrderByAggregateInput
   _min?: Prisma.ApiKeyMinOrderByAggregateInput
@@ -319,6 +326,7 @@ export type ApiKeyScalarWhereWithAggregatesInput = {
   lastUsedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"ApiKey"> | Date | string | null
   revokedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"ApiKey"> | Date | string | null
   tenant?: Prisma.StringNullableWithAggregatesFilter<"ApiKey"> | string | null
+  limits?: Prisma.JsonWithAggregatesFilter<"ApiKey">
 }
 
 export type ApiKeyCreateInput = {
@@ -336,6 +344,7 @@ export type ApiKeyCreateInput = {
   lastUsedAt?: Date | string | null
   revokedAt?: Date | string | null
   tenant?: string | null
+  limits?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type ApiKeyUncheckedCreateInput = {
@@ -353,6 +362,7 @@ export type ApiKeyUncheckedCreateInput = {
   lastUsedAt?: Date | string | null
   revokedAt?: Date | string | null
   tenant?: string | null
+  limits?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type ApiKeyUpdateInput = {
@@ -370,6 +380,7 @@ export type ApiKeyUpdateInput = {
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  limits?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type ApiKeyUncheckedUpdateInput = {
@@ -387,6 +398,7 @@ export type ApiKeyUncheckedUpdateInput = {
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  limits?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type ApiKeyCreateManyInput = {
@@ -404,6 +416,7 @@ export type ApiKeyCreateManyInput = {
   lastUsedAt?: Date | string | null
   revokedAt?: Date | string | null
   tenant?: string | null
+  limits?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type ApiKeyUpdateManyMutationInput = {
@@ -421,6 +434,7 @@ export type ApiKeyUpdateManyMutationInput = {
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  limits?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type ApiKeyUncheckedUpdateManyInput = {
@@ -438,6 +452,7 @@ export type ApiKeyUncheckedUpdateManyInput = {
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   tenant?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  limits?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type ApiKeyCountOrderByAggregateInput = {
@@ -455,6 +470,7 @@ export type ApiKeyCountOrderByAggregateInput = {
   lastUsedAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrder
   tenant?: Prisma.SortOrder
+  limits?: Prisma.SortOrder
 }
 
 export type ApiKeyMaxOrderByAggregateInput = {
@@ -537,6 +553,7 @@ export type ApiKeySelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   lastUsedAt?: boolean
   revokedAt?: boolean
   tenant?: boolean
+  limits?: boolean
 }, ExtArgs["result"]["apiKey"]>
 
 export type ApiKeySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -554,6 +571,7 @@ export type ApiKeySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   lastUsedAt?: boolean
   revokedAt?: boolean
   tenant?: boolean
+  limits?: boolean
 }, ExtArgs["result"]["apiKey"]>
 
 export type ApiKeySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -571,6 +589,7 @@ export type ApiKeySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   lastUsedAt?: boolean
   revokedAt?: boolean
   tenant?: boolean
+  limits?: boolean
 }, ExtArgs["result"]["apiKey"]>
 
 export type ApiKeySelectScalar = {
@@ -588,9 +607,10 @@ export type ApiKeySelectScalar = {
   lastUsedAt?: boolean
   revokedAt?: boolean
   tenant?: boolean
+  limits?: boolean
 }
 
-export type ApiKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "name" | "hash" | "previousHash" | "previousUntil" | "roles" | "types" | "rootIds" | "createdAt" | "createdBy" | "expiresAt" | "lastUsedAt" | "revokedAt" | "tenant", ExtArgs["result"]["apiKey"]>
+export type ApiKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "name" | "hash" | "previousHash" | "previousUntil" | "roles" | "types" | "rootIds" | "createdAt" | "createdBy" | "expiresAt" | "lastUsedAt" | "revokedAt" | "tenant" | "limits", ExtArgs["result"]["apiKey"]>
 
 export type $ApiKeyPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "ApiKey"
@@ -628,6 +648,10 @@ export type $ApiKeyPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
      * The tenant that its callers belong to, and that the types are of; null for callers that see all.
      */
     tenant: string | null
+    /**
+     * What it may have of servers, where it is not what their settings say.
+     */
+    limits: runtime.JsonValue
   }, ExtArgs["result"]["apiKey"]>
   composites: {}
 }
@@ -1065,6 +1089,7 @@ export interface ApiKeyFieldRefs {
   readonly lastUsedAt: Prisma.FieldRef<"ApiKey", 'DateTime'>
   readonly revokedAt: Prisma.FieldRef<"ApiKey", 'DateTime'>
   readonly tenant: Prisma.FieldRef<"ApiKey", 'String'>
+  readonly limits: Prisma.FieldRef<"ApiKey", 'Json'>
 }
     
 

@@ -1,0 +1,64 @@
+import { expect, it } from 'vitest';
+import { FairQueue, pathOf } from '../../src/db/fair-queue.ts';
+
+interface Thing {
+  readonly name: string;
+  readonly size: number;
+}
+
+const thing = (name: string, size = 1): Thing => ({ name, size });
+
+function drain(queue: FairQueue<Thing>, fits?: (one: Thing) => boolean): string[] {
+  const names: string[] = [];
+  for (let next = queue.take(fits); next !== undefined; next = queue.take(fits)) names.push(next.name);
+  return names;
+}
+
+it('takes by turns from tenants, and of a tenant from its callers', () => {
+  const queue = new FairQueue<Thing>();
+  const put = (tenant: string | null, account: string, names: string[]) => {
+    for (const name of names) queue.push(pathOf({ tenant, account }), thing(name));
+  };
+  put('a', 'first', ['a1', 'a2', 'a3']);
+  put('a', 'second', ['A1', 'A2']);
+  put('b', 'only', ['b1', 'b2']);
+  put(null, 'other', ['o1']);
+  expect(queue.size).toBe(8);
+  expect(drain(queue)).toEqual(['a1', 'b1', 'o1', 'A1', 'b2', 'a2', 'A2', 'a3']);
+  expect(queue.size).toBe(0);
+});
+
+it('takes as much from each, not as many', () => {
+  const queue = new FairQueue<Thing>({ turn: 10, costOf: ({ size }) => size });
+  for (let i = 0; i < 20; i++) queue.push(['large'], thing('L', 30));
+  for (let i = 0; i < 40; i++) queue.push(['small'], thing('s', 10));
+  const first = drain(queue).slice(0, 40);
+  // Of 30 small ones there are ten large ones.
+  expect(first.filter((name) => name === 'L')).toHaveLength(10);
+});
+
+it('counts what something took that was not known before', () => {
+  const queue = new FairQueue<Thing>({ costOf: () => 0 });
+  for (let i = 0; i < 9; i++) for (const key of ['a', 'b']) queue.push([key], thing(key));
+  const taken: string[] = [];
+  for (let i = 0; i < 10; i++) {
+    const { name } = queue.take() as Thing;
+    taken.push(name);
+    queue.charge([name], name === 'a' ? 4 : 1);
+  }
+  expect(taken.filter((name) => name === 'a')).toHaveLength(2);
+});
+
+it('passes over what does not fit, which is then the first', () => {
+  const queue = new FairQueue<Thing>({ turn: 100, costOf: ({ size }) => size });
+  queue.push(['a'], thing('a', 500));
+  for (let i = 1; i <= 3; i++) queue.push(['b'], thing(`b${i}`, 10));
+  let room = 25;
+  const fits = ({ size }: Thing) => {
+    if (size > room) return false;
+    room -= size;
+    return true;
+  };
+  expect(drain(queue, fits)).toEqual(['b1', 'b2']);
+  expect(drain(queue)).toEqual(['a', 'b3']);
+});

@@ -1,0 +1,249 @@
+/** How much a caller may send, alike over HTTP, event streams and WebSockets, and how it is told. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createClient, Worker } from '../../src/client/index.ts';
+import type { App } from '../../src/server/create-app.ts';
+import { Allowance } from '../../src/server/rate-limits.ts';
+import { collectSse } from '../support/api.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { bearer, makeKey } from '../support/keys.ts';
+import { openRaw } from '../support/raw-socket.ts';
+import { startServer } from '../support/server.ts';
+
+let db: TestDatabase;
+const ends: (() => unknown)[] = [];
+beforeAll(async () => {
+  db = await createDatabase();
+});
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+afterAll(async () => {
+  await db.drop();
+});
+
+async function start(env: Record<string, string> = {}): Promise<App> {
+  const app = await startServer(db.url, { JOBTREE_AUTH: 'keys', ...env });
+  ends.push(() => app.close());
+  return app;
+}
+
+interface Told {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: { data?: any; errors?: { message: string; extensions: Record<string, unknown> }[] };
+}
+
+async function ask(app: App, key: string, query = '{ __typename }', headers = {}): Promise<Told> {
+  const response = await fetch(app.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json', ...bearer(key), ...headers },
+    body: JSON.stringify({ query }),
+  });
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (await response.json()) as Told['body'],
+  };
+}
+
+async function socketOf(app: App, key: string) {
+  const socket = await openRaw(app.url, { hello: false });
+  ends.push(() => socket.socket.terminate());
+  socket.send({ type: 'connection_init', payload: bearer(key) });
+  await socket.until(({ type }) => type === 'connection_ack');
+  let ids = 0;
+  return {
+    ...socket,
+    ask: async (query: string) => {
+      const id = `q${ids++}`;
+      socket.send({ type: 'subscribe', id, payload: { query } });
+      return socket.until((message) => message.id === id);
+    },
+  };
+}
+
+const slow = { requestsPerSecond: 3 };
+
+describe('operations beyond the requests a second of a key', () => {
+  it('are refused over HTTP with 429, and all answers tell what is left', async () => {
+    const app = await start();
+    const { key } = await makeKey(db, ['admin'], { limits: slow });
+    const answers: Told[] = [];
+    for (let i = 0; i < 4; i++) answers.push(await ask(app, key));
+    const [first] = answers;
+    expect(first?.status).toBe(200);
+    expect(first?.headers.get('ratelimit-policy')).toBe('"requests";q=3;w=1');
+    expect(first?.headers.get('ratelimit')).toMatch(/^"requests";r=2;t=1$/);
+    const last = answers.find(({ status }) => status === 429);
+    expect(last?.headers.get('retry-after')).toBe('1');
+    expect(last?.headers.get('ratelimit')).toMatch(/^"requests";r=0;t=1$/);
+    expect(last?.body.errors?.[0]).toMatchObject({
+      message: expect.stringContaining('Nothing was done: try again in 1 s.'),
+      extensions: { code: 'RATE_LIMITED', limit: 'requests', retryAfter: 1 },
+    });
+    await expect.poll(async () => (await ask(app, key)).status, { interval: 300 }).toBe(200);
+  });
+
+  it('are refused by the plugins of Yoga too, and on event streams', async () => {
+    const app = await start();
+    const { key } = await makeKey(db, ['admin'], { limits: { requestsPerSecond: 1 } });
+    await ask(app, key);
+    const other = await ask(app, key, '{ __typename }', {
+      'content-type': 'application/json; charset=UTF-8',
+    });
+    expect(other.status).toBe(429);
+    expect(other.headers.get('retry-after')).toBe('1');
+    expect(other.headers.get('ratelimit-policy')).toBe('"requests";q=1;w=1');
+    const events = await collectSse(app.url, 'subscription { queues { type } }', {}, bearer(key));
+    expect(events[0].errors[0].extensions.code).toBe('RATE_LIMITED');
+  });
+
+  it('are answered with an error on a socket, which stays', async () => {
+    const app = await start();
+    const { key } = await makeKey(db, ['admin'], { limits: slow });
+    const socket = await socketOf(app, key);
+    const answers = [];
+    for (let i = 0; i < 4; i++) answers.push(await socket.ask('{ __typename }'));
+    expect(answers[0].payload).toEqual({ data: { __typename: 'Query' } });
+    expect(answers[3].payload.errors[0].extensions).toMatchObject({ code: 'RATE_LIMITED', retryAfter: 1 });
+    await expect
+      .poll(async () => (await socket.ask('{ __typename }')).payload.data, { interval: 300 })
+      .toEqual({ __typename: 'Query' });
+  });
+
+  it('count together over HTTP and sockets, and not with those of another key', async () => {
+    const app = await start({ JOBTREE_CALLER_REQUESTS_PER_SECOND: '4' });
+    const [one, other] = [await makeKey(db, ['admin']), await makeKey(db, ['admin'])];
+    const socket = await socketOf(app, one.key);
+    for (let i = 0; i < 6; i++) await socket.ask('{ __typename }');
+    expect((await ask(app, one.key)).status).toBe(429);
+    expect((await ask(app, other.key)).status).toBe(200);
+  });
+});
+
+it('operations beyond the cost a second of a key are refused; one alone may cost more, and is paid off after', async () => {
+  const app = await start();
+  const { key } = await makeKey(db, ['admin'], { limits: { costPerSecond: 1_000 } });
+  const pages = '{ jobs(first: 1000) { nodes { id type } } }';
+  const first = await ask(app, key, pages);
+  expect(first.status).toBe(200);
+  expect(first.headers.get('ratelimit-policy')).toBe('"cost";q=1000;w=1');
+  const second = await ask(app, key, pages);
+  expect(second.status).toBe(429);
+  expect(Number(second.headers.get('retry-after'))).toBeGreaterThanOrEqual(2);
+  expect(second.body.errors?.[0]?.extensions).toMatchObject({ code: 'RATE_LIMITED', limit: 'cost' });
+});
+
+it('without a limit there is no header', async () => {
+  const app = await start();
+  const { key } = await makeKey(db, ['admin']);
+  const { headers } = await ask(app, key);
+  expect(headers.get('ratelimit-policy')).toBeNull();
+  expect(headers.get('ratelimit')).toBeNull();
+});
+
+it('a key may have so many connections and subscriptions of its own', async () => {
+  const app = await start();
+  const { key } = await makeKey(db, ['admin'], { limits: { connections: 1, subscriptions: 2 } });
+  const socket = await socketOf(app, key);
+  const second = await openRaw(app.url, { hello: false });
+  second.send({ type: 'connection_init', payload: bearer(key) });
+  expect(await second.closed).toBe(1013);
+  const subscribe = (id: string) =>
+    socket.send({ type: 'subscribe', id, payload: { query: 'subscription { queues { type } }' } });
+  for (const id of ['a', 'b', 'c']) subscribe(id);
+  const refused = await socket.until(({ id }) => id === 'c');
+  expect(JSON.stringify(refused)).toContain('TOO_MANY_OPERATIONS');
+  await socket.until(({ id }) => id === 'a');
+  socket.send({ type: 'complete', id: 'a' });
+  await expect
+    .poll(async () => {
+      const id = `again ${performance.now()}`;
+      subscribe(id);
+      return JSON.stringify(await socket.until((message) => message.id === id)).includes('TOO_MANY');
+    })
+    .toBe(false);
+});
+
+it('limits that are none are refused when a key is made', async () => {
+  const { createApiKey } = await import('../../src/domain/api-keys.ts');
+  const call = () => Promise.reject(new Error('not asked'));
+  const key = { name: 'x', roles: ['worker' as const], limits: { requestsPerSecond: 0 } };
+  await expect(createApiKey({ call } as never, key, 'a test')).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    field: 'limits.requestsPerSecond',
+  });
+});
+
+describe('the clients', () => {
+  it('wait as long as they are asked to, and go on', async () => {
+    const app = await start();
+    const { key } = await makeKey(db, ['admin'], { limits: { requestsPerSecond: 2 } });
+    const retries: string[] = [];
+    const client = createClient({
+      url: app.url,
+      token: key,
+      onRetry: ({ message }) => retries.push(message),
+    });
+    ends.push(() => client.close());
+    for (let i = 0; i < 4; i++) await client.createJob({ type: 'limited' });
+    expect(retries.length).toBeGreaterThan(0);
+    expect(retries[0]).toContain('more operations a second than it may');
+  });
+
+  it('lose nothing: a worker at its limit reports all that it has done, at the first attempt', async () => {
+    const app = await start();
+    const admin = await makeKey(db, ['admin']);
+    const { key } = await makeKey(db, ['worker'], { limits: { requestsPerSecond: 4 } });
+    const client = createClient({ url: app.url, token: admin.key });
+    ends.push(() => client.close());
+    const items = Array.from({ length: 60 }, (_, i) => ({ payload: i }));
+    const { id } = await client.createJob({ type: 'paced', items, heartbeatIntervalMs: 1_000 });
+    const limited = createClient({ url: app.url, token: key });
+    ends.push(() => limited.close());
+    const handler = async (payload: unknown) => {
+      await delay(20);
+      return payload;
+    };
+    const worker = new Worker({
+      client: limited,
+      types: { paced: { concurrency: 5, claimAhead: false, handler } },
+    });
+    ends.push(() => worker.stop());
+    // Whatever else it sends has used up its limit.
+    let isOver = false;
+    const others = (async () => {
+      while (!isOver) {
+        await ask(app, key);
+        await delay(20);
+      }
+    })();
+    await worker.start();
+    await expect
+      .poll(async () => (await client.job(id))?.progress.succeeded, { timeout: 60_000, interval: 500 })
+      .toBe(60);
+    isOver = true;
+    await others;
+    const [lost] = await db.query<{ attempts: number }>(
+      'select max(attempt)::int as attempts from jobtree.lease where job_id = $1',
+      [id.replace('Job:', '')],
+    );
+    expect(lost?.attempts).toBe(1);
+  }, 90_000);
+});
+
+describe('an allowance', () => {
+  it('keeps as much for reports when everything else has used its part, and for heartbeats when reports have', () => {
+    const allowance = new Allowance(10);
+    for (let i = 0; i < 10; i++) allowance.take(1, 0);
+    expect(allowance.waitMs(1, 0)).toBeGreaterThan(50);
+    expect(allowance.waitMs(1, 1)).toBe(0);
+    for (let i = 0; i < 10; i++) allowance.take(1, 1);
+    expect(allowance.waitMs(1, 1)).toBeGreaterThan(50);
+    expect(allowance.waitMs(1, 2)).toBe(0);
+    // All of it counts for what is not urgent.
+    expect(allowance.waitMs(1, 0)).toBeGreaterThan(900);
+    expect(allowance.left).toBe(0);
+  });
+});
