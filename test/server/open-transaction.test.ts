@@ -9,6 +9,7 @@ import type { App } from '../../src/server/create-app.ts';
 import { signal } from '../client/signals.ts';
 import { request } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { startServer } from '../support/server.ts';
 
 const seconds = Number(process.env.OPEN_TRANSACTION_SECONDS ?? 8);
@@ -235,7 +236,9 @@ it('a report whose own lease is locked answers BUSY, holds up no other, and succ
   expect(again.errors).toBeUndefined();
   expect(['ACCEPTED', 'DUPLICATE']).toContain(again.data.reportOutcomes.entries[1].status);
   expect(again.data.reportOutcomes.entries[0]).toEqual({ status: 'ACCEPTED' });
-  expect((await client.job(id)).progress).toMatchObject({ succeeded: 3, failed: 0 });
+  await eventually(async () =>
+    expect((await client.job(id)).progress).toMatchObject({ succeeded: 3, failed: 0 }),
+  );
 });
 
 it('a worker whose lease is locked reports again until the lock is gone, and says nothing of it', async () => {
