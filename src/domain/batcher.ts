@@ -4,8 +4,9 @@
  * few large statements: one item a call costs Postgres about thirty times what an item in a batch of 500 does.
  *
  * Those who wait are taken by turns from each tenant and each of its callers, as much from each. While only one has anything to send it
- * has all ways. Otherwise it has one, and there is one more for those who have nothing under way; and what fills half a batch by
- * itself goes alone. So whoever sends a little does not wait for the thousands of another, nor is merged with them.
+ * has all ways. Otherwise it has one, and there is one more for those who have nothing under way; and what fills half a batch by itself goes
+ * alone, and in parts, since Postgres gives as much time to whatever is under way. So whoever sends a little does not wait for the thousands
+ * of another, nor is merged with them.
  *
  * What waits is bounded, by calls and by bytes, for all batchers that share a `Backlog`: a call beyond it is refused. A call
  * whose client has gone is dropped when its turn comes.
@@ -76,6 +77,9 @@ function changePart(parts: Map<string, Waiting>, key: string, calls: number, byt
 const turnsOfBatch = 10;
 /** Of callers, in one turn of the event loop. */
 const answersAtOnce = 3;
+/** Of a whole batch, for those who have much to send beside others; that there are others is known for so long. */
+const partWhileShared = 0.25;
+const sharedMs = 100;
 /** Beside the width, for those who have nothing under way. */
 const waysForOthers = 1;
 
@@ -89,6 +93,9 @@ export class Batcher<Entry, Answer> {
   readonly #bytesOf: (entry: Entry) => number;
   readonly #waiting: FairQueue<Call<Entry, Answer>>;
   #underWay = 0;
+  #last: string | undefined;
+  /** When somebody other than the one before last sent something. */
+  #sharedAt = Number.NEGATIVE_INFINITY;
   /** Who has something under way, in how many batches. */
   readonly #groups = new Map<string, number>();
   /** What each has waiting. */
@@ -133,6 +140,10 @@ export class Batcher<Entry, Answer> {
       }
       const weight = entries.reduce((sum, entry) => sum + this.#weigh(entry), 0);
       const call = { entries, owner, group: groupOf(owner), bytes, weight, isGone, resolve, reject };
+      if (call.group !== this.#last) {
+        if (this.#last !== undefined) this.#sharedAt = performance.now();
+        this.#last = call.group;
+      }
       this.#wait(call, 1);
       this.#waiting.push(pathOf(owner), call);
       this.#next();
@@ -174,6 +185,7 @@ export class Batcher<Entry, Answer> {
         call.reject(new ClientGoneError());
         continue;
       }
+      if (calls.length === 0 && this.#isShared && this.#hasMuch(call.group)) left *= partWhileShared;
       calls.push(call);
       left -= call.weight;
     }
@@ -189,6 +201,10 @@ export class Batcher<Entry, Answer> {
     if (this.#underWay >= this.#width) return !isUnderWay && this.#groups.size > 0;
     const isAlone = this.#groups.size === 1 && this.#weights.size === 1;
     return !isUnderWay || isAlone;
+  }
+
+  get #isShared(): boolean {
+    return performance.now() - this.#sharedAt < sharedMs;
   }
 
   /** What fills half a batch is not merged with what others send. */

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Backlog, Batcher } from '../../src/domain/batcher.ts';
 import { InvalidInputError } from '../../src/errors.ts';
 
@@ -67,21 +67,21 @@ describe('Batcher', () => {
       expect(batches.map(sent)).toEqual([[0], [1], [10]]);
     });
 
-    it('leaves each one way then, and never merges what fills half a batch with what others send', async () => {
-      const { batcher, batches } = controlled({ width: 2, maxWeight: 4 });
-      for (let i = 0; i < 9; i++) void batcher.submit([i], a1);
-      for (let i = 10; i < 13; i++) void batcher.submit([i], b);
+    it('leaves each one way then; what fills half a batch goes in quarters, and is never merged with what others send', async () => {
+      const { batcher, batches } = controlled({ width: 2, maxWeight: 8 });
+      for (let i = 0; i < 20; i++) void batcher.submit([i], a1);
+      for (let i = 50; i < 53; i++) void batcher.submit([i], b);
       batches[0]?.finish();
       await settled();
       // One of its batches is still under way.
-      expect(batches.map(sent)).toEqual([[0], [1], [10]]);
+      expect(batches.map(sent)).toEqual([[0], [1], [50]]);
       batches[2]?.finish();
       await settled();
       batches[1]?.finish();
       await settled();
       expect(batches.slice(3).map(sent)).toEqual([
-        [11, 12],
-        [2, 3, 4, 5],
+        [51, 52],
+        [2, 3],
       ]);
     });
 
@@ -99,6 +99,27 @@ describe('Batcher', () => {
       await settled();
       expect(batches[2]?.entries).toEqual([1, 20, 30, 3, 21, 2]);
     });
+  });
+
+  it('sends a quarter of a whole batch at a time while several callers send, and whole ones again when one is left', async () => {
+    const now = vi.spyOn(performance, 'now').mockReturnValue(0);
+    const { batcher, batches } = controlled({ maxWeight: 8 });
+    const send = (account: string, times: number) => {
+      for (let i = 0; i < times; i++) void batcher.submit([1], { account });
+    };
+    send('a', 1);
+    send('b', 1);
+    send('a', 18);
+    for (let i = 0; i < 3; i++) {
+      batches[i]?.finish();
+      await settled();
+    }
+    expect(batches.slice(0, 5).map(({ entries }) => entries.length)).toEqual([1, 1, 2, 2]);
+    now.mockReturnValue(1_000);
+    batches[3]?.finish();
+    await settled();
+    expect(batches[4]?.entries).toHaveLength(8);
+    now.mockRestore();
   });
 
   it('keeps to its width and to the greatest weight', async () => {
