@@ -14,7 +14,7 @@ const alone = [
 /** Processes that are killed, clients that are hostile, and other programs around: they take long, and have a command of their own. */
 const faults = [
   'test/{conformance,crash,deploy,packages,releases}/**/*.test.ts',
-  'test/server/{hostile,hostile-bytes,object-store}.test.ts',
+  'test/server/{hostile,hostile-bytes,object-store,overload}.test.ts',
 ];
 
 /** What takes longest begins first, so that nothing runs alone at the end: one that works, and some that mostly wait. */

@@ -99,7 +99,7 @@ export class KnownKeys {
   }
 
   #use({ id, right }: Known): Right {
-    if (right.until <= performance.now()) throw noSuchKey();
+    if (right.isOver) throw noSuchKey();
     const now = performance.now();
     if (now - (this.#notedAt.get(id) ?? Number.NEGATIVE_INFINITY) > usedEveryMs) {
       this.#notedAt.set(id, now);
