@@ -33,8 +33,8 @@ const tables = [
   'schedule',
   'queue',
 ];
-/** Views are made of these: they can be given another body, but not dropped. */
-const ofViews = new Set(['assignment_id', 'bit_at', 'assignment_status']);
+/** Views and triggers are made of these: they can be given another body, but not dropped. */
+const inUse = new Set(['assignment_id', 'bit_at', 'assignment_status', 'keep_audit']);
 
 export interface NextRelease {
   readonly directory: string;
@@ -81,7 +81,7 @@ export function newBodies(n: number): string {
 /** Every function that can be is dropped, and made again with one more parameter than `prisma/functions` gives it. */
 export function newParameters(n: number): string {
   const texts = [...next]
-    .filter(([name]) => !ofViews.has(name))
+    .filter(([name]) => !inUse.has(name))
     .map(([name, text]) => `drop function jobtree.${name};\n${withParameter(text, n)}`);
   return ['set local check_function_bodies = off;', ...texts].join('\n');
 }
