@@ -78,7 +78,7 @@ const turnsOfBatch = 10;
 /** Of callers, in one turn of the event loop. */
 const answersAtOnce = 3;
 /** Of a whole batch, for those who have much to send beside others; that there are others is known for so long. */
-const partWhileShared = 0.25;
+const partWhileShared = 0.2;
 const sharedMs = 100;
 /** Beside the width, for those who have nothing under way. */
 const waysForOthers = 1;

@@ -67,8 +67,8 @@ describe('Batcher', () => {
       expect(batches.map(sent)).toEqual([[0], [1], [10]]);
     });
 
-    it('leaves each one way then; what fills half a batch goes in quarters, and is never merged with what others send', async () => {
-      const { batcher, batches } = controlled({ width: 2, maxWeight: 8 });
+    it('leaves each one way then; what fills half a batch goes in fifths, and is never merged with what others send', async () => {
+      const { batcher, batches } = controlled({ width: 2, maxWeight: 10 });
       for (let i = 0; i < 20; i++) void batcher.submit([i], a1);
       for (let i = 50; i < 53; i++) void batcher.submit([i], b);
       batches[0]?.finish();
@@ -101,9 +101,9 @@ describe('Batcher', () => {
     });
   });
 
-  it('sends a quarter of a whole batch at a time while several callers send, and whole ones again when one is left', async () => {
+  it('sends a fifth of a whole batch at a time while several callers send, and whole ones again when one is left', async () => {
     const now = vi.spyOn(performance, 'now').mockReturnValue(0);
-    const { batcher, batches } = controlled({ maxWeight: 8 });
+    const { batcher, batches } = controlled({ maxWeight: 10 });
     const send = (account: string, times: number) => {
       for (let i = 0; i < times; i++) void batcher.submit([1], { account });
     };
@@ -118,7 +118,7 @@ describe('Batcher', () => {
     now.mockReturnValue(1_000);
     batches[3]?.finish();
     await settled();
-    expect(batches[4]?.entries).toHaveLength(8);
+    expect(batches[4]?.entries).toHaveLength(10);
     now.mockRestore();
   });
 
