@@ -7,6 +7,9 @@ import type { Caller } from '../domain/rights.ts';
 /** Told why, when the right ends. */
 export type OnEnd = (reason: string) => void;
 
+/** That Node knows. */
+const longestTimerMs = 2_147_483_647;
+
 export class Right {
   readonly caller: Caller;
   readonly #whenOver: string;
@@ -78,5 +81,3 @@ export class Right {
     ).unref();
   }
 }
-
-const longestTimerMs = 2_147_483_647;

@@ -4,11 +4,11 @@
  * that is less.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { createApiKey } from '../../../dist/domain/api-keys.js';
 import { type Bench, type Jobtree, type Report, withJobtree } from '../bench.ts';
 import { startChild } from '../child.ts';
 import { median, ratio, whole } from '../figures.ts';
 import { createJob, fillJob } from '../jobtree.ts';
+import { createKey } from '../keys.ts';
 import { atLeast } from '../verdicts.ts';
 
 const batch = 100;
@@ -58,11 +58,11 @@ export async function measureFairness(bench: Bench): Promise<Report> {
 
 async function run(jobtree: Jobtree): Promise<Course[]> {
   const { database, server } = jobtree;
-  const admin = await newKey(jobtree, 'admin');
+  const admin = await createKey(database.url, { roles: ['admin'] });
   const start = async (size: keyof typeof connections) => {
     const { id, type } = await createJob(server.url, {}, admin);
     await fillJob(database.pool, id, backlog[size]);
-    const token = await newKey(jobtree, 'worker');
+    const token = await createKey(database.url, { roles: ['worker'] });
     const task = { url: server.url, target: type, batch, concurrency: batch * connections[size], token };
     return () => {
       let done = 0;
@@ -99,13 +99,4 @@ async function rates(...crews: readonly { done(): number }[]): Promise<number[]>
   await delay(courseMs);
   const seconds = (performance.now() - from) / 1_000;
   return crews.map((crew, i) => (crew.done() - (before[i] as number)) / seconds);
-}
-
-async function newKey({ database }: Jobtree, role: 'admin' | 'worker'): Promise<string> {
-  const call = async (name: string, ...values: readonly unknown[]) => {
-    const places = values.map((_, i) => `$${i + 1}`).join(', ');
-    return (await database.pool.query(`select * from jobtree.${name}(${places})`, [...values])).rows;
-  };
-  const calls = { call } as unknown as Parameters<typeof createApiKey>[0];
-  return (await createApiKey(calls, { name: role, roles: [role] }, 'the benchmark')).key;
 }

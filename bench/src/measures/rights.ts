@@ -2,13 +2,11 @@
  * What it costs that the server asks who calls and what they may: claims and reports with a key whose scope is a pattern of types, and
  * requests for next to nothing, against a server that asks nobody.
  */
-import { execFile } from 'node:child_process';
 import { Agent, request } from 'node:http';
-import { promisify } from 'node:util';
 import { alternate, type Bench, type Jobtree, type Report, withJobtree } from '../bench.ts';
 import { cpu, median, medianRun, ratio, whole } from '../figures.ts';
 import { inFlight } from '../in-flight.ts';
-import { cleanEnvironment, program } from '../server.ts';
+import { createKey } from '../keys.ts';
 import { cpuMs } from '../usage.ts';
 import { atLeast, atMost } from '../verdicts.ts';
 import { runWork } from '../worked.ts';
@@ -23,7 +21,10 @@ export async function measureRights(bench: Bench): Promise<Report> {
     withJobtree(
       bench,
       async (asking) => {
-        const token = await createKey(asking.database.url);
+        const token = await createKey(asking.database.url, {
+          roles: ['producer', 'worker', 'watcher'],
+          types: ['bench-*'],
+        });
         const work = await withToken(token, () =>
           alternate(options, options.items, {
             open: (items) => runWork(bench, open, { items, batch, token }),
@@ -74,16 +75,6 @@ export async function measureRights(bench: Bench): Promise<Report> {
       { name: 'bench_rights', env: { JOBTREE_AUTH: 'keys' } },
     ),
   );
-}
-
-async function createKey(databaseUrl: string): Promise<string> {
-  const roles = ['producer', 'worker', 'watcher'].flatMap((role) => ['--role', role]);
-  const words = [program, 'api-keys', 'create', 'bench', ...roles, '--type', 'bench-*'];
-  const env = { ...cleanEnvironment(), DATABASE_URL: databaseUrl };
-  const { stdout } = await promisify(execFile)(process.execPath, words, { env });
-  const [token] = /jobtree_\w+/.exec(stdout) ?? [];
-  if (token === undefined) throw new Error(`The key is not to be seen: ${stdout}`);
-  return token;
 }
 
 /** What makes jobs and looks at them takes the token of the environment. */

@@ -1,0 +1,17 @@
+/** API keys, made as an operator makes them. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { cleanEnvironment, program } from './server.ts';
+
+export async function createKey(
+  databaseUrl: string,
+  { roles, types = [] }: { readonly roles: readonly string[]; readonly types?: readonly string[] },
+): Promise<string> {
+  const scope = [...roles.flatMap((role) => ['--role', role]), ...types.flatMap((type) => ['--type', type])];
+  const env = { ...cleanEnvironment(), DATABASE_URL: databaseUrl };
+  const words = [program, 'api-keys', 'create', 'bench', ...scope];
+  const { stdout } = await promisify(execFile)(process.execPath, words, { env });
+  const [key] = /jobtree_\w+/.exec(stdout) ?? [];
+  if (key === undefined) throw new Error(`The key is not to be seen: ${stdout}`);
+  return key;
+}
